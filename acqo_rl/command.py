@@ -1,0 +1,62 @@
+"""What every entry point in ``train/`` and ``scripts/`` shares; nothing else in the library knows of command lines.
+
+An entry point is a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a flat YAML file
+(``--config``), and the command line overrides them. An unknown key is an error in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.errors import AcqoError, ConfigError
+
+if TYPE_CHECKING:
+    from trl import TrlParser
+
+
+def make_parser(*config_types: type, description: str) -> TrlParser:
+    """A parser for one entry point.
+
+    Args:
+        config_types: dataclasses whose fields carry ``metadata={"help": ...}``.
+        description: the module's docstring; its example commands are kept as they are written.
+    """
+    from trl.scripts.utils import TrlParser
+
+    class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+        pass
+
+    class Parser(TrlParser):  # type: ignore[misc,unused-ignore]
+        """Adds ``--config`` to ``--help``: TrlParser takes it before argparse sees it."""
+
+        def format_help(self) -> str:
+            return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
+
+    return Parser(config_types, description=description, formatter_class=Formatter)
+
+
+def parse(parser: TrlParser, args: Sequence[str] | None = None) -> tuple[Any, ...]:
+    """Dataclass instances from the command line and the YAML file.
+
+    Raises:
+        ConfigError: the YAML file is missing or is no mapping, or it holds an unknown key.
+    """
+    try:
+        return tuple(parser.parse_args_and_config(args))
+    except (ValueError, OSError, IndexError) as error:
+        raise ConfigError(f"The configuration cannot be read: {error} (see --help for every setting).") from error
+
+
+def run(main: Callable[..., Any], parser: TrlParser, args: Sequence[str] | None = None) -> None:
+    """Parse, call ``main``; errors of the project end with a message and status 2, an interrupt with 130."""
+    try:
+        main(*parse(parser, args))
+    except AcqoError as error:
+        sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(2) from error
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted; what was written is kept, start the same command again to go on\n")
+        raise SystemExit(130) from None

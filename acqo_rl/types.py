@@ -1,0 +1,183 @@
+"""The values that flow along the one path, and the roles that act on them.
+
+    query (+ conversation) [-> first search -> feedback] -> Reformulator -> Reformulation
+        -> Retriever -> Fusion -> Ranking -> reward | measures | answer
+
+Values are frozen and hold no behaviour. Roles are small protocols; implementations know nothing of each other.
+All calls are batched and answer position for position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Route = Literal["pass", "disambiguate", "decompose"]
+SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
+
+Qrels = dict[str, dict[str, int]]
+"""Judgements: query id -> document id -> relevance (0 = not relevant), as in trec_eval."""
+
+Run = dict[str, dict[str, float]]
+"""Results: query id -> document id -> score, as in trec_eval."""
+
+Conversation = list[dict[str, str]]
+"""Chat messages with the keys ``role`` and ``content``, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One passage of a corpus."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Title and first words of a document that a first search found."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the user asks.
+
+    Attributes:
+        id: unique within a query set.
+        text: the last turn, as typed.
+        history: earlier turns, oldest first; empty outside a conversation.
+        feedback: top results of a first search with ``text``, best first; empty unless the policy is made for it.
+    """
+
+    id: str
+    text: str
+    history: tuple[str, ...] = ()
+    feedback: tuple[Snippet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuery:
+    """One text to search, how much its ranking counts in a weighted fusion, and what it is for."""
+
+    text: str
+    kind: SubQueryKind
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reformulation:
+    """A reformulator's answer to one query.
+
+    Attributes:
+        query: the query it is of.
+        route: ``pass`` searches the query as it stands.
+        sub_queries: what is searched, in order of priority; never empty.
+        made_by: name of the reformulator.
+        completion: the text a language model wrote, empty where none was asked.
+        tokens: number of tokens a language model wrote.
+        problem: what was wrong with ``completion`` if it could not be used; ``None`` when all is well.
+    """
+
+    query: Query
+    route: Route
+    sub_queries: tuple[SubQuery, ...]
+    made_by: str
+    completion: str = ""
+    tokens: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The result list of one search, best first.
+
+    Attributes:
+        doc_ids: document ids, no id twice.
+        scores: one score a document, not increasing.
+        retriever: name of the retriever; scores compare only within one retriever.
+        query: the text that was searched.
+        weight: weight of this list in a weighted fusion.
+    """
+
+    doc_ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    retriever: str = ""
+    query: str = ""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a language model wrote.
+
+    Attributes:
+        text: without special tokens.
+        tokens: number of tokens generated, the end token included.
+        finished: False when the token limit cut the text.
+    """
+
+    text: str
+    tokens: int
+    finished: bool = True
+
+
+class Reformulator(Protocol):
+    """Turns queries into what is searched."""
+
+    name: str
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """One reformulation a query, position for position. A bad completion falls back to the raw query."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """Writes one completion a conversation."""
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        """One completion a conversation, position for position."""
+        ...
+
+
+class Encoder(Protocol):
+    """Embeds texts. ``fingerprint`` names model, revision, prompts and precision."""
+
+    fingerprint: str
+    dim: int
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeddings, float32[texts, dim]."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeddings, float32[texts, dim]."""
+        ...
+
+
+class Retriever(Protocol):
+    """Finds documents for texts."""
+
+    name: str
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` documents a text, position for position; an empty ranking where nothing matches."""
+        ...
+
+
+class Fusion(Protocol):
+    """Merges the rankings of each query into one."""
+
+    name: str
+
+    def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
+        """One ranking of at most ``k`` documents for each query's rankings, position for position."""
+        ...
