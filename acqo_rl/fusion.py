@@ -38,7 +38,7 @@ class _Pool:
     mixed_Q: NDArray[np.bool_]
 
     def add_up(self, values_R: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(self.pair_R, weights=values_R, minlength=len(self.query_P))
+        return np.bincount(self.pair_R, values_R, len(self.query_P)).astype(np.float64)
 
 
 def _pool(batch: Sequence[Sequence[Ranking]]) -> _Pool:

@@ -1,0 +1,1 @@
+"""Every way of turning a query into what is searched."""

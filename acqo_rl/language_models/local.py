@@ -1,0 +1,115 @@
+"""Language models that run in this process through transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from acqo_rl.types import Completion, Conversation
+
+if TYPE_CHECKING:
+    import torch
+
+
+def native_dtype(device: str | None = None) -> torch.dtype:
+    """bfloat16 where the device computes in it natively, else float32."""
+    import torch
+
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda"):
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    return torch.bfloat16 if _cpu_has_bfloat16() else torch.float32
+
+
+def _cpu_has_bfloat16() -> bool:
+    import torch
+
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+class TransformersModel:
+    """A chat model with its tokenizer.
+
+    Attributes:
+        model: a causal language model, with or without a LoRA adapter.
+        tokenizer: its tokenizer, with a chat template.
+        max_new_tokens: limit of each completion.
+        temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
+        batch_size: conversations a forward pass.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        max_new_tokens: int = 64,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        batch_size: int = 32,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.max_new_tokens = max_new_tokens
+        self.temperature = temperature
+        self.top_p = top_p
+        self.batch_size = batch_size
+
+    @classmethod
+    def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
+        """Loads a Hub id, a folder or an embedded model; never runs remote code, never reads pickles."""
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        from acqo_rl.embedded import resolve
+
+        path = resolve(name)
+        tokenizer = AutoTokenizer.from_pretrained(path)
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=native_dtype(), use_safetensors=True)
+        return cls(model.eval(), tokenizer, **settings)
+
+    def count_tokens(self, text: str) -> int:
+        """Number of tokens of a text."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        """One completion a conversation; batches are sorted by length so that little is padded."""
+        prompts = [
+            self.tokenizer.apply_chat_template(c, add_generation_prompt=True, tokenize=True, return_dict=True)[
+                "input_ids"
+            ]
+            for c in conversations
+        ]
+        order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        completions: dict[int, Completion] = {}
+        for batch in tqdm(batches, desc="generate", unit="batch", disable=len(batches) < 4, leave=False):
+            completions.update(zip(batch, self._complete([prompts[i] for i in batch]), strict=True))
+        return [completions[i] for i in range(len(prompts))]
+
+    def _complete(self, prompts: list[list[int]]) -> list[Completion]:
+        import torch
+
+        padded = self.tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
+        sampling = {"temperature": self.temperature, "top_p": self.top_p, "top_k": 0} if self.temperature > 0 else {}
+        with torch.inference_mode():
+            output = self.model.generate(
+                **padded.to(self.model.device),
+                max_new_tokens=self.max_new_tokens,
+                do_sample=self.temperature > 0,
+                pad_token_id=self.tokenizer.pad_token_id,
+                eos_token_id=self.tokenizer.eos_token_id,
+                **sampling,
+            )
+        return [self._completion(ids) for ids in output[:, padded["input_ids"].shape[1] :].tolist()]
+
+    def _completion(self, ids: list[int]) -> Completion:
+        finished = self.tokenizer.eos_token_id in ids
+        if finished:
+            ids = ids[: ids.index(self.tokenizer.eos_token_id)]
+        text = self.tokenizer.decode(ids, skip_special_tokens=True)
+        return Completion(text, tokens=len(ids) + finished, finished=finished)

@@ -1,0 +1,130 @@
+"""The one grammar of what a policy writes: renderer, strict and tolerant parser, and guided-decoding expression.
+
+    pass                       search the question as it stands
+    resolve                    (disambiguate) one search a reading, one a line
+    Springfield Missouri mayor
+    Springfield Illinois mayor
+    split                      (decompose) one search a need, one a line
+    capital of Peru
+    =                          "=" stands for the question as it is: its own ranking takes part in the fusion
+
+The words are single tokens in common vocabularies, so the route costs one token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from acqo_rl.errors import GrammarError
+from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
+
+VERSION = "1"
+"""Raised whenever a completion of an older model would be read differently."""
+
+MAX_CHARACTERS = 200
+"""Longest sub-query."""
+
+TAGS: dict[Route, str] = {"pass": "pass", "disambiguate": "resolve", "decompose": "split"}
+ORIGINAL = "="
+
+_KINDS: dict[Route, SubQueryKind] = {"pass": "original", "disambiguate": "reading", "decompose": "part"}
+_ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
+# Controls, and all white space but the plain one: whatever could end a line or hide in one.
+_BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+_NUMBERING = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+")
+
+
+class Parsed(NamedTuple):
+    """What a completion says."""
+
+    route: Route
+    sub_queries: tuple[SubQuery, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The grammar for at most ``max_sub_queries`` searches a query (the paper shows at most 3)."""
+
+    max_sub_queries: int = 3
+
+    @property
+    def regex(self) -> str:
+        """The expression for guided decoding; it accepts exactly what :meth:`parse` accepts."""
+        edge, inner = f"[^ {_BANNED}]", f"[^{_BANNED}]"
+        line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
+        return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
+
+    def render(self, route: Route, sub_queries: Iterable[SubQuery]) -> str:
+        """The completion that says this; the inverse of :meth:`parse`.
+
+        Raises:
+            GrammarError: the sub-queries cannot be written in the grammar.
+        """
+        if route == "pass":
+            return TAGS["pass"]
+        lines = [ORIGINAL if s.kind == "original" else one_line(s.text) for s in sub_queries]
+        text = "\n".join([TAGS[route], *lines])
+        if not re.fullmatch(self.regex, text):
+            raise GrammarError(
+                f"{len(lines)} sub-queries {lines!r} cannot be written: wanted 1 to {self.max_sub_queries}, "
+                f"each of 1 to {MAX_CHARACTERS} characters."
+            )
+        return text
+
+    def parse(self, completion: str, query: Query) -> Parsed:
+        """Reads a completion strictly, as training does.
+
+        Repeated sub-queries are removed; a single one that repeats the query is the pass route (S0-28).
+
+        Raises:
+            GrammarError: the completion is not in the grammar.
+        """
+        if not re.fullmatch(self.regex, completion):
+            raise GrammarError(f"{completion[:80]!r} is not in the grammar: {self._fault(completion)}.")
+        tag, *lines = completion.split("\n")
+        return _parsed(_ROUTES[tag], lines, query)
+
+    def parse_tolerantly(self, completion: str, query: Query) -> Parsed:
+        """Reads a completion as well as it can, as serving does: what cannot be used becomes the raw query.
+
+        Case, blank lines, numbering and white space are forgiven, over-long and surplus sub-queries are dropped.
+        Whatever was wrong is told in ``problem`` (S0-29).
+        """
+        try:
+            return self.parse(completion, query)
+        except GrammarError as error:
+            problem = str(error)
+        lines = [one_line(line) for line in completion.splitlines()]
+        tag, *rest = [line for line in lines if line] or [""]
+        route = _ROUTES.get(normalised(tag).strip("<>*`#: "))
+        usable = [_NUMBERING.sub("", line) for line in rest]
+        usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS][: self.max_sub_queries]
+        if route is None or route == "pass" or not usable:
+            return Parsed("pass", (SubQuery(query.text, "original"),), problem)
+        return _parsed(route, usable, query)._replace(problem=problem)
+
+    def _fault(self, completion: str) -> str:
+        tag, *lines = completion.split("\n")
+        if tag not in _ROUTES:
+            return f"it must begin with a line that is one of {', '.join(_ROUTES)}"
+        if tag == TAGS["pass"]:
+            return f"nothing may follow {tag}"
+        if not 1 <= len(lines) <= self.max_sub_queries:
+            return f"{tag} wants 1 to {self.max_sub_queries} lines after it, not {len(lines)}"
+        return f"each line wants 1 to {MAX_CHARACTERS} characters, no control characters, no space at either end"
+
+
+def _parsed(route: Route, lines: Iterable[str], query: Query) -> Parsed:
+    original = SubQuery(query.text, "original")
+    key = normalised(query.text)
+    sub_queries = distinct(
+        original if line == ORIGINAL or normalised(line) == key else SubQuery(line, _KINDS[route]) for line in lines
+    )
+    if not sub_queries or sub_queries == (original,):
+        return Parsed("pass", (original,))
+    return Parsed(route, sub_queries)

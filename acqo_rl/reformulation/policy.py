@@ -1,0 +1,137 @@
+"""The trained policy: prompt, language model, parser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from acqo_rl.errors import GrammarError
+from acqo_rl.reformulation import grammar, prompt
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.types import LanguageModel, Query, Reformulation
+
+SETTINGS_FILE = "acqo.json"
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """What a model was trained with and must be served with; stored beside its weights.
+
+    Attributes:
+        max_sub_queries: searches a query.
+        history_tokens: prompt budget of the conversation.
+        query_tokens: prompt budget of the query.
+        feedback_results: results of a first search in the prompt; 0 is the paper's policy.
+        feedback_words: words of each of them.
+        max_new_tokens: limit of a completion.
+        grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
+        prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
+    """
+
+    max_sub_queries: int = 3
+    history_tokens: int = 256
+    query_tokens: int = 128
+    feedback_results: int = 0
+    feedback_words: int = 28
+    max_new_tokens: int = 64
+    grammar_version: str = grammar.VERSION
+    prompt_version: str = prompt.VERSION
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the settings beside a model's weights."""
+        Path(folder, SETTINGS_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, file: str | Path) -> PolicySettings:
+        """Reads the settings of an exported model.
+
+        Raises:
+            GrammarError: the file is damaged, or the model was trained for another grammar or prompt.
+        """
+        try:
+            settings = cls(**json.loads(Path(file).read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise GrammarError(
+                f"{file} does not hold the settings of a policy ({error}); export the model again."
+            ) from error
+        for what, seen, wanted in (
+            ("grammar", settings.grammar_version, grammar.VERSION),
+            ("prompt", settings.prompt_version, prompt.VERSION),
+        ):
+            if seen != wanted:
+                raise GrammarError(
+                    f"The model of {file} was trained for {what} version {seen}, this code has version {wanted}; "
+                    f"use the acqo_rl release it was trained with, or train it again."
+                )
+        return settings
+
+
+class Policy:
+    """A language model that answers in the grammar; a bad completion falls back to the raw query and says why."""
+
+    def __init__(self, model: LanguageModel, prompt: Prompt, settings: PolicySettings, name: str = "policy") -> None:
+        self.model = model
+        self.prompt = prompt
+        self.settings = settings
+        self.grammar = Grammar(settings.max_sub_queries)
+        self.name = name
+
+    @classmethod
+    def from_pretrained(cls, path: str, *, name: str = "policy", **generation: Any) -> Policy:
+        """Loads an exported policy (adapter or merged) from a folder or the Hub.
+
+        Args:
+            path: a folder or a Hub id.
+            name: how it is called in reports.
+            generation: ``temperature``, ``top_p``, ``batch_size``, ``max_new_tokens``; greedy by default.
+
+        Raises:
+            GrammarError: it is no policy, or one of another grammar or prompt version.
+        """
+        from transformers.utils import cached_file
+
+        from acqo_rl.language_models.local import TransformersModel
+
+        try:
+            file = cached_file(path, SETTINGS_FILE)
+        except OSError as error:
+            raise GrammarError(
+                f"{path!r} is no exported policy: {SETTINGS_FILE} cannot be found in it ({error}). "
+                f"Give the folder or Hub id that training or scripts/push_to_hub.py wrote."
+            ) from error
+        settings = PolicySettings.load(file)
+        model = TransformersModel.from_pretrained(path, **{"max_new_tokens": settings.max_new_tokens, **generation})
+        return cls.of(model, settings, name=name)
+
+    @classmethod
+    def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
+        """A policy around a :class:`~acqo_rl.language_models.local.TransformersModel`."""
+        return cls(model, prompt_of(settings, model.count_tokens), settings, name)
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """One reformulation a query, position for position, from one batched call of the model."""
+        completions = self.model.generate([self.prompt.render(query) for query in queries])
+        answers = []
+        for query, completion in zip(queries, completions, strict=True):
+            parsed = self.grammar.parse_tolerantly(completion.text, query)
+            answers.append(
+                Reformulation(
+                    query,
+                    parsed.route,
+                    parsed.sub_queries,
+                    self.name,
+                    completion.text,
+                    completion.tokens,
+                    parsed.problem,
+                )
+            )
+        return answers
+
+
+def prompt_of(settings: PolicySettings, count_tokens: Any) -> Prompt:
+    """The prompt that goes with a model's settings."""
+    return Prompt(count_tokens, settings.max_sub_queries, settings.history_tokens, settings.query_tokens)
