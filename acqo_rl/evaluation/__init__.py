@@ -1,0 +1,1 @@
+"""Run a reformulator over a set of queries, compare several, and report."""

@@ -1,0 +1,108 @@
+"""The pictures of a report, as PNG; drawn without a display and without global state."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acqo_rl.evaluation.compare import compare, summarise
+from acqo_rl.evaluation.run import Evaluation
+from acqo_rl.text import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+"""Okabe and Ito's colours: told apart by everyone, on white and on black."""
+
+_ALL = "all"
+
+
+def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = False) -> dict[str, bytes]:
+    """File name -> PNG. The first evaluation is the baseline; one evaluation alone has no gains to draw."""
+    drawings: dict[str, Callable[[Axes], None]] = {}
+    if len(evaluations) > 1:
+        drawings["gain_by_kind.png"] = lambda axes: _gain_by_kind(axes, evaluations, measure)
+        drawings["gain_per_query.png"] = lambda axes: _gain_per_query(axes, evaluations, measure)
+    drawings["sub_queries_by_kind.png"] = lambda axes: _sub_queries_by_kind(axes, evaluations)
+    return {name: _render(draw, dark) for name, draw in drawings.items()}
+
+
+def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
+    baseline = evaluations[0]
+    bars = []
+    for evaluation in evaluations[1:]:
+        comparison = compare(evaluation, baseline, [measure])
+        gains = {_ALL: comparison.differences[measure], **comparison.by_kind}
+        errors = [[d.mean - d.low for d in gains.values()], [d.high - d.mean for d in gains.values()]]
+        bars.append((evaluation.name, list(gains), [d.mean for d in gains.values()], errors))
+    _grouped_bars(axes, bars)
+    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
+    axes.set_title("Gain by kind of query, with 95 % confidence intervals")
+
+
+def _sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> None:
+    bars = []
+    for evaluation in evaluations:
+        summary = summarise(evaluation)
+        groups = {_ALL: summary.overall, **summary.by_kind}
+        bars.append((evaluation.name, list(groups), [g.sub_queries for g in groups.values()], None))
+    _grouped_bars(axes, bars)
+    axes.set_ylabel("mean number of sub-queries")
+    axes.set_title("Sub-queries by kind of query")
+
+
+def _gain_per_query(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
+    baseline = evaluations[0]
+    for colour, evaluation in _coloured(evaluations[1:]):
+        gains = np.sort(evaluation.scores(measure) - baseline.scores(measure))
+        shares = np.linspace(0, 100, len(gains) + 1)
+        axes.stairs(gains, shares, color=colour, linewidth=1.8, label=one_line(evaluation.name), baseline=None)
+    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set_xlabel("queries, from the biggest loss to the biggest gain (%)")
+    axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
+    axes.set_title("Difference of each query")
+    axes.legend(frameon=False)
+
+
+def _grouped_bars(axes: Axes, bars: Sequence[tuple[str, list[str], list[float], Any]]) -> None:
+    """Bars of (name, labels, heights, errors): one group a label, one colour a name."""
+    width = 0.8 / len(bars)
+    labels = bars[0][1]
+    for position, (colour, (name, _, heights, errors)) in enumerate(_coloured(bars)):
+        centres = np.arange(len(labels)) + (position - (len(bars) - 1) / 2) * width
+        axes.bar(
+            centres, heights, width * 0.92, yerr=errors, color=colour, ecolor="grey", capsize=3, label=one_line(name)
+        )
+    axes.set_xticks(np.arange(len(labels)), [one_line(label)[:24] for label in labels])
+    axes.legend(frameon=False)
+
+
+def _coloured(items: Sequence[Any]) -> list[tuple[str, Any]]:
+    return [(COLOURS[position % len(COLOURS)], item) for position, item in enumerate(items)]
+
+
+def _render(draw: Callable[[Axes], None], dark: bool) -> bytes:
+    import matplotlib
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    picture = io.BytesIO()
+    with style.context(["dark_background"] if dark else ["default"]), matplotlib.rc_context():
+        matplotlib.rcParams.update(
+            {
+                "text.parse_math": False,  # a name with two dollar signs is no formula
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "figure.facecolor": "#16181d" if dark else "#ffffff",
+                "axes.facecolor": "#16181d" if dark else "#ffffff",
+            }
+        )
+        figure = Figure(figsize=(8, 4), layout="constrained", dpi=120)
+        draw(figure.subplots())
+        figure.savefig(picture, format="png", metadata={"Software": None})
+    return picture.getvalue()

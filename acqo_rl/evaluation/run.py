@@ -1,0 +1,162 @@
+"""Walk a set of queries along the one path and measure where their relevant documents end up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acqo_rl.errors import DataError
+from acqo_rl.measures import MEASURES, judged, per_query, to_run
+from acqo_rl.search import SearchResult, search
+from acqo_rl.text import distinct
+from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator, Retriever
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What became of one query.
+
+    Attributes:
+        reformulation: what was searched, and how it was made.
+        ranking: the fused result.
+        measures: measure -> value.
+        gold_ranks: relevant document -> its rank from 1, ``None`` where it was not found.
+        searches: number of searches, a first search for feedback included.
+        kind: kind of query by the data set's metadata; empty where it has none.
+        reformulation_ms: milliseconds of the batch's reformulation, divided by its queries.
+        retrieval_ms: milliseconds of the batch's retrieval and fusion (and first search), divided by its queries.
+    """
+
+    reformulation: Reformulation
+    ranking: Ranking
+    measures: dict[str, float]
+    gold_ranks: dict[str, int | None]
+    searches: int
+    kind: str
+    reformulation_ms: float
+    retrieval_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One reformulator on one set of queries.
+
+    Attributes:
+        name: of the reformulator; names the row of a table and the files.
+        results: one a query that has a relevant document, in the order of the queries.
+        unmeasured: number of queries that were left out because they have no relevant document.
+    """
+
+    name: str
+    results: tuple[QueryResult, ...]
+    unmeasured: int = 0
+
+    def scores(self, measure: str) -> NDArray[np.float64]:
+        """Value of one measure for each query, float64[queries]."""
+        return np.array([result.measures[measure] for result in self.results])
+
+
+def evaluate(
+    reformulator: Reformulator,
+    queries: Sequence[Query],
+    qrels: Qrels,
+    retriever: Retriever,
+    fusion: Fusion,
+    *,
+    measures: Sequence[str] = MEASURES,
+    k: int = 100,
+    batch_size: int = 64,
+    metadata: Mapping[str, Mapping[str, Any]] | None = None,
+    add_feedback: Callable[[Sequence[Query]], list[Query]] | None = None,
+    name: str = "",
+) -> Evaluation:
+    """Reformulate, search, fuse and measure.
+
+    Args:
+        reformulator: what is evaluated.
+        queries: those without a relevant document in ``qrels`` are left out and counted.
+        qrels: judgements.
+        retriever: where each sub-query is searched.
+        fusion: merges the rankings of a query's sub-queries.
+        measures: see ``acqo_rl.measures``.
+        k: length of the fused ranking.
+        batch_size: queries that are reformulated and searched together.
+        metadata: query id -> metadata, of which ``kind`` groups the results; no reformulator sees it.
+        add_feedback: fills the feedback of a batch by a first search, for a policy that reads it.
+        name: of the evaluation; the reformulator's own by default.
+
+    Raises:
+        DataError: no query has a relevant document.
+    """
+    from tqdm import tqdm
+
+    relevant = judged(qrels)
+    measured = [query for query in queries if query.id in relevant]
+    if not measured:
+        raise DataError(
+            f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
+            "check that queries and qrels are of the same data set and split."
+        )
+    name = name or reformulator.name
+    outcomes: list[tuple[SearchResult, float, float]] = []
+    with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query") as progress:
+        for start in range(0, len(measured), batch_size):
+            batch = measured[start : start + batch_size]
+            outcomes += _walk(batch, reformulator, retriever, fusion, k, add_feedback)
+            progress.update(len(batch))
+
+    rankings = {query.id: outcome[0].fused for query, outcome in zip(measured, outcomes, strict=True)}
+    values = per_query(measures, {query.id: relevant[query.id] for query in measured}, to_run(rankings))
+    results = tuple(
+        QueryResult(
+            reformulation=found.reformulation,
+            ranking=found.fused,
+            measures={measure: values[measure][query.id] for measure in measures},
+            gold_ranks=_gold_ranks(found.fused, relevant[query.id]),
+            searches=_searches(found.reformulation),
+            kind=str((metadata or {}).get(query.id, {}).get("kind", "")),
+            reformulation_ms=reformulation_ms,
+            retrieval_ms=retrieval_ms,
+        )
+        for query, (found, reformulation_ms, retrieval_ms) in zip(measured, outcomes, strict=True)
+    )
+    return Evaluation(name, results, len(queries) - len(measured))
+
+
+def _walk(
+    batch: Sequence[Query],
+    reformulator: Reformulator,
+    retriever: Retriever,
+    fusion: Fusion,
+    k: int,
+    add_feedback: Callable[[Sequence[Query]], list[Query]] | None,
+) -> list[tuple[SearchResult, float, float]]:
+    """One batch along the path: result, milliseconds of reformulation and of retrieval a query."""
+    begin = time.perf_counter()
+    prepared = add_feedback(batch) if add_feedback else batch
+    searched_first = time.perf_counter()
+    reformulations = reformulator.reformulate(prepared)
+    reformulated = time.perf_counter()
+    found = search(reformulations, retriever, fusion, k)
+    retrieval = searched_first - begin + time.perf_counter() - reformulated
+    per_query_ms = 1000 / len(batch)
+    return [(result, (reformulated - searched_first) * per_query_ms, retrieval * per_query_ms) for result in found]
+
+
+def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:
+    rank = {doc_id: position for position, doc_id in enumerate(ranking.doc_ids, start=1)}
+    return {doc_id: rank.get(doc_id) for doc_id, relevance in judgements.items() if relevance > 0}
+
+
+def _searches(reformulation: Reformulation) -> int:
+    """Distinct texts that are searched, among them the query itself where it is searched first for feedback."""
+    texts = [sub_query.text for sub_query in distinct(reformulation.sub_queries)]
+    first_search = bool(reformulation.query.feedback) and reformulation.query.text not in texts
+    return len(texts) + first_search

@@ -1,0 +1,88 @@
+"""Is the difference between two systems more than luck of the draw? Paired bootstrap over queries.
+
+Sakai, "Evaluating evaluation metrics based on the bootstrap" (SIGIR 2006); Efron and Tibshirani (1993), chapter 13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from acqo_rl.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+_CHUNK = 1 << 22
+"""Random numbers drawn at once: bounds the memory, not the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Mean paired difference, system minus baseline.
+
+    Attributes:
+        mean: over the queries.
+        low: lower end of the 95 % percentile interval.
+        high: upper end of it.
+        p: two-sided: twice the smaller share of resampled means on one side of zero, at most 1.
+        queries: number of pairs.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    queries: int
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval excludes zero."""
+        return self.low > 0 or self.high < 0
+
+
+def paired_bootstrap(
+    baseline: ArrayLike, system: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0
+) -> Difference:
+    """Confidence interval and p-value of the mean difference ``system - baseline``.
+
+    Args:
+        baseline: float[queries], one value a query.
+        system: float[queries], the same queries in the same order.
+        resamples: number of times that as many queries are drawn with replacement.
+        seed: same seed, same numbers.
+
+    Raises:
+        DataError: the two are not aligned, are empty, or hold a value that is not finite.
+    """
+    before, after = np.asarray(baseline, dtype=np.float64), np.asarray(system, dtype=np.float64)
+    if before.shape != after.shape or before.ndim != 1 or not before.size:
+        raise DataError(
+            f"A paired test needs one value of either system for each query: got shapes {before.shape} and "
+            f"{after.shape}. Evaluate both systems on the same queries."
+        )
+    differences = after - before
+    if not np.isfinite(differences).all():
+        raise DataError("A paired test needs finite values: a measure is NaN or infinite for at least one query.")
+    means = _resampled_means(differences, resamples, np.random.default_rng(seed))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
+    p = min(1.0, 2 * (one_sided + 1) / (resamples + 1))
+    return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
+
+
+def _resampled_means(
+    values: np.ndarray[tuple[int], np.dtype[np.float64]], resamples: int, generator: np.random.Generator
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Means of ``resamples`` draws with replacement, float64[resamples]."""
+    rows = max(1, _CHUNK // values.size)
+    means = np.empty(resamples)
+    for start in range(0, resamples, rows):
+        stop = min(start + rows, resamples)
+        means[start:stop] = values[generator.integers(values.size, size=(stop - start, values.size))].mean(axis=1)
+    return means
