@@ -23,13 +23,14 @@ READINGS = {
 }
 
 _NAME_WORD = r"[^\W\d_a-z][\w'\u2019.-]*"
-_NAME = rf"{_NAME_WORD}(?:\s+(?:of|the|de|la|del|da)?\s*{_NAME_WORD})*"
+_NAME = rf"{_NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{_NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
 _LIST = re.compile(
     rf"\b(?:between\s+|both\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*,?\s*(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*({_NAME})"
 )
 _COMPARATIVE = re.compile(
-    r"\b(compare[ds]?|comparison|comparing|vs|versus|differen(?:ce|t|ces)|(?:more|less|larger|smaller|higher|lower) than)\b",
+    r"\b(?:compare[ds]?|comparison|comparing|vs|versus|differen(?:ces?|t)|"
+    r"(?:more|less|larger|smaller|higher|lower) than)\b",
     re.I,
 )
 _COMPARING_WORDS = re.compile(
@@ -45,8 +46,10 @@ _REFERENCE = re.compile(
     re.I,
 )
 _STARTERS = frozenset(
-    "a an and are at can compare did do does for give how i in is it list name no of on or please tell the their "
-    "there they this to u s was we were what when where which who whose why yes you".split()
+    (
+        "a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell "
+        "the their there they this to u s was we were what when where which who whose why yes you"
+    ).split(" ")
 )
 
 
@@ -58,7 +61,7 @@ def classify(query: Query) -> Route:
         return "disambiguate"
     several_periods = len(set(_YEAR.findall(query.text))) > 1
     compares = bool(_COMPARATIVE.search(query.text)) and len(_names(query.text)) > 1
-    if several_periods or compares or _LIST.search(query.text) or len(_clauses(query.text)) > 1:
+    if several_periods or compares or _find_list(query.text) or len(_clauses(query.text)) > 1:
         return "decompose"
     return "pass"
 
@@ -114,9 +117,15 @@ def _clauses(text: str) -> list[str]:
     return [clause for clause in (part.strip(" ,.") for part in _NEXT_NEED.split(text)) if len(clause.split()) > 1]
 
 
+def _find_list(text: str) -> re.Match[str] | None:
+    """The first list of names; a capital that only opens the sentence begins none."""
+    opener, space, rest = text.partition(" ")
+    return _LIST.search(f"{opener.lower()}{space}{rest}" if opener.lower() in _STARTERS else text)
+
+
 def _one_for_each_name(text: str) -> list[str]:
     """The text once for each name of a list in it: what is asked of all is repeated for each."""
-    match = _LIST.search(text)
+    match = _find_list(text)
     if match is None:
         return []
     names = [*(name.strip() for name in match.group(1).split(",")), match.group(2)]
