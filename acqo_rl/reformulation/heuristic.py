@@ -45,12 +45,11 @@ _REFERENCE = re.compile(
     r"what about|how about)\b",
     re.I,
 )
-_STARTERS = frozenset(
-    (
-        "a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell "
-        "the their there they this to u s was we were what when where which who whose why yes you"
-    ).split(" ")
-)
+_OPENERS = """
+a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell the
+their there they this to u s was we were what when where which who whose why yes you
+"""
+_STARTERS = frozenset(_OPENERS.split())
 
 
 def classify(query: Query) -> Route:

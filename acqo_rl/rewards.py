@@ -1,0 +1,187 @@
+"""The reward of the GRPO trainer: how well a completion's searches find the gold documents.
+
+arXiv 2601.21208, Eq. 3-6, with two additions of ours: a cost for each search after the first, and values of every
+part logged beside the reward (Stage I alone never falls when a sub-query is added, so it drives over-splitting).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acqo_rl.errors import GrammarError
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.search import DEPTH, search_each
+from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
+
+CUTOFF = 10
+
+
+def rank_map(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Phi(r): 2 down to 1 over ranks 1-10, under 1 down to 0 over ranks 11-100, else 0.
+
+    Args:
+        ranks: float64[any shape], from 1; infinity for a document that was not found.
+    """
+    top = (19.0 - ranks) / 9.0
+    middle = (100.0 - ranks) / 90.0
+    return np.where(ranks <= 10, top, np.where(ranks <= 100, middle, 0.0))
+
+
+def gold_ranks(ranking: Ranking, gold: Sequence[str]) -> NDArray[np.float64]:
+    """Ranks of the gold documents, best first, float64[gold]; infinity where one was not found."""
+    position = {doc_id: i for i, doc_id in enumerate(ranking.doc_ids, start=1)}
+    return np.sort(np.array([position.get(doc_id, np.inf) for doc_id in gold], np.float64))
+
+
+class Reward:
+    """What one completion is worth, with the signature of a TRL reward function; picklable.
+
+    Stage I (explore) takes the best score over every non-empty subset of the sub-queries. Stage II (converge)
+    scores the full set and adds ``top_bonus`` / log2(r + 1) for gold within the first ``top_ranks``.
+
+    Attributes:
+        stage: ``explore`` or ``converge``.
+        retriever: asked once a call, for the distinct sub-queries of the whole batch.
+        fusion: as in evaluation and serving.
+        grammar: completions outside it get ``invalid``: format is a gate, not a bonus.
+        cost: subtracted for each search after the first.
+        invalid: reward of a completion outside the grammar; below zero.
+        decay: eta with several gold documents; with one it is 1.
+        top_ranks: k*.
+        top_bonus: lambda.
+    """
+
+    def __init__(
+        self,
+        stage: Literal["explore", "converge"],
+        retriever: Retriever,
+        fusion: Fusion,
+        *,
+        grammar: Grammar | None = None,
+        cost: float = 0.03,
+        invalid: float = -0.1,
+        decay: float = 0.6,
+        top_ranks: int = 3,
+        top_bonus: float = 0.5,
+    ) -> None:
+        if stage not in ("explore", "converge"):
+            raise ValueError(f"stage is {stage!r}; it must be explore or converge.")
+        if invalid >= 0:
+            raise ValueError(f"invalid is {invalid}; it must be below 0, so that garbage never beats an honest miss.")
+        self.stage = stage
+        self.retriever = retriever
+        self.fusion = fusion
+        self.grammar = grammar or Grammar()
+        self.cost = cost
+        self.invalid = invalid
+        self.decay = decay
+        self.top_ranks = top_ranks
+        self.top_bonus = top_bonus
+        self.__name__ = f"acqo_{stage}"
+
+    def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        query: Sequence[str],
+        gold: Sequence[Sequence[str]],
+        log_metric: Callable[[str, float], None] | None = None,
+        log_extra: Callable[[str, list[Any]], None] | None = None,
+        **_: Any,
+    ) -> list[float]:
+        """Rewards of a batch, position for position: every rollout of a group is scored by its own searches.
+
+        Args:
+            prompts: not read.
+            completions: texts, or TRL's conversations of one assistant message.
+            query: raw query of each rollout (a column of the data set).
+            gold: ids of the relevant documents of each rollout's query (a column of the data set).
+            log_metric: TRL's hook for numbers.
+            log_extra: TRL's hook for columns of the completions table.
+
+        Raises:
+            Exception: whatever the retriever raises; a failed search never becomes a reward.
+        """
+        texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
+        read = [self._read(text, query_text) for text, query_text in zip(texts, query, strict=True)]
+        valid = [i for i, reformulation in enumerate(read) if reformulation is not None]
+        rankings = search_each([r for r in read if r is not None], self.retriever, DEPTH)
+        rewards = [self.invalid] * len(texts)
+        fused_full = self.fusion.fuse(rankings, DEPTH)
+        best = self._scores(rankings, fused_full, [gold[i] for i in valid])
+        for i, lists, score in zip(valid, rankings, best, strict=True):
+            rewards[i] = score - self.cost * (len(lists) - 1)
+        if log_metric is not None:
+            found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
+            for name, value in parts(read, found).items():
+                log_metric(name, value)
+        if log_extra is not None:
+            log_extra("query", list(query))
+            log_extra("route", [r.route if r else "invalid" for r in read])
+        return rewards
+
+    def _read(self, completion: str, text: str) -> Reformulation | None:
+        query = Query(id="", text=text)
+        try:
+            parsed = self.grammar.parse(completion, query)
+        except GrammarError:
+            return None
+        return Reformulation(query, parsed.route, parsed.sub_queries, "policy", completion)
+
+    def _scores(
+        self, rankings: Sequence[Sequence[Ranking]], fused_full: Sequence[Ranking], gold: Sequence[Sequence[str]]
+    ) -> list[float]:
+        if self.stage == "converge":
+            return [self.score(gold_ranks(r, g)) for r, g in zip(fused_full, gold, strict=True)]
+        subsets = [(i, subset) for i, lists in enumerate(rankings) for subset in _subsets(lists)]
+        fused = self.fusion.fuse([subset for _, subset in subsets], DEPTH)
+        best = [0.0] * len(rankings)
+        for (i, _), ranking in zip(subsets, fused, strict=True):
+            best[i] = max(best[i], self.score(gold_ranks(ranking, gold[i])))
+        return best
+
+    def score(self, ranks: NDArray[np.float64]) -> float:
+        """S: sum over the gold documents, by rank, of eta^i Phi(r_i) (Stage II: Phi'), float64[gold] -> float."""
+        value = rank_map(ranks)
+        if self.stage == "converge":
+            value = value + np.where(ranks <= self.top_ranks, self.top_bonus / np.log2(ranks + 1.0), 0.0)
+        eta = 1.0 if len(ranks) == 1 else self.decay
+        return float((eta ** np.arange(1, len(ranks) + 1)) @ value)
+
+
+def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:
+    return [subset for size in range(1, len(lists) + 1) for subset in combinations(lists, size)]
+
+
+def parts(read: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float64]]) -> dict[str, float]:
+    """Batch means of what the reward is made of, logged and never trained on.
+
+    Args:
+        read: what each completion said; ``None`` outside the grammar.
+        ranks: gold ranks of the fused full set, one array for each valid completion.
+    """
+    valid = [r for r in read if r is not None]
+    means = {"part/format": len(valid) / len(read)}
+    if valid:
+        inside = [r <= CUTOFF for r in ranks]
+        means |= {
+            "part/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
+            "part/pass": float(np.mean([r.route == "pass" for r in valid])),
+            "part/copy_of_query": float(np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])),
+            "part/hit": float(np.mean([hits.any() for hits in inside])),
+            "part/recall": float(np.mean([hits.mean() for hits in inside])),
+            "part/all_gold": float(np.mean([hits.all() for hits in inside])),
+            "part/ndcg": float(np.mean([_ndcg(r) for r in ranks])),
+        }
+    return means
+
+
+def _ndcg(ranks: NDArray[np.float64]) -> float:
+    gains = np.where(ranks <= CUTOFF, 1.0 / np.log2(ranks + 1.0), 0.0)
+    ideal = 1.0 / np.log2(np.arange(2, min(len(ranks), CUTOFF) + 2))
+    return float(gains.sum() / ideal.sum())
