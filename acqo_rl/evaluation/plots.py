@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -
         gains = {_ALL: comparison.differences[measure], **comparison.by_kind}
         errors = [[d.mean - d.low for d in gains.values()], [d.high - d.mean for d in gains.values()]]
         bars.append((evaluation.name, list(gains), [d.mean for d in gains.values()], errors))
-    _grouped_bars(axes, bars)
+    _grouped_bars(axes, bars, _colours(evaluations))
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
     axes.set_title("Gain by kind of query, with 95 % confidence intervals")
@@ -51,39 +51,47 @@ def _sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> None:
         summary = summarise(evaluation)
         groups = {_ALL: summary.overall, **summary.by_kind}
         bars.append((evaluation.name, list(groups), [g.sub_queries for g in groups.values()], None))
-    _grouped_bars(axes, bars)
+    _grouped_bars(axes, bars, _colours(evaluations))
     axes.set_ylabel("mean number of sub-queries")
     axes.set_title("Sub-queries by kind of query")
 
 
 def _gain_per_query(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
     baseline = evaluations[0]
-    for colour, evaluation in _coloured(evaluations[1:]):
+    colours = _colours(evaluations)
+    for evaluation in evaluations[1:]:
         gains = np.sort(evaluation.scores(measure) - baseline.scores(measure))
         shares = np.linspace(0, 100, len(gains) + 1)
-        axes.stairs(gains, shares, color=colour, linewidth=1.8, label=one_line(evaluation.name), baseline=None)
+        label = one_line(evaluation.name)
+        axes.stairs(gains, shares, color=colours[evaluation.name], linewidth=1.8, label=label, baseline=None)
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_xlabel("queries, from the biggest loss to the biggest gain (%)")
     axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
     axes.set_title("Difference of each query")
-    axes.legend(frameon=False)
+    _legend(axes)
 
 
-def _grouped_bars(axes: Axes, bars: Sequence[tuple[str, list[str], list[float], Any]]) -> None:
+def _grouped_bars(
+    axes: Axes, bars: Sequence[tuple[str, list[str], list[float], Any]], colours: Mapping[str, str]
+) -> None:
     """Bars of (name, labels, heights, errors): one group a label, one colour a name."""
     width = 0.8 / len(bars)
     labels = bars[0][1]
-    for position, (colour, (name, _, heights, errors)) in enumerate(_coloured(bars)):
+    for position, (name, _, heights, errors) in enumerate(bars):
         centres = np.arange(len(labels)) + (position - (len(bars) - 1) / 2) * width
-        axes.bar(
-            centres, heights, width * 0.92, yerr=errors, color=colour, ecolor="grey", capsize=3, label=one_line(name)
-        )
+        style = {"color": colours[name], "ecolor": "grey", "capsize": 3, "label": one_line(name)}
+        axes.bar(centres, heights, width * 0.92, yerr=errors, **style)
     axes.set_xticks(np.arange(len(labels)), [one_line(label)[:24] for label in labels])
-    axes.legend(frameon=False)
+    _legend(axes)
 
 
-def _coloured(items: Sequence[Any]) -> list[tuple[str, Any]]:
-    return [(COLOURS[position % len(COLOURS)], item) for position, item in enumerate(items)]
+def _colours(evaluations: Sequence[Evaluation]) -> dict[str, str]:
+    """The same colour for a reformulator in every picture."""
+    return {e.name: COLOURS[position % len(COLOURS)] for position, e in enumerate(evaluations)}
+
+
+def _legend(axes: Axes) -> None:
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _render(draw: Callable[[Axes], None], dark: bool) -> bytes:

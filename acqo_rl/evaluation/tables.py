@@ -13,17 +13,18 @@ from acqo_rl.text import one_line
 
 TABLE_MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
 ROUTES = ("pass", "disambiguate", "decompose")
-_MARKDOWN = re.compile(r"([\\`|<\[])")
+_MARKDOWN = re.compile(r"([\\`|<]|\](?=[(\[]))")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under a header; ``note`` says how to read it."""
+    """Rows of text under a header; the first ``labels`` columns name the row, ``note`` says how to read the rest."""
 
     title: str
     note: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    labels: int = 1
 
 
 def format_table(
@@ -55,10 +56,14 @@ def aligned(table: Table) -> str:
     """The table as Markdown with columns of equal width; text that Markdown would interpret is escaped."""
     lines = [[_MARKDOWN.sub(r"\\\1", one_line(cell)) for cell in row] for row in (table.header, *table.rows)]
     widths = [max(3, *(len(cell) for cell in column)) for column in zip(*lines, strict=True)]
-    rule = [f"{'-' * widths[0]}", *(f"{'-' * (width - 1)}:" for width in widths[1:])]
+    left = [position < table.labels for position in range(len(widths))]
+    rule = ["-" * width if label else f"{'-' * (width - 1)}:" for width, label in zip(widths, left, strict=True)]
     padded = [
-        [cell.ljust(width) if column == 0 else cell.rjust(width) for column, (cell, width) in enumerate(zipped)]
-        for zipped in (list(zip(line, widths, strict=True)) for line in (lines[0], rule, *lines[1:]))
+        [
+            cell.ljust(width) if label else cell.rjust(width)
+            for cell, width, label in zip(line, widths, left, strict=True)
+        ]
+        for line in (lines[0], rule, *lines[1:])
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in padded)
 
@@ -73,11 +78,12 @@ def build_tables(evaluations: Sequence[Evaluation], measures: Sequence[str]) -> 
     """Every table of the report; the first evaluation is the baseline."""
     summaries = [summarise(evaluation) for evaluation in evaluations]
     comparisons = [compare(evaluation, evaluations[0], measures) for evaluation in evaluations[1:]]
-    tables = [_quality(summaries, comparisons, measures), _effort(summaries)]
+    tables = [_quality(summaries, measures)]
     if comparisons:
-        tables.append(_changes(comparisons, measures[0]))
+        tables += [_gains(comparisons, measures), _changes(comparisons, measures[0])]
     if len(evaluations) > 2:
         tables.append(_pairs(evaluations, measures[0]))
+    tables.append(_effort(summaries))
     if any(summary.by_kind for summary in summaries):
         tables.append(_kinds(summaries, comparisons, measures))
     tables.append(_routes(summaries, measures))
@@ -85,21 +91,22 @@ def build_tables(evaluations: Sequence[Evaluation], measures: Sequence[str]) -> 
     return tables
 
 
-def _quality(summaries: Sequence[Summary], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
-    rows = [(summaries[0].name, *(f"{summaries[0].overall.measures[m]:.3f}" for m in measures))]
-    for summary, comparison in zip(summaries[1:], comparisons, strict=True):
-        cells = [f"{summary.overall.measures[m]:.3f} ({interval(comparison.differences[m])})" for m in measures]
-        rows.append((summary.name, *cells))
-    group = summaries[0].overall
-    note = f"Means over {group.queries} queries"
-    if comparisons:
-        note += (
-            f"; in brackets the mean paired difference to {summaries[0].name} with its 95 % confidence interval "
-            "(paired bootstrap over queries), starred where it excludes zero"
-        )
+def _quality(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
+    rows = tuple((s.name, *(f"{s.overall.measures[m]:.3f}" for m in measures)) for s in summaries)
     left_out = summaries[0].unmeasured
-    note += f". {left_out} queries without a relevant document are left out." if left_out else "."
-    return Table("Retrieval quality", note, ("", *measures), tuple(rows))
+    note = f"Means over {summaries[0].overall.queries} queries." + (
+        f" {left_out} queries without a relevant document are left out." if left_out else ""
+    )
+    return Table("Retrieval quality", note, ("", *measures), rows)
+
+
+def _gains(comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
+    rows = tuple((c.system, *(interval(c.differences[m]) for m in measures)) for c in comparisons)
+    note = (
+        "Mean paired difference with its 95 % confidence interval (paired bootstrap over queries), starred where the "
+        "interval excludes zero."
+    )
+    return Table(f"Difference to {comparisons[0].baseline}", note, ("", *measures), rows)
 
 
 def _effort(summaries: Sequence[Summary]) -> Table:
@@ -152,7 +159,7 @@ def _kinds(summaries: Sequence[Summary], comparisons: Sequence[Comparison], meas
             difference = differences.get(summary.name, {}).get(kind)
             rows.append((kind, summary.name, *_cells(group, measures), interval(difference) if difference else "-"))
     header = ("kind", "", "queries", "sub-queries", *measures, f"{measures[0]}: difference")
-    return Table("By kind of query", f"Differences are to {summaries[0].name}.", header, tuple(rows))
+    return Table("By kind of query", f"Differences are to {summaries[0].name}.", header, tuple(rows), labels=2)
 
 
 def _routes(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
@@ -164,7 +171,7 @@ def _routes(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
                 share = f"{group.queries / summary.overall.queries:.1%}"
                 rows.append((summary.name, route, share, *_cells(group, measures)))
     header = ("", "route", "share", "queries", "sub-queries", *measures)
-    return Table("By route", "The route that the reformulator chose.", header, tuple(rows))
+    return Table("By route", "The route that the reformulator chose.", header, tuple(rows), labels=2)
 
 
 def _confusion(summary: Summary) -> Table:

@@ -1,0 +1,214 @@
+r"""Evaluate and compare reformulators on a split of a BEIR folder.
+
+    python scripts/evaluate.py --data data/embedded --split test --index indexes/embedded \
+        --reformulator raw rules policy --model runs/acqo/policy --output evaluations/embedded
+
+Reformulators are compared to the first one; each is NAME or NAME=MODEL:
+
+    raw, rules         no model
+    prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id)
+    policy=MODEL       a trained policy; any other name does as well: warm_start=runs/warm final=runs/final
+
+A policy that reads the first results of the raw query gets as many as it was trained with. What the output folder
+already holds under the same settings is not computed again, so another reformulator can be added later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from acqo_rl import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.measures import MEASURES
+from acqo_rl.types import Document, Qrels, Query, Reformulator
+
+WITHOUT_MODEL = ("raw", "rules")
+NAME = re.compile(r"\w[\w.-]*")
+
+
+@dataclass
+class EvaluateConfig:
+    """Settings of an evaluation."""
+
+    data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
+    split: str = field(metadata={"help": "Which qrels/SPLIT.tsv to evaluate."})
+    index: str = field(metadata={"help": "Index that scripts/build_index.py wrote."})
+    output: str = field(metadata={"help": "Folder of the results: new, or one to add to."})
+    reformulator: list[str] = field(
+        default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
+    )
+    model: str | None = field(default=None, metadata={"help": "Model of those that are given without one."})
+    fusion: str = field(default="rsf", metadata={"help": "rsf (rank-score fusion) or rrf (reciprocal rank fusion)."})
+    measures: list[str] = field(
+        default_factory=lambda: list(MEASURES),
+        metadata={"help": "As ir_measures writes them, or AllGold@k; the first one decides what helps and hurts."},
+    )
+    limit: int | None = field(default=None, metadata={"help": "Evaluate the first so many queries only."})
+    batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
+    device: str = field(default="cpu", metadata={"help": "Where the index is searched: cpu or gpu."})
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(EvaluateConfig, description=__doc__)
+
+
+def main(config: EvaluateConfig) -> None:
+    """Evaluate what is not there yet, then report on all that was asked for."""
+    from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries
+    from acqo_rl.evaluation.folder import EvaluationFolder
+    from acqo_rl.evaluation.tables import format_table
+
+    models = name_reformulators(config.reformulator, config.model)
+    check(config)
+    qrels = read_qrels(config.data, config.split)
+    queries = read_queries(config.data, config.split)[: config.limit]
+    folder = EvaluationFolder(config.output, settings_of(config, queries, qrels))
+    made_with = {name: {"model": model, "files": fingerprint(model)} for name, model in models.items()}
+    evaluations = {name: folder.load(name, made_with[name]) for name in models}
+
+    missing = [name for name, evaluation in evaluations.items() if evaluation is None]
+    for name in evaluations.keys() - set(missing):
+        print(f"{name} is evaluated already: {config.output} holds its results under these settings.")
+    if missing:
+        check_beir(config.data, config.split)
+        run = prepare(config, queries, qrels, read_corpus(config.data))
+        for name in missing:
+            evaluations[name] = run(name, models[name])
+            folder.save(evaluations[name], made_with[name])
+
+    finished = [evaluation for evaluation in evaluations.values() if evaluation is not None]
+    folder.report(finished, config.measures)
+    print(f"\n{format_table(finished, finished[0], config.measures)}\n")
+    print(f"Report: {Path(config.output, 'report.html')} (and report.md, summary.json, a run file for trec_eval each)")
+
+
+def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
+    """Name -> model, empty for those without one.
+
+    Raises:
+        ConfigError: a name is taken twice, is no file name, lacks its model or has one that it cannot use.
+    """
+    models: dict[str, str] = {}
+    for item in given:
+        name, _, model = item.partition("=")
+        if not NAME.fullmatch(name):
+            raise ConfigError(f"{name!r} cannot name result files; use letters, digits, '_', '-' and '.'.")
+        if name in models:
+            raise ConfigError(f"The reformulator {name!r} is given twice; give every one its own name: NAME=MODEL.")
+        if name in WITHOUT_MODEL and model:
+            raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")
+        if name not in WITHOUT_MODEL:
+            model = model or default_model or ""
+            if not model:
+                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.")
+        models[name] = model
+    if not models:
+        raise ConfigError(f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, policy.")
+    return models
+
+
+def check(config: EvaluateConfig) -> None:
+    """Refuses settings that would fail late.
+
+    Raises:
+        ConfigError: a number is out of range, the fusion is unknown, or there is no index.
+    """
+    for key, value in (("limit", config.limit), ("batch_size", config.batch_size)):
+        if value is not None and value < 1:
+            raise ConfigError(f"{key} is {value}; it must be at least 1.")
+    if config.fusion not in ("rsf", "rrf"):
+        raise ConfigError(f"There is no fusion {config.fusion!r}; choose rsf or rrf.")
+    if not Path(config.index, "manifest.json").is_file():
+        raise ConfigError(f"{config.index} holds no index; build one: scripts/build_index.py --data {config.data} ...")
+
+
+def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
+    """All that the results of every reformulator depend on."""
+    from acqo_rl.data.beir import read_query_metadata
+
+    kinds = {query_id: values.get("kind") for query_id, values in read_query_metadata(config.data).items()}
+    asked = [(q.id, q.text, q.history, kinds.get(q.id), sorted(qrels[q.id].items())) for q in queries]
+    return {
+        "data": str(Path(config.data).resolve()),
+        "split": config.split,
+        "queries": len(queries),
+        "queries and judgements": hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16],
+        "index": str(Path(config.index).resolve()),
+        "index manifest": hashlib.sha256(Path(config.index, "manifest.json").read_bytes()).hexdigest()[:16],
+        "fusion": config.fusion,
+        "measures": list(config.measures),
+    }
+
+
+def fingerprint(model: str) -> str:
+    """Of the files of a model folder by name, size and time of change; empty for a name that is no folder."""
+    folder = Path(model)
+    if not model or not folder.is_dir():
+        return ""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+
+
+def prepare(
+    config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels, corpus: dict[str, Document]
+) -> Callable[[str, str], Any]:
+    """Opens the index once; the result evaluates one reformulator by name and model."""
+    from acqo_rl.data.beir import corpus_hash, read_query_metadata
+    from acqo_rl.evaluation.run import evaluate
+    from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.search import add_feedback
+
+    retriever = load_retriever(config.index, device=config.device, expected_corpus_hash=corpus_hash(corpus.values()))
+    metadata = read_query_metadata(config.data)
+    fusion = RankScoreFusion() if config.fusion == "rsf" else ReciprocalRankFusion()
+
+    def run(name: str, model: str) -> Any:
+        reformulator, results, words = load_reformulator(name, model)
+        return evaluate(
+            reformulator,
+            queries,
+            qrels,
+            retriever,
+            fusion,
+            measures=config.measures,
+            batch_size=config.batch_size,
+            metadata=metadata,
+            add_feedback=partial(add_feedback, retriever=retriever, corpus=corpus, results=results, words=words)
+            if results
+            else None,
+            name=name,
+        )
+
+    return run
+
+
+def load_reformulator(name: str, model: str) -> tuple[Reformulator, int, int]:
+    """The reformulator, and how many results of a first search and words of each it reads."""
+    from acqo_rl.language_models.local import TransformersModel
+    from acqo_rl.reformulation.heuristic import Heuristic
+    from acqo_rl.reformulation.pass_through import PassThrough
+    from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.reformulation.prompted import Prompted
+
+    if name == "raw":
+        return PassThrough(), 0, 0
+    if name == "rules":
+        return Heuristic(), 0, 0
+    if name == "prompted":
+        return Prompted(TransformersModel.from_pretrained(model)), 0, 0
+    policy = Policy.from_pretrained(model, name=name)
+    return policy, policy.settings.feedback_results, policy.settings.feedback_words
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())
