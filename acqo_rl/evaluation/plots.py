@@ -37,7 +37,10 @@ def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -
     for evaluation in evaluations[1:]:
         comparison = compare(evaluation, baseline, [measure])
         gains = {_ALL: comparison.differences[measure], **comparison.by_kind}
-        errors = [[d.mean - d.low for d in gains.values()], [d.high - d.mean for d in gains.values()]]
+        errors = [
+            [max(0.0, d.mean - d.low) for d in gains.values()],
+            [max(0.0, d.high - d.mean) for d in gains.values()],
+        ]
         bars.append((evaluation.name, list(gains), [d.mean for d in gains.values()], errors))
     _grouped_bars(axes, bars, _colours(evaluations))
     axes.axhline(0, color="grey", linewidth=0.8)
@@ -79,8 +82,9 @@ def _grouped_bars(
     labels = bars[0][1]
     for position, (name, _, heights, errors) in enumerate(bars):
         centres = np.arange(len(labels)) + (position - (len(bars) - 1) / 2) * width
-        style = {"color": colours[name], "ecolor": "grey", "capsize": 3, "label": one_line(name)}
-        axes.bar(centres, heights, width * 0.92, yerr=errors, **style)
+        axes.bar(centres, heights, width * 0.92, color=colours[name], label=one_line(name))
+        if errors is not None:
+            axes.errorbar(centres, heights, yerr=errors, fmt="none", ecolor="grey", capsize=3)
     axes.set_xticks(np.arange(len(labels)), [one_line(label)[:24] for label in labels])
     _legend(axes)
 

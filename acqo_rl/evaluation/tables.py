@@ -95,7 +95,7 @@ def _quality(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
     rows = tuple((s.name, *(f"{s.overall.measures[m]:.3f}" for m in measures)) for s in summaries)
     left_out = summaries[0].unmeasured
     note = f"Means over {summaries[0].overall.queries} queries." + (
-        f" {left_out} queries without a relevant document are left out." if left_out else ""
+        f" Left out because they have no relevant document: {left_out}." if left_out else ""
     )
     return Table("Retrieval quality", note, ("", *measures), rows)
 

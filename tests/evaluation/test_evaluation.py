@@ -1,0 +1,197 @@
+"""Evaluation of one reformulator and comparison of several, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from acqo_rl.errors import DataError
+from acqo_rl.evaluation.compare import biggest_changes, compare, summarise
+from acqo_rl.evaluation.run import evaluate
+from acqo_rl.evaluation.tables import Table, aligned, build_tables, format_table
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.measures import MEASURES
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.search import add_feedback
+from acqo_rl.types import Ranking
+
+
+def test_results_follow_the_queries_and_leave_out_what_cannot_be_measured(good):
+    assert [result.reformulation.query.id for result in good.results] == ["simple", "compound", "ambiguous"]
+    assert good.unmeasured == 1
+    assert [result.kind for result in good.results] == ["simple", "compound", "ambiguous"]
+
+
+def test_measures_and_gold_ranks_by_hand(raw, good):
+    """Raw, three documents share three words each; split, either gold one is first in its own list."""
+    assert raw.results[2].gold_ranks == {"chad": 1}
+    assert raw.results[1].gold_ranks == {"peru": 3, "chad-money": 2}
+    assert good.results[1].gold_ranks == {"peru": 2, "chad-money": 1}
+    assert good.results[1].measures["AllGold@10"] == 1.0
+    assert good.results[1].measures["nDCG@10"] == 1.0
+    assert raw.results[1].measures["RR@10"] == 0.5
+    assert good.scores("nDCG@10").tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_document_that_is_not_found_has_no_rank(retriever, world, scripted):
+    queries, qrels, _, _ = world
+    lost = evaluate(scripted({"simple": ("decompose", "zzz", "yyy")}), queries[:1], qrels, retriever, RankScoreFusion())
+    assert lost.results[0].gold_ranks == {"peru": None}
+    assert lost.results[0].measures["nDCG@10"] == 0.0
+    assert lost.results[0].ranking.doc_ids == ()
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_batches_do_not_change_results_and_search_once_each(world, retriever, scripted, good, batch_size):
+    queries, qrels, _, metadata = world
+    answers = {
+        "compound": ("decompose", "capital of peru", "money of chad"),
+        "ambiguous": ("disambiguate", "capital of chad", "and its capital"),
+    }
+    retriever.calls.clear()
+    got = evaluate(
+        scripted(answers), queries, qrels, retriever, RankScoreFusion(), batch_size=batch_size, metadata=metadata
+    )
+    assert [r.measures for r in got.results] == [r.measures for r in good.results]
+    assert [r.ranking for r in got.results] == [r.ranking for r in good.results]
+    assert len(retriever.calls) == -(-3 // batch_size)
+    for texts in retriever.calls:
+        assert len(texts) == len(set(texts))
+
+
+def test_times_and_searches_are_counted(good):
+    assert [result.searches for result in good.results] == [1, 2, 2]
+    assert all(result.reformulation_ms >= 0 and result.retrieval_ms > 0 for result in good.results)
+
+
+def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted(world, retriever, scripted):
+    queries, qrels, corpus, _ = world
+    feedback = partial(add_feedback, retriever=retriever, corpus=corpus, results=2, words=3)
+    answers = {"compound": ("decompose", "capital of peru", "money of chad")}
+    got = evaluate(scripted(answers), queries, qrels, retriever, RankScoreFusion(), add_feedback=feedback)
+    assert [snippet.title for snippet in got.results[0].reformulation.query.feedback] == ["Peru", "Chad"]
+    assert [result.searches for result in got.results] == [1, 3, 1]
+
+
+def test_queries_of_another_split_are_refused(world, retriever):
+    queries, _, _, _ = world
+    with pytest.raises(DataError, match="same data set and split"):
+        evaluate(PassThrough(), queries, {"elsewhere": {"peru": 1}}, retriever, RankScoreFusion())
+
+
+def test_an_error_of_the_retriever_is_not_swallowed(world, retriever, monkeypatch):
+    queries, qrels, _, _ = world
+    monkeypatch.setattr(retriever, "search", lambda texts, k: (_ for _ in ()).throw(ConnectionError("down")))
+    with pytest.raises(ConnectionError, match="down"):
+        evaluate(PassThrough(), queries, qrels, retriever, RankScoreFusion())
+
+
+def test_summary_by_hand(good, bad):
+    """Paths and precision by path (S0-32), confusion of route and kind (S0-44)."""
+    summary = summarise(good)
+    assert summary.unmeasured == 1
+    assert summary.overall.queries == 3
+    assert summary.overall.sub_queries == pytest.approx(5 / 3)
+    assert summary.searches == pytest.approx(5 / 3)
+    assert summary.tokens == 4
+    assert summary.copy_rate == pytest.approx(2 / 3)
+    assert summary.pass_rate == pytest.approx(1 / 3)
+    assert summary.problem_rate == 0
+    assert summary.by_kind["compound"].sub_queries == 2
+    assert summary.by_route["decompose"].measures["AllGold@10"] == 1
+    assert summary.confusion == {
+        "decompose": {"compound": 1},
+        "disambiguate": {"ambiguous": 1},
+        "pass": {"simple": 1},
+    }
+    assert summarise(bad).problem_rate == pytest.approx(1 / 3)
+
+
+def test_a_copy_is_a_copy_whatever_its_case_and_closing_mark(world, retriever, scripted):
+    queries, qrels, _, _ = world
+    answers = {"simple": ("decompose", "Capital of  PERU?", "lima")}
+    got = evaluate(scripted(answers), queries[:1], qrels, retriever, RankScoreFusion())
+    assert summarise(got).copy_rate == 1
+
+
+def test_comparison_by_hand(raw, good, bad):
+    measures = ["nDCG@10", "RR@10"]
+    up = compare(good, raw, measures)
+    assert (up.system, up.baseline) == ("good", "raw")
+    assert up.differences["RR@10"].mean == pytest.approx(0.5 / 3)
+    assert (up.helped, up.hurt) == (pytest.approx(1 / 3), 0)
+    assert up.by_kind["simple"].mean == 0
+    down = compare(bad, raw, measures)
+    assert (down.helped, down.hurt) == (0, pytest.approx(1 / 3))
+    assert down.by_kind["simple"].mean == -1
+
+
+def test_biggest_changes_are_gains_and_losses_only(raw, good, bad):
+    gains, losses = biggest_changes(good, raw, "nDCG@10", 5)
+    assert [change.after.kind for change in gains] == ["compound"]
+    assert losses == []
+    gains, losses = biggest_changes(bad, raw, "nDCG@10", 5)
+    assert (gains, [change.after.kind for change in losses]) == ([], ["simple"])
+
+
+def test_evaluations_of_other_queries_do_not_compare(raw, good):
+    with pytest.raises(DataError, match="same queries"):
+        compare(replace(good, results=good.results[::-1]), raw, ["nDCG@10"])
+
+
+def test_format_table(raw, good):
+    lines = format_table([raw, good], raw).splitlines()
+    header = [cell.strip() for cell in lines[0].strip("|").split("|")]
+    assert header[1:6] == ["nDCG@10", "R@10", "AllGold@10", "RR@10", "sub-queries"]
+    assert header[6] == "nDCG@10: difference to raw [95 % CI]"
+    assert [cell.strip() for cell in lines[2].strip("|").split("|")][-1] == "-"
+    good_cells = [cell.strip() for cell in lines[3].strip("|").split("|")]
+    assert good_cells[:2] == ["good", "1.000"]
+    assert good_cells[5] == "1.67"
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_cells_cannot_break_the_table_or_load_anything():
+    table = Table("", "", ("", "value"), (("a|b\nc", "![x](http://example.org/x.png) <img src=x> `"),))
+    line = aligned(table).splitlines()[2]
+    assert line == r"| a\|b c | ![x\](http://example.org/x.png) \<img src=x> \` |"
+
+
+def test_tables_without_kinds_or_comparison(world, retriever):
+    queries, qrels, _, _ = world
+    alone = evaluate(PassThrough(), queries, qrels, retriever, RankScoreFusion())
+    titles = [table.title for table in build_tables([alone], MEASURES)]
+    assert titles == ["Retrieval quality", "Effort", "By route"]
+
+
+def test_every_table_is_rectangular(raw, good, bad):
+    tables = build_tables([raw, good, bad], MEASURES)
+    assert len(tables) == 10
+    for table in tables:
+        assert {len(row) for row in table.rows} == {len(table.header)}
+
+
+def test_always_splitting_hurts_simple_queries(world, retriever, scripted, raw):
+    """S0-39: what passing a simple query through is worth."""
+    queries, qrels, _, metadata = world
+    always = {query.id: ("decompose", *query.text.split()[-1:], "python") for query in queries}
+    split = evaluate(scripted(always), queries, qrels, retriever, RankScoreFusion(), metadata=metadata, name="always")
+    assert compare(split, raw, ["RR@10"]).by_kind["simple"].mean <= 0
+    assert np.all(split.scores("RR@10") <= raw.scores("RR@10"))
+
+
+def test_the_order_of_the_fused_ranking_is_what_is_measured(world, scripted, retriever):
+    """Documents that tie in the fusion keep the place that the fusion gave them."""
+
+    class Tied:
+        name = "tied"
+
+        def fuse(self, batch, k):
+            return [Ranking(("x", "peru", "chad"), (1.0, 1.0, 1.0)) for _ in batch]
+
+    queries, qrels, _, _ = world
+    got = evaluate(PassThrough(), queries[:1], qrels, retriever, Tied())
+    assert got.results[0].measures["RR@10"] == 0.5

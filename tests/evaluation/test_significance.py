@@ -1,0 +1,80 @@
+"""Paired bootstrap against exact enumeration, and what it must say of easy cases."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acqo_rl.errors import DataError
+from acqo_rl.evaluation import significance
+from acqo_rl.evaluation.significance import paired_bootstrap
+
+
+def test_against_every_resample_of_four_queries():
+    """All 4^4 resamples are equally likely: the bootstrap's quantiles and tail share are known exactly."""
+    differences = np.array([0.5, 0.3, 0.25, -0.35])
+    exact = np.array([np.mean(draw) for draw in product(differences, repeat=4)])
+    got = paired_bootstrap(np.zeros(4), differences, resamples=200_000)
+    assert got.mean == pytest.approx(0.175)
+    assert got.low == pytest.approx(np.quantile(exact, 0.025), abs=0.03)
+    assert got.high == pytest.approx(np.quantile(exact, 0.975), abs=0.03)
+    assert got.p == pytest.approx(2 * np.mean(exact <= 0), abs=0.005)
+    assert got.queries == 4
+    assert not got.significant
+
+
+def test_identical_systems_differ_by_nothing():
+    got = paired_bootstrap([0.1, 0.7, 0.3], [0.1, 0.7, 0.3])
+    assert (got.mean, got.low, got.high, got.p) == (0.0, 0.0, 0.0, 1.0)
+    assert not got.significant
+
+
+def test_a_gain_on_every_query_is_significant():
+    got = paired_bootstrap(np.zeros(50), np.linspace(0.1, 0.2, 50))
+    assert got.significant
+    assert got.low > 0.1
+    assert got.p == pytest.approx(2 / 10_001)
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    generator = np.random.default_rng(1)
+    covered = 0
+    for _ in range(300):
+        got = paired_bootstrap(np.zeros(60), generator.normal(0.1, 0.3, 60), resamples=1000)
+        covered += got.low <= 0.1 <= got.high
+    assert 0.90 <= covered / 300 <= 0.98
+
+
+def test_same_seed_same_numbers_whatever_is_drawn_at_once(monkeypatch):
+    system = np.random.default_rng(2).random(31)
+    whole = paired_bootstrap(np.zeros(31), system, seed=3)
+    monkeypatch.setattr(significance, "_CHUNK", 100)
+    assert paired_bootstrap(np.zeros(31), system, seed=3) == whole
+    assert paired_bootstrap(np.zeros(31), system, seed=4) != whole
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
+def test_swapping_the_systems_turns_the_interval_round(pairs):
+    before, after = zip(*pairs, strict=True)
+    one, other = (paired_bootstrap(*pair, resamples=500) for pair in ((before, after), (after, before)))
+    assert one.mean == pytest.approx(-other.mean)
+    assert one.low == pytest.approx(-other.high)
+    assert one.p == pytest.approx(other.p)
+    assert one.low <= one.high
+    assert 0 < one.p <= 1
+
+
+@pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([[1.0]], [[0.0]])])
+def test_values_that_do_not_pair_are_refused(before, after):
+    with pytest.raises(DataError, match="same queries"):
+        paired_bootstrap(before, after)
+
+
+def test_a_value_that_is_not_finite_is_refused():
+    with pytest.raises(DataError, match="NaN"):
+        paired_bootstrap([0.0, 1.0], [0.0, float("nan")])

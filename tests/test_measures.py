@@ -1,0 +1,136 @@
+"""Measures against pytrec_eval, ties included, and by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.measures import MEASURES, judged, mean, per_query, to_run
+from acqo_rl.types import Ranking
+
+TREC_NAMES = {
+    "nDCG@10": "ndcg_cut_10",
+    "AP@10": "map_cut_10",
+    "R@10": "recall_10",
+    "R@100": "recall_100",
+    "Success@10": "success_10",
+    "RR": "recip_rank",
+    "P@5": "P_5",
+    "nDCG@3": "ndcg_cut_3",
+}
+
+DOCUMENTS = [f"d{number}" for number in range(25)]
+QRELS = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), min_size=1, max_size=6),
+    min_size=1,
+)
+TIED_RUN = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 4).map(float))
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(QRELS, TIED_RUN)
+def test_every_measure_equals_pytrec_eval_ties_included(qrels, run):
+    relevant = judged(qrels)
+    if not relevant:
+        with pytest.raises(DataError, match="relevant document"):
+            per_query(["nDCG@10"], qrels, run)
+        return
+    expected = pytrec_eval.RelevanceEvaluator(relevant, set(TREC_NAMES.values())).evaluate(
+        {query_id: scores for query_id, scores in run.items() if scores}
+    )
+    got = per_query(list(TREC_NAMES), qrels, run)
+    for measure, trec_name in TREC_NAMES.items():
+        assert got[measure].keys() == relevant.keys()
+        for query_id, value in got[measure].items():
+            assert value == pytest.approx(expected.get(query_id, {}).get(trec_name, 0.0), abs=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(QRELS, TIED_RUN)
+def test_cut_reciprocal_rank_is_the_whole_one_where_it_reaches(qrels, run):
+    if not judged(qrels):
+        return
+    got = per_query(["RR", "RR@10"], qrels, run)
+    for query_id, whole in got["RR"].items():
+        assert got["RR@10"][query_id] == pytest.approx(whole if whole >= 0.1 else 0.0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(QRELS, TIED_RUN)
+def test_all_gold_is_one_exactly_where_recall_is(qrels, run):
+    if not judged(qrels):
+        return
+    got = per_query(["AllGold@3", "AllGold@10", "R@10", "R@3"], qrels, run)
+    for query_id in got["R@10"]:
+        assert got["AllGold@10"][query_id] == (1.0 if got["R@10"][query_id] == 1.0 else 0.0)
+        assert got["AllGold@3"][query_id] <= got["AllGold@10"][query_id]
+
+
+def test_by_hand():
+    """Gold at ranks 1 and 4 of ten, a third one not found."""
+    run = to_run({"q": ranking("g1", "x", "y", "g2", *"abcdef")})
+    got = mean(per_query(MEASURES, {"q": {"g1": 1, "g2": 1, "g3": 1}}, run))
+    ideal = 1 + 1 / math.log2(3) + 1 / math.log2(4)
+    assert got == {
+        "nDCG@10": pytest.approx((1 + 1 / math.log2(5)) / ideal),
+        "AP@10": pytest.approx((1 + 2 / 4) / 3),
+        "R@10": pytest.approx(2 / 3),
+        "R@100": pytest.approx(2 / 3),
+        "RR@10": 1.0,
+        "Success@10": 1.0,
+        "AllGold@10": 0.0,
+    }
+
+
+@pytest.mark.parametrize(("rank_of_last", "value"), [(2, 1.0), (10, 1.0), (11, 0.0), (100, 0.0)])
+def test_all_gold_by_hand(rank_of_last, value):
+    documents = ["g1", *(f"x{number}" for number in range(rank_of_last - 2)), "g2"]
+    got = per_query(["AllGold@10"], {"q": {"g1": 1, "g2": 2, "no": 0}}, to_run({"q": ranking(*documents)}))
+    assert got == {"AllGold@10": {"q": value}}
+
+
+def test_queries_without_result_count_zero_and_those_without_relevant_document_are_left_out():
+    qrels = {"found": {"d": 1}, "empty": {"d": 1}, "missing": {"d": 1}, "nothing_relevant": {"d": 0}}
+    run = to_run(
+        {"found": ranking("d"), "empty": ranking(), "nothing_relevant": ranking("d"), "unjudged": ranking("d")}
+    )
+    values = per_query(["nDCG@10", "RR@10", "AllGold@10"], qrels, run)
+    for by_query in values.values():
+        assert by_query == {"found": 1.0, "empty": 0.0, "missing": 0.0}
+    assert mean(values)["nDCG@10"] == pytest.approx(1 / 3)
+
+
+def test_a_run_without_any_result_is_zero():
+    values = per_query(MEASURES, {"q": {"d": 1}}, {})
+    assert all(value == {"q": 0.0} for value in values.values())
+
+
+def test_scores_of_a_ranking_do_not_matter_only_its_order():
+    tied = Ranking(doc_ids=("b", "c", "a"), scores=(1.0, 1.0, 1.0))
+    run = to_run({"q": tied})
+    assert sorted(run["q"], key=run["q"].__getitem__, reverse=True) == ["b", "c", "a"]
+    assert len(set(run["q"].values())) == 3
+    assert per_query(["RR@10"], {"q": {"a": 1}}, run)["RR@10"]["q"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", ""])
+def test_an_unknown_measure_is_refused_by_name(name):
+    with pytest.raises(ConfigError, match="is no measure"):
+        per_query([name], {"q": {"d": 1}}, {})
+
+
+def test_a_measure_that_needs_another_package_is_refused():
+    with pytest.raises(ConfigError, match="cannot be computed"):
+        per_query(["alpha_nDCG@10"], {"q": {"d": 1}}, {})
+
+
+def ranking(*doc_ids):
+    return Ranking(doc_ids=doc_ids, scores=(1.0,) * len(doc_ids))
