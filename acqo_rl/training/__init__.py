@@ -1,0 +1,1 @@
+"""Warm start, GRPO wiring and what watches over a run."""

@@ -1,0 +1,205 @@
+"""Which queries to learn from: difficulty by rollouts, a two-sided band, and a history of each prompt's rewards.
+
+arXiv 2601.21208, section 3.4: Stage II keeps queries whose mean Stage I reward over K = 8 rollouts is at most 5/3.
+The paper says that too-hard queries go too, but its equation has no lower bound; ours has one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.rewards import Reward
+from acqo_rl.types import Qrels, Query, Reformulator
+
+_BATCH = 32
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """Rewards of a policy's rollouts for one query.
+
+    Attributes:
+        query_id: of the query.
+        mean: of the rewards.
+        spread: their standard deviation; 0 means that the query teaches GRPO nothing.
+        best: the largest.
+    """
+
+    query_id: str
+    mean: float
+    spread: float
+    best: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Difficulties inside and outside of [low, high]."""
+
+    low: float
+    high: float
+    kept: tuple[Difficulty, ...]
+    too_easy: tuple[Difficulty, ...]
+    too_hard: tuple[Difficulty, ...]
+
+
+def score_difficulty(
+    queries: Sequence[Query], qrels: Qrels, policy: Reformulator, reward: Reward, rollouts: int
+) -> list[Difficulty]:
+    """Mean and spread of the reward over ``rollouts`` samples of the policy for each query.
+
+    Args:
+        queries: judged queries.
+        qrels: their gold documents.
+        policy: sampling, not greedy; its completions are scored as in training.
+        reward: of the stage that the policy was trained in.
+        rollouts: K.
+    """
+    difficulties = []
+    steps = range(0, len(queries), _BATCH)
+    for start in tqdm(steps, desc="score difficulty", unit="batch", disable=len(steps) < 4):
+        batch = [query for query in queries[start : start + _BATCH] for _ in range(rollouts)]
+        answers = policy.reformulate(batch)
+        rewards = reward(
+            prompts=batch,
+            completions=[answer.completion for answer in answers],
+            query=[query.text for query in batch],
+            gold=[[d for d, relevance in qrels[query.id].items() if relevance > 0] for query in batch],
+        )
+        for query, values in zip(batch[::rollouts], np.reshape(rewards, (-1, rollouts)), strict=True):
+            difficulties.append(Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max())))
+    return difficulties
+
+
+def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> Band:
+    """Keeps queries with ``low`` <= mean reward <= ``high``.
+
+    Raises:
+        ConfigError: the bounds are crossed, or nothing is kept.
+    """
+    if low > high:
+        raise ConfigError(f"The band is empty: low is {low}, high is {high}; low must not be above high.")
+    band = Band(
+        low,
+        high,
+        kept=tuple(d for d in difficulties if low <= d.mean <= high),
+        too_easy=tuple(d for d in difficulties if d.mean > high),
+        too_hard=tuple(d for d in difficulties if d.mean < low),
+    )
+    if not band.kept:
+        raise ConfigError(
+            f"No query is kept: of {len(difficulties)}, {len(band.too_hard)} have a mean reward under {low} and "
+            f"{len(band.too_easy)} over {high}. Widen the band, or score more queries."
+        )
+    return band
+
+
+def save_difficulties(difficulties: Sequence[Difficulty], file: str | Path) -> None:
+    """One JSON object a line."""
+    lines = (json.dumps(asdict(d)) + "\n" for d in difficulties)
+    Path(file).write_text("".join(lines), encoding="utf-8")
+
+
+def load_difficulties(file: str | Path) -> list[Difficulty]:
+    """What :func:`save_difficulties` wrote.
+
+    Raises:
+        ConfigError: the file is missing or a line is damaged.
+    """
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+        return [Difficulty(**json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(f"{file} does not hold difficulties ({error}); run scripts/score_difficulty.py.") from error
+
+
+def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examples: int = 5) -> None:
+    """Writes ``report.md`` and ``histogram.png``: what each side of the band dropped, with examples."""
+    text = {query.id: query.text for query in queries}
+    total = len(band.kept) + len(band.too_easy) + len(band.too_hard)
+    sides = (
+        (f"Kept: mean reward from {band.low:g} to {band.high:g}", band.kept),
+        (f"Too easy: over {band.high:g}", band.too_easy),
+        (f"Too hard: under {band.low:g}", band.too_hard),
+    )
+    no_spread = sum(d.spread == 0 for d in band.kept)
+    lines = ["# Difficulty", "", f"{total} queries scored.", "", "![Mean reward of each query](histogram.png)", ""]
+    for title, side in sides:
+        lines += [f"## {title}", "", f"{len(side)} of {total} queries ({len(side) / total:.0%}).", ""]
+        if side is band.kept:
+            lines += [f"{no_spread} of them had the same reward in every rollout.", ""]
+        if side:
+            lines += ["| mean | spread | best | query |", "|---|---|---|---|"]
+            shown = side[:: max(1, len(side) // examples)][:examples]
+            escaped = [(d, text[d.query_id].replace("|", "\\|")) for d in shown]
+            lines += [f"| {d.mean:.2f} | {d.spread:.2f} | {d.best:.2f} | {words} |" for d, words in escaped]
+            lines.append("")
+    Path(folder, "report.md").write_text("\n".join(lines), encoding="utf-8")
+    _plot(band, Path(folder, "histogram.png"))
+
+
+def _plot(band: Band, file: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    sides = (("too hard", band.too_hard), ("kept", band.kept), ("too easy", band.too_easy))
+    means = [[d.mean for d in side] for _, side in sides]
+    bins = np.linspace(min(min(m, default=0.0) for m in means), max(max(m, default=2.0) for m in means) + 1e-9, 31)
+    axes.hist(means, bins=bins.tolist(), stacked=True, label=[name for name, _ in sides])
+    for bound in (band.low, band.high):
+        axes.axvline(bound, color="black", linestyle="--", linewidth=1)
+    axes.set_xlabel("mean reward over the rollouts")
+    axes.set_ylabel("queries")
+    axes.legend()
+    figure.savefig(file, dpi=120)
+
+
+class RewardHistory:
+    """Counts, for each prompt, the groups drawn and the groups whose rewards differed.
+
+    A group of equal rewards has zero advantage and teaches nothing. The chance of drawing a prompt is proportional
+    to (groups with variance + 1) / (groups + 1): a new prompt counts as one that varies, a prompt that never varies
+    fades as 1/(n + 1) but is not lost, because the policy changes.
+    """
+
+    def __init__(self, prompts: int) -> None:
+        self.groups = np.zeros(prompts, np.int64)
+        self.varied = np.zeros(prompts, np.int64)
+
+    def record(self, rows: Sequence[int], rewards: Sequence[float]) -> None:
+        """Adds one generation batch.
+
+        Args:
+            rows: prompt of each rollout.
+            rewards: reward of each rollout; NaN for a masked one.
+        """
+        for row in dict.fromkeys(rows):
+            values = np.array([value for r, value in zip(rows, rewards, strict=True) if r == row])
+            values = values[~np.isnan(values)]
+            self.groups[row] += 1
+            self.varied[row] += len(values) > 0 and bool(np.ptp(values) > 1e-6)
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Chance of drawing each prompt, float64[prompts], sums to 1."""
+        weights = (self.varied + 1.0) / (self.groups + 1.0)
+        return np.asarray(weights / weights.sum())
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {"groups": self.groups.tolist(), "varied": self.varied.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """From a checkpoint."""
+        self.groups = np.array(state["groups"], np.int64)
+        self.varied = np.array(state["varied"], np.int64)

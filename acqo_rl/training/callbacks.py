@@ -1,0 +1,76 @@
+"""What watches over a run."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+logger = logging.getLogger(__name__)
+
+
+class Alarms(TrainerCallback):  # type: ignore[misc,unused-ignore]
+    """Looks at every log line for the ways in which policies are known to collapse.
+
+    An alarm is a warning and a line in ``alarms.jsonl``; after ``patience`` alarmed log lines in a row training
+    stops, and the best model by the dev measure is kept.
+
+    Attributes:
+        patience: 0 never stops.
+        folder: of the run.
+        least_format: share of completions in the grammar.
+        most_clipped: share of completions cut by the token limit.
+        least_entropy, most_entropy: nats a token.
+        most_pass: share of pass routes; a small policy finds the safe way out first.
+        least_reward_share: of the best mean reward so far.
+    """
+
+    def __init__(
+        self,
+        patience: int,
+        folder: str | Path,
+        *,
+        least_format: float = 0.7,
+        most_clipped: float = 0.3,
+        least_entropy: float = 1e-3,
+        most_entropy: float = 3.0,
+        most_pass: float = 0.97,
+        least_reward_share: float = 0.5,
+    ) -> None:
+        self.patience = patience
+        self.file = Path(folder, "alarms.jsonl")
+        self.bounds: tuple[tuple[str, str, float], ...] = (
+            ("part/format", "under", least_format),
+            ("completions/clipped_ratio", "over", most_clipped),
+            ("entropy", "under", least_entropy),
+            ("entropy", "over", most_entropy),
+            ("part/pass", "over", most_pass),
+        )
+        self.least_reward_share = least_reward_share
+        self.best_reward = 0.0
+        self.in_a_row = 0
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Checks the metrics of a training step."""
+        if not logs or "reward" not in logs:
+            return
+        found = [
+            f"{name} is {logs[name]:.3g}, {side} {bound:g}"
+            for name, side, bound in self.bounds
+            if logs.get(name) is not None and (logs[name] < bound if side == "under" else logs[name] > bound)
+        ]
+        self.best_reward = max(self.best_reward, logs["reward"])
+        if logs["reward"] < self.least_reward_share * self.best_reward:
+            found.append(f"reward is {logs['reward']:.3g}, the best was {self.best_reward:.3g}")
+        self.in_a_row = self.in_a_row + 1 if found else 0
+        if not found or not state.is_world_process_zero:
+            return
+        logger.warning("Step %d: %s.", state.global_step, "; ".join(found))
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": state.global_step, "alarms": found}) + "\n")
+        if self.patience and self.in_a_row >= self.patience:
+            logger.warning("Training stops after %d alarmed log lines in a row.", self.in_a_row)
+            control.should_training_stop = True

@@ -1,0 +1,116 @@
+"""Candidate reformulations without labels: spans of the query and the conversation, put together by rules.
+
+Nothing here knows gold documents or rewrites; the reward decides which candidate, if any, becomes a training target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.text import normalised, one_line
+from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
+
+Candidate = tuple[Route, tuple[SubQuery, ...]]
+
+# Words that ask but do not describe.
+_ASKING = """
+a about also an and any are as at be between but by can compare compared comparing could did difference differ do does
+either for from give got had has have hello hey hi how i if in is it its just know let like list looking many me much
+name need of on one or our please quick quickly same say see so tell than that the their them there they this to two
+up us vs versus want was we well were what when where which who whose why will with would you your
+"""
+_STOP = frozenset(_ASKING.split())
+_WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
+_NAME = re.compile(
+    r"[^\W\d_a-z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){0,2}[^\W\d_a-z][\w'\u2019.-]*)*"
+)
+_BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
+_MAX_NAMES = 6
+
+
+def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
+    """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them."""
+    found: dict[tuple[str, ...], Candidate] = {}
+    for route, texts in _candidates(query):
+        kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
+        subs = tuple(SubQuery(text, kind) for text in dict.fromkeys(one_line(t) for t in texts) if text)
+        key = tuple(normalised(s.text) for s in subs)
+        if 0 < len(subs) <= max_sub_queries and key != (normalised(query.text),):
+            found.setdefault(key, (route, subs))
+    return list(found.values())
+
+
+def _candidates(query: Query) -> Iterator[tuple[Route, Sequence[str]]]:
+    rules = Heuristic().reformulate([query])[0]
+    if rules.route != "pass":
+        yield rules.route, [s.text for s in rules.sub_queries]
+    asked = _content(query.text)
+    if query.history:
+        yield from _with_spans_of_the_conversation(query, asked)
+    yield from _without_other_names(query.text)
+    yield from _clauses_with_shared_words(query.text)
+
+
+def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
+    """The question's own words after one or two names of the conversation."""
+    names = list(dict.fromkeys(n for turn in reversed(query.history) for n in reversed(_names(turn))))[:_MAX_NAMES]
+    words = " ".join(asked)
+    for name in names:
+        yield "disambiguate", [f"{name} {words}"]
+        yield "disambiguate", [f"{query.text} {name}"]
+    for first, second in combinations(names, 2):
+        yield "disambiguate", [f"{first} {second} {words}"]
+        yield "disambiguate", [f"{first} {words}", f"{second} {words}"]
+    for turn in reversed(query.history[-2:]):
+        yield "disambiguate", [" ".join([*_content(turn)[:8], words])]
+
+
+def _without_other_names(text: str) -> Iterator[tuple[Route, Sequence[str]]]:
+    """For two or three names: the text once for each, with the other names left out."""
+    names = list(dict.fromkeys(_names(text)))[:_MAX_NAMES]
+    for size in (2, 3):
+        for chosen in combinations(names, size):
+            others = [[o for o in chosen if o != name] for name in chosen]
+            shared = [w for w in _content(text) if not any(w in n.split() for n in chosen)]
+            yield "decompose", [f"{name} {' '.join(shared)}" for name in chosen]
+            yield "decompose", [" ".join(_content(_remove(text, other))) for other in others]
+
+
+def _clauses_with_shared_words(text: str) -> Iterator[tuple[Route, Sequence[str]]]:
+    """The clauses as they stand, and each with the words of the first or last one that it may lean on."""
+    clauses = [" ".join(_content(part)) for part in _BREAK.split(text)]
+    clauses = [clause for clause in clauses if clause]
+    if not 2 <= len(clauses) <= 4:
+        return
+    yield "decompose", clauses
+    head, tail = _names(text)[:1], clauses[-1].split()
+    for name in head:
+        yield "decompose", [c if name.lower() in c.lower() else f"{name} {c}" for c in clauses]
+    for lead, trail in product((1, 2, 3), (1, 2, 3)):
+        first, last = clauses[0].split()[:-1][:lead], tail[1:][-trail:]
+        yield "decompose", [clauses[0], *(" ".join([*first, c]) for c in clauses[1:])]
+        yield "decompose", [*(" ".join([c, *last]) for c in clauses[:-1]), clauses[-1]]
+
+
+def _remove(text: str, names: Sequence[str]) -> str:
+    for name in names:
+        text = text.replace(name, " ")
+    return text
+
+
+def _content(text: str) -> list[str]:
+    return [w for w in _WORD.findall(text) if w.lower() not in _STOP]
+
+
+def _names(text: str) -> list[str]:
+    spans = (m.group().strip(" .") for m in _NAME.finditer(text))
+    kept = (_drop_opener(s) for s in spans)
+    return [s for s in kept if s and s.lower() not in _STOP]
+
+
+def _drop_opener(span: str) -> str:
+    first, _, rest = span.partition(" ")
+    return rest if first.lower() in _STOP else span

@@ -1,0 +1,46 @@
+"""What the trainers read: prompts with the columns that the reward needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.types import Qrels, Query
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+def gold_of(qrels: Qrels, query_id: str) -> list[str]:
+    """Ids of the relevant documents of a query."""
+    return [doc_id for doc_id, relevance in qrels[query_id].items() if relevance > 0]
+
+
+def with_gold(queries: Sequence[Query], qrels: Qrels) -> list[Query]:
+    """The queries that have a relevant document; the others teach nothing."""
+    return [query for query in queries if gold_of(qrels, query.id)]
+
+
+def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Dataset:
+    """Columns ``prompt`` (conversation), ``row``, ``query_id``, ``query`` (raw text), ``gold`` (document ids)."""
+    from datasets import Dataset
+
+    return Dataset.from_list(
+        [
+            {"prompt": prompt.render(q), "row": row, "query_id": q.id, "query": q.text, "gold": gold_of(qrels, q.id)}
+            for row, q in enumerate(queries)
+        ]
+    )
+
+
+def sft_dataset(queries: Sequence[Query], completions: Mapping[str, str], prompt: Prompt) -> Dataset:
+    """Columns ``prompt`` and ``completion``, both conversations, for queries that have a completion."""
+    from datasets import Dataset
+
+    rows: list[dict[str, Any]] = [
+        {"prompt": prompt.render(q), "completion": [{"role": "assistant", "content": completions[q.id]}]}
+        for q in queries
+        if q.id in completions
+    ]
+    return Dataset.from_list(rows)

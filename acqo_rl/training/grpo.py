@@ -1,0 +1,246 @@
+"""GRPO through TRL, with a sampler fed by reward history and the dev measure of the one path."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from torch.utils.data import Sampler
+from trl import GRPOConfig, GRPOTrainer
+
+from acqo_rl.curriculum import RewardHistory
+from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.rewards import Reward
+from acqo_rl.training.run_folder import write_json
+from acqo_rl.training.settings import GrpoSettings
+
+SAMPLER_FILE = "sampler.json"
+
+
+class HistorySampler(Sampler[int]):
+    """Draws groups by :class:`RewardHistory`, in the order that TRL's RepeatSampler has.
+
+    Each generation batch holds distinct prompts. An epoch draws as many groups as there are prompts. The draws of
+    the running epoch are kept, so that a resumed run sees the same prompts: the trainer skips what it has done.
+
+    Attributes:
+        history: of the prompts of the data set; the trainer records into it.
+        groups_per_batch: prompts of a generation batch.
+        group_size: rollouts a prompt.
+        repeats: how often a generation batch is trained on, forward passes included.
+        seed: of the draws.
+    """
+
+    def __init__(self, history: RewardHistory, groups_per_batch: int, group_size: int, repeats: int, seed: int) -> None:
+        self.history = history
+        self.groups_per_batch = groups_per_batch
+        self.group_size = group_size
+        self.repeats = repeats
+        self.batches = len(history.groups) // groups_per_batch
+        self._generator = np.random.default_rng(seed)
+        self._draws: list[list[int]] = []
+        self._replay: list[list[int]] = []
+
+    def __len__(self) -> int:
+        return self.batches * self.groups_per_batch * self.group_size * self.repeats
+
+    def __iter__(self) -> Iterator[int]:
+        self._draws, replay, self._replay = [], self._replay, []
+        for number in range(self.batches):
+            rows = replay[number] if number < len(replay) else self._draw()
+            self._draws.append(rows)
+            for _ in range(self.repeats):
+                for row in rows:
+                    yield from [row] * self.group_size
+
+    def _draw(self) -> list[int]:
+        chances = self.history.probabilities()
+        drawn = self._generator.choice(len(chances), self.groups_per_batch, replace=False, p=chances)
+        return [int(row) for row in drawn]
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {
+            "history": self.history.state(),
+            "draws": self._draws,
+            "generator": self._generator.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """From a checkpoint: the next epoch replays the draws that were made."""
+        self.history.restore(state["history"])
+        self._replay = state["draws"]
+        self._generator.bit_generator.state = state["generator"]
+
+
+class AcqoTrainer(GRPOTrainer):
+    """TRL's trainer; three methods are overridden: which prompts are drawn, what is recorded, what is evaluated."""
+
+    def __init__(
+        self,
+        *,
+        dev_measures: Callable[[Policy], dict[str, float]],
+        settings: PolicySettings,
+        history_sampling: bool,
+        **trainer: Any,
+    ) -> None:
+        self._dev_measures = dev_measures
+        self._policy_settings = settings
+        self._history = RewardHistory(len(trainer["train_dataset"]))
+        self._history_sampling = history_sampling
+        self._sampler: HistorySampler | None = None
+        super().__init__(**trainer)
+
+    def resume(self, checkpoint: Path | None) -> None:
+        """Trains, from a checkpoint of this trainer where there is one."""
+        if checkpoint is not None and (file := checkpoint / SAMPLER_FILE).exists():
+            self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
+        else:
+            self._sampler_state = None
+        self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
+
+    def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
+        if not self._history_sampling:
+            return super()._get_train_sampler(dataset)
+        self._sampler = HistorySampler(
+            self._history,
+            groups_per_batch=self.args.generation_batch_size // self.num_generations,
+            group_size=self.num_generations,
+            repeats=self.num_iterations * self.args.steps_per_generation,
+            seed=self.args.seed,
+        )
+        if self._sampler_state is not None:
+            self._sampler.restore(self._sampler_state)
+        return self._sampler
+
+    def _calculate_rewards(
+        self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
+    ) -> torch.Tensor:
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        if self.model.training:
+            rows = gather_object([example["row"] for example in inputs])
+            self._history.record(rows, rewards[:, 0].tolist())
+        return rewards
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Greedy dev measures of the policy as it stands, named ``eval_MEASURE``."""
+        self.model.eval()
+        with torch.no_grad():
+            policy = policy_of(self.accelerator.unwrap_model(self.model), self.processing_class, self._policy_settings)
+            metrics = {f"eval_{name}": value for name, value in self._dev_measures(policy).items()}
+        self.log(metrics)
+        self.model.train()
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self._sampler is not None and self.args.should_save:
+            write_json(
+                Path(self.args.output_dir, f"checkpoint-{self.state.global_step}", SAMPLER_FILE), self._sampler.state()
+            )
+
+
+def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
+    """A policy around a model that is being trained."""
+    language_model = TransformersModel(
+        model, tokenizer, **{"max_new_tokens": settings.max_new_tokens, "batch_size": 64, **generation}
+    )
+    return Policy.of(language_model, settings)
+
+
+def build_trainer(
+    settings: GrpoSettings,
+    *,
+    model: Any,
+    tokenizer: Any,
+    policy: PolicySettings,
+    reward: Reward,
+    train_dataset: Dataset,
+    dev_measures: Callable[[Policy], dict[str, float]],
+    output_dir: str | Path,
+    seed: int,
+    callbacks: Sequence[Any] = (),
+) -> AcqoTrainer:
+    """The trainer of one stage."""
+    on_gpu = torch.cuda.is_available()
+    vllm: dict[str, Any] = {}
+    if settings.use_vllm:
+        vllm = {
+            "use_vllm": True,
+            "vllm_mode": settings.vllm_mode,
+            "vllm_server_base_url": settings.vllm_server_base_url,
+            "vllm_gpu_memory_utilization": settings.vllm_gpu_memory_utilization,
+            "vllm_structured_outputs_regex": Grammar(policy.max_sub_queries).regex,
+        }
+    arguments = GRPOConfig(
+        output_dir=str(output_dir),
+        learning_rate=settings.learning_rate,
+        max_steps=settings.max_steps,
+        num_train_epochs=settings.num_train_epochs,
+        per_device_train_batch_size=settings.per_device_train_batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation_steps,
+        num_generations=settings.num_generations,
+        num_iterations=settings.num_iterations,
+        max_completion_length=policy.max_new_tokens,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        loss_type=settings.loss_type,
+        epsilon=settings.epsilon,
+        epsilon_high=settings.epsilon_high,
+        beta=settings.beta,
+        max_grad_norm=settings.max_grad_norm,
+        warmup_steps=settings.warmup_steps,
+        lr_scheduler_type=settings.lr_scheduler_type,
+        mask_truncated_completions=False,
+        gradient_checkpointing=settings.gradient_checkpointing,
+        bf16=on_gpu,
+        eval_strategy="steps",
+        eval_steps=settings.eval_steps,
+        eval_on_start=True,
+        save_strategy="steps",
+        save_steps=settings.eval_steps,
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model=f"eval_{settings.eval_measure}",
+        greater_is_better=True,
+        logging_steps=settings.logging_steps,
+        log_completions=settings.log_completions,
+        remove_unused_columns=False,
+        report_to=settings.report_to,
+        run_name=settings.run_name,
+        seed=seed,
+        **vllm,
+    )
+    return AcqoTrainer(
+        dev_measures=dev_measures,
+        settings=policy,
+        history_sampling=settings.history_sampling,
+        model=model,
+        reward_funcs=[reward],
+        args=arguments,
+        processing_class=tokenizer,
+        train_dataset=train_dataset,
+        eval_dataset=train_dataset,
+        callbacks=list(callbacks),
+    )
+
+
+def best_is_the_start(trainer: AcqoTrainer, measure: str) -> bool:
+    """Whether no checkpoint was better on dev than the model that training began with."""
+    values = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
+    return len(values) < 2 or max(values[1:]) <= values[0]
+
+
+def keep_model(source: str | Path, target: str | Path) -> None:
+    """Copies a finished model as it is."""
+    shutil.copytree(source, target, dirs_exist_ok=True)

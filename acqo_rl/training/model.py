@@ -1,0 +1,54 @@
+"""Models that are trained: base, adapter or full, and how they are saved."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from acqo_rl.language_models.local import TransformersModel, base_model_of, native_dtype
+from acqo_rl.reformulation.policy import PolicySettings
+from acqo_rl.training.run_folder import publish_model
+
+
+def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
+    """A model with gradients, and its tokenizer.
+
+    Args:
+        path: Hub id, folder or embedded model; a folder with a LoRA adapter goes on training that adapter.
+        lora_rank: rank of a new adapter on all linear layers; 0 trains every weight (in float32).
+        seed: of the new adapter's weights.
+    """
+    import torch
+    from peft import LoraConfig, PeftModel, get_peft_model
+    from transformers import AutoModelForCausalLM, set_seed
+
+    from acqo_rl.embedded import resolve
+
+    base, adapter = base_model_of(path)
+    tokenizer = TransformersModel.load_tokenizer(path)
+    dtype = native_dtype() if lora_rank else torch.float32
+    model = AutoModelForCausalLM.from_pretrained(resolve(base), dtype=dtype, use_safetensors=True)
+    set_seed(seed)
+    if adapter is not None:
+        model = PeftModel.from_pretrained(model, adapter, is_trainable=True)
+        if not lora_rank:
+            model = model.merge_and_unload()
+    elif lora_rank:
+        config = LoraConfig(
+            r=lora_rank, lora_alpha=2 * lora_rank, lora_dropout=0.0, target_modules="all-linear", task_type="CAUSAL_LM"
+        )
+        model = get_peft_model(model, config)
+    if lora_rank:
+        model.peft_config["default"].base_model_name_or_path = base
+    return model, tokenizer
+
+
+def save_policy(model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path) -> Path:
+    """Writes weights (adapter or full), tokenizer and settings to ``folder/model`` in one step."""
+    half_done = Path(tempfile.mkdtemp(dir=folder, prefix=".model-"))
+    half_done.chmod(0o755)
+    model.save_pretrained(half_done)
+    tokenizer.save_pretrained(half_done)
+    settings.save(half_done)
+    return publish_model(half_done, folder)

@@ -1,0 +1,114 @@
+"""A run's folder: what is in it, whether it can be resumed, and that nothing in it is overwritten.
+
+config.json            the resolved settings
+environment.json       package versions, git revision, machine
+checkpoint-N/          state of the trainer, for resuming
+model/                 the finished model; its presence says that the run is done
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from acqo_rl.errors import ConfigError
+
+_PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
+             "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
+_FREE_TO_CHANGE = {"report_to", "run_name", "save_total_limit"}
+
+
+def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resume", "finished"]:
+    """Claims a folder for a run with these settings.
+
+    Args:
+        folder: made if it is not there.
+        config: the resolved settings; json-serialisable.
+
+    Returns:
+        ``new``, ``resume`` (a run with the same settings was begun) or ``finished``.
+
+    Raises:
+        ConfigError: the folder holds something else, or a run with other settings.
+    """
+    folder = Path(folder)
+    file = folder / "config.json"
+    config = json.loads(json.dumps(config))
+    if not file.exists():
+        foreign = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+        if foreign:
+            raise ConfigError(
+                f"{folder} is not empty ({', '.join(foreign[:3])}) and holds no run; give another output folder."
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "environment.json", environment())
+        write_json(file, config)
+        return "new"
+    before = json.loads(file.read_text(encoding="utf-8"))
+    changed = [
+        f"{key}: {before.get(key)!r} -> {config.get(key)!r}"
+        for key in sorted(before.keys() | config.keys())
+        if before.get(key) != config.get(key) and key not in _FREE_TO_CHANGE
+    ]
+    if changed:
+        raise ConfigError(
+            f"{folder} holds a run with other settings ({'; '.join(changed)}). Give another output folder, "
+            f"or the old settings to go on, or delete the folder."
+        )
+    return "finished" if (folder / "model").exists() else "resume"
+
+
+def last_checkpoint(folder: str | Path) -> Path | None:
+    """The newest complete checkpoint; a half-written one (no trainer state yet) does not count."""
+    checkpoints = [p for p in Path(folder).glob("checkpoint-*") if (p / "trainer_state.json").exists()]
+    return max(checkpoints, key=lambda p: int(p.name.rsplit("-", 1)[1]), default=None)
+
+
+def publish_model(half_done: Path, folder: str | Path) -> Path:
+    """Moves a completely written model to ``folder/model`` in one step."""
+    target = Path(folder) / "model"
+    shutil.rmtree(target, ignore_errors=True)
+    half_done.rename(target)
+    return target
+
+
+def write_json(file: str | Path, value: Any) -> None:
+    """Writes a file in one step: a reader never sees half of it."""
+    file = Path(file)
+    half_done = file.with_name(f".{file.name}.{os.getpid()}")
+    half_done.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    half_done.replace(file)
+
+
+def environment() -> dict[str, Any]:
+    """Package versions, git revision (with a mark where files are changed) and machine."""
+    packages = {}
+    for name in _PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "packages": packages,
+        "git_revision": _git_revision(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+    }
+
+
+def _git_revision() -> str | None:
+    def git(*arguments: str) -> str:
+        here = Path(__file__).parent
+        return subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + (" (changed)" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,172 @@
+"""Warm start: supervised examples that the reward has verified, then SFT through TRL.
+
+No label of a rewrite is read. Candidates come from rules, from spans of query and conversation and from sampling a
+prompted model; each is scored by the reward, and the best is a target where it beats the raw query.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from acqo_rl.errors import GrammarError
+from acqo_rl.reformulation.policy import PolicySettings, prompt_of
+from acqo_rl.rewards import Reward
+from acqo_rl.training.candidates import Candidate
+from acqo_rl.training.data import gold_of, sft_dataset
+from acqo_rl.training.model import load_trainable, save_policy
+from acqo_rl.training.run_folder import last_checkpoint, write_json
+from acqo_rl.types import Qrels, Query, Route, SubQuery
+
+_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Example:
+    """A training target: the completion that searched best.
+
+    Attributes:
+        query_id: of the query it answers.
+        route: of the completion.
+        completion: in the grammar.
+        reward: of the completion.
+        raw_reward: of passing the query through.
+    """
+
+    query_id: str
+    route: Route
+    completion: str
+    reward: float
+    raw_reward: float
+
+
+def verified_examples(
+    queries: Sequence[Query],
+    qrels: Qrels,
+    candidates: Mapping[str, Sequence[Candidate]],
+    reward: Reward,
+    margin: float = 0.05,
+) -> list[Example]:
+    """The best completion of each query; passing it through where nothing is better by ``margin``.
+
+    Of candidates within ``margin`` of the best, the first wins: the plainer it is, the easier to learn.
+    """
+    examples = []
+    steps = range(0, len(queries), _BATCH)
+    for start in tqdm(steps, desc="score candidates", unit="batch", disable=len(steps) < 4):
+        batch = queries[start : start + _BATCH]
+        rows = [(q, *option) for q in batch for option in _options(q, candidates.get(q.id, ()), reward)]
+        values = reward(
+            prompts=rows,
+            completions=[completion for _, _, completion in rows],
+            query=[q.text for q, _, _ in rows],
+            gold=[gold_of(qrels, q.id) for q, _, _ in rows],
+        )
+        scored: dict[str, list[tuple[Route, str, float]]] = {q.id: [] for q in batch}
+        for (query, route, completion), value in zip(rows, values, strict=True):
+            scored[query.id].append((route, completion, value))
+        examples += [_best(query_id, options, margin) for query_id, options in scored.items()]
+    return examples
+
+
+def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[Route, str]]:
+    """Completions to score, the pass route first; each candidate also with the raw query's own list beside it."""
+    options: dict[str, Route] = {reward.grammar.render("pass", ()): "pass"}
+    original = SubQuery(query.text, "original")
+    for route, sub_queries in found:
+        for variant in (sub_queries, (*sub_queries, original)):
+            try:
+                options.setdefault(reward.grammar.render(route, variant), route)
+            except GrammarError:
+                continue
+    return [(route, completion) for completion, route in options.items()]
+
+
+def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: float) -> Example:
+    (_, raw_completion, raw), *others = options
+    top = max((value for *_, value in others), default=raw)
+    if top < raw + margin:
+        return Example(query_id, "pass", raw_completion, raw, raw)
+    route, completion, value = next(o for o in others if o[2] >= top - margin)
+    return Example(query_id, route, completion, value, raw)
+
+
+def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]:
+    """At most ``size`` examples, as equal over the routes as there are; those with the largest gain first.
+
+    Examples of the pass route that fail all the same teach giving up; they come last.
+    """
+    generator = random.Random(seed)
+    by_route: dict[str, list[Example]] = {}
+    for example in generator.sample(list(examples), len(examples)):
+        by_route.setdefault(example.route, []).append(example)
+    by_route.get("pass", []).sort(key=lambda e: -e.reward)
+    chosen: list[Example] = []
+    left = size
+    for i, route in enumerate(sorted(by_route, key=lambda r: len(by_route[r]))):
+        share = by_route[route][: left // (len(by_route) - i)]
+        chosen += share
+        left -= len(share)
+    return generator.sample(chosen, len(chosen))
+
+
+def train(
+    queries: Sequence[Query],
+    examples: Sequence[Example],
+    settings: PolicySettings,
+    output_dir: str | Path,
+    *,
+    model: str,
+    lora_rank: int,
+    learning_rate: float,
+    epochs: float,
+    batch_size: int,
+    save_steps: int,
+    seed: int,
+    report_to: str = "none",
+    callbacks: Sequence[Any] = (),
+) -> Path:
+    """SFT on the examples through TRL; resumes from the last checkpoint in ``output_dir``.
+
+    Returns:
+        The folder of the model.
+    """
+    import torch
+    from trl import SFTConfig, SFTTrainer
+
+    trainable, tokenizer = load_trainable(model, lora_rank, seed)
+    prompt = prompt_of(settings, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
+    arguments = SFTConfig(
+        output_dir=str(output_dir),
+        learning_rate=learning_rate,
+        num_train_epochs=epochs,
+        per_device_train_batch_size=batch_size,
+        lr_scheduler_type="cosine",
+        warmup_steps=0.05,
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        logging_steps=5,
+        save_steps=save_steps,
+        save_total_limit=2,
+        completion_only_loss=True,
+        max_length=None,
+        gradient_checkpointing=False,
+        bf16=torch.cuda.is_available(),
+        report_to=report_to,
+        seed=seed,
+    )
+    trainer = SFTTrainer(
+        model=trainable,
+        args=arguments,
+        processing_class=tokenizer,
+        train_dataset=sft_dataset(queries, {e.query_id: e.completion for e in examples}, prompt),
+        callbacks=list(callbacks),
+    )
+    trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
+    write_json(Path(output_dir, "log.json"), trainer.state.log_history)
+    return save_policy(trainer.model, tokenizer, settings, output_dir)
