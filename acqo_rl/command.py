@@ -29,7 +29,7 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
     class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
         pass
 
-    class Parser(TrlParser):  # type: ignore[misc,unused-ignore]
+    class Parser(TrlParser):
         """Adds ``--config`` to ``--help``: TrlParser takes it before argparse sees it."""
 
         def format_help(self) -> str:

@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 logger = logging.getLogger(__name__)
 
 
-class Alarms(TrainerCallback):  # type: ignore[misc,unused-ignore]
+class Alarms(TrainerCallback):
     """Looks at every log line for the ways in which policies are known to collapse.
 
     An alarm is a warning and a line in ``alarms.jsonl``; after ``patience`` alarmed log lines in a row training

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
+from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import write_json
 from acqo_rl.training.settings import GrpoSettings
 
@@ -235,12 +235,28 @@ def build_trainer(
     )
 
 
-def best_is_the_start(trainer: AcqoTrainer, measure: str) -> bool:
-    """Whether no checkpoint was better on dev than the model that training began with."""
+def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: str, output_dir: str | Path) -> str:
+    """Writes ``log.json`` and ``model/``: the best checkpoint, or the start where no checkpoint was better on dev.
+
+    Returns:
+        A sentence that says which.
+    """
     values = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
-    return len(values) < 2 or max(values[1:]) <= values[0]
+    best = max(values[1:], default=float("-inf"))
+    improved = best > values[0]
+    if trainer.accelerator.is_main_process:
+        write_json(Path(output_dir, "log.json"), trainer.state.log_history)
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        if not improved:
+            model, _ = load_trainable(
+                start, 0 if not hasattr(model, "peft_config") else _rank(model), trainer.args.seed
+            )
+        save_policy(model, trainer.processing_class, policy, output_dir)
+    trainer.accelerator.wait_for_everyone()
+    if improved:
+        return f"{measure} on dev rose from {values[0]:.4f} to {best:.4f}; the best checkpoint is kept."
+    return f"{measure} on dev was {values[0]:.4f} before and at best {best:.4f} after; the starting model is kept."
 
 
-def keep_model(source: str | Path, target: str | Path) -> None:
-    """Copies a finished model as it is."""
-    shutil.copytree(source, target, dirs_exist_ok=True)
+def _rank(model: Any) -> int:
+    return int(model.peft_config["default"].r)

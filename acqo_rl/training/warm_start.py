@@ -6,9 +6,10 @@ prompted model; each is scored by the reward, and the best is a target where it 
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,10 @@ def train(
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
     write_json(Path(output_dir, "log.json"), trainer.state.log_history)
     return save_policy(trainer.model, tokenizer, settings, output_dir)
+
+
+def write_examples(examples: Sequence[Example], file: Path) -> None:
+    """One JSON object a line, in one step."""
+    half_done = file.with_suffix(".part")
+    half_done.write_text("".join(json.dumps(asdict(e), ensure_ascii=False) + "\n" for e in examples), encoding="utf-8")
+    half_done.replace(file)

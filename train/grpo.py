@@ -1,0 +1,99 @@
+r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II converges (all of them).
+
+    accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR
+    accelerate launch --cpu --num_processes 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml
+    python train/grpo.py --config configs/grpo/embedded_stage1.yaml --max_steps 4
+
+The run's folder ends with log.json (every metric of every step) and model/ (the best model by the dev measure).
+Starting the same command again resumes from the last checkpoint, or says that the run is finished.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.training.settings import GrpoSettings, PathSettings, PromptSettings, RewardSettings, policy_settings
+
+if TYPE_CHECKING:
+    from acqo_rl.types import Query
+
+
+@dataclass
+class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
+    """Settings of a GRPO run."""
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(GrpoRunConfig, description=__doc__)
+
+
+def main(config: GrpoRunConfig) -> None:
+    """Trains, or goes on training."""
+    from pathlib import Path
+
+    from accelerate import PartialState
+
+    from acqo_rl.language_models.local import TransformersModel
+    from acqo_rl.reformulation.policy import prompt_of
+    from acqo_rl.training.callbacks import Alarms
+    from acqo_rl.training.data import grpo_dataset
+    from acqo_rl.training.grpo import build_trainer, finish
+    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.model import load_trainable
+    from acqo_rl.training.run_folder import last_checkpoint, open_run
+
+    folder = Path(config.output_dir)
+    with PartialState().main_process_first():
+        status = open_run(folder, asdict(config))
+    if status == "finished":
+        print(f"{folder} is finished: {folder / 'model'}")
+        return
+    materials = open_materials(config, config)
+    queries = within_band(config, materials.train)
+    model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
+    settings = policy_settings(config)
+    prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
+    trainer = build_trainer(
+        config,
+        model=model,
+        tokenizer=tokenizer,
+        policy=settings,
+        reward=materials.reward(config.stage, config, config.max_sub_queries),
+        train_dataset=grpo_dataset(queries, materials.qrels, prompt),
+        dev_measures=partial(materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure),
+        output_dir=folder,
+        seed=config.seed,
+        callbacks=[Alarms(config.alarm_patience, folder)],
+    )
+    trainer.resume(last_checkpoint(folder))
+    print(finish(trainer, settings, config.model, config.eval_measure, folder))
+
+
+def within_band(config: GrpoRunConfig, queries: list[Query]) -> list[Query]:
+    """The queries whose difficulty is inside the band; all where no difficulty is given.
+
+    Raises:
+        ConfigError: fewer are left than one batch needs.
+    """
+    from acqo_rl.curriculum import load_difficulties, select_band
+
+    if config.difficulty is not None:
+        kept = select_band(load_difficulties(config.difficulty), config.band_low, config.band_high).kept
+        names = {difficulty.query_id for difficulty in kept}
+        queries = [query for query in queries if query.id in names]
+    batch = config.per_device_train_batch_size * config.gradient_accumulation_steps // config.num_generations
+    if len(queries) < batch:
+        raise ConfigError(
+            f"{len(queries)} queries are left to learn from, one batch holds {batch} groups; "
+            f"widen the band, take more queries, or make the batch smaller."
+        )
+    return queries
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())

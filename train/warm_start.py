@@ -1,0 +1,113 @@
+r"""Warm start: supervised fine-tuning on reformulations that the reward has verified.
+
+    python train/warm_start.py --config configs/warm_start/embedded.yaml
+    accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR
+
+The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl import command
+from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from acqo_rl.training.materials import Materials
+    from acqo_rl.training.warm_start import Example
+
+
+@dataclass
+class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
+    """Settings of a warm start."""
+
+    examples: int = field(default=1000, metadata={"help": "Examples to train on, balanced over the routes."})
+    margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
+    prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
+    lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains every weight."})
+    learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
+    epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
+    batch_size: int = field(default=16, metadata={"help": "Examples a device and step."})
+    save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints."})
+    report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(WarmStartConfig, description=__doc__)
+
+
+def main(config: WarmStartConfig) -> None:
+    """Collects examples once, then trains or goes on training."""
+    from pathlib import Path
+
+    from accelerate import PartialState
+
+    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.warm_start import train
+
+    folder = Path(config.output_dir)
+    state = PartialState()
+    with state.main_process_first():
+        status = open_run(folder, asdict(config))
+    if status == "finished":
+        print(f"{folder} is finished: {folder / 'model'}")
+        return
+    materials = open_materials(config, config)
+    with state.main_process_first():
+        examples = collect(config, materials, folder / "examples.jsonl")
+    train(
+        materials.train,
+        examples,
+        policy_settings(config),
+        folder,
+        model=config.model,
+        lora_rank=config.lora_rank,
+        learning_rate=config.learning_rate,
+        epochs=config.epochs,
+        batch_size=config.batch_size,
+        save_steps=config.save_steps,
+        seed=config.seed,
+        report_to=config.report_to,
+    )
+    print(f"The warm-started policy is in {folder / 'model'}.")
+
+
+def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequence[Example]:
+    """The verified examples: read where they were written before, else searched for."""
+    import json
+    from collections import Counter
+
+    from acqo_rl.training.candidates import candidates
+    from acqo_rl.training.warm_start import Example, balanced, verified_examples, write_examples
+
+    if file.exists():
+        return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+    found = {query.id: candidates(query, config.max_sub_queries) for query in materials.train}
+    if config.prompted_queries:
+        from acqo_rl.language_models.local import TransformersModel
+        from acqo_rl.reformulation.prompted import Prompted
+
+        model = TransformersModel.from_pretrained(config.model, max_new_tokens=config.max_new_tokens, temperature=0.7)
+        prompted = Prompted(model, config.max_sub_queries)
+        for answer in prompted.reformulate(materials.train[: config.prompted_queries]):
+            if answer.route != "pass":
+                found[answer.query.id].append((answer.route, answer.sub_queries))
+    reward = materials.reward("converge", config, config.max_sub_queries)
+    scored = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
+    examples = balanced(scored, config.examples, config.seed)
+    write_examples(examples, file)
+    for name, some in (("Best reformulation of the training queries", scored), ("Chosen to train on", examples)):
+        counts = Counter(e.route for e in some)
+        print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))
+    return examples
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())
