@@ -1,0 +1,28 @@
+"""Retrievers: text in, ranking out; dense (FAISS), sparse (BM25) and hybrids of them, and the indexes they open."""
+
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.build import (
+    build_bm25_index,
+    build_dense_index,
+    build_embeddings_index,
+    load_retriever,
+)
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.faiss_index import FaissRetriever
+from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.retrieval.manifest import Manifest, read_manifest
+from acqo_rl.retrieval.passage import passage_text
+
+__all__ = [
+    "Bm25Retriever",
+    "FaissRetriever",
+    "HybridRetriever",
+    "Manifest",
+    "SentenceTransformerEncoder",
+    "build_bm25_index",
+    "build_dense_index",
+    "build_embeddings_index",
+    "load_retriever",
+    "passage_text",
+    "read_manifest",
+]

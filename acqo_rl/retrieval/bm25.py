@@ -1,0 +1,172 @@
+"""Sparse retrieval by BM25 through bm25s, with Snowball stemming."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval.passage import passage_text, well_formed
+from acqo_rl.types import Document, Ranking
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# A word, or one character of a script that is written without spaces (kana and Han, as in Lucene).
+_TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+_PROGRESS_FROM = 50_000  # documents
+
+
+class Bm25Retriever:
+    """BM25 in Lucene's variant. Documents with equal scores are ordered as they are in the corpus."""
+
+    def __init__(self, index: Any, doc_ids: Sequence[str], *, language: str = "english", name: str = "bm25") -> None:
+        """Wraps a filled index; see ``build`` and ``load``.
+
+        Args:
+            index: ``bm25s.BM25`` over ``len(doc_ids)`` documents.
+            doc_ids: document id of each of them.
+            language: of stemmer and stop words; the one the index was built with.
+            name: recorded in every ranking.
+
+        Raises:
+            IndexMismatchError: the index has another number of documents.
+        """
+        if index.scores["num_docs"] != len(doc_ids):
+            raise IndexMismatchError(
+                f"The index holds {index.scores['num_docs']} documents for {len(doc_ids)} ids; build it again."
+            )
+        self.name = name
+        self._index = index
+        self._doc_ids = doc_ids
+        self._tokenize = make_tokenizer(language)
+
+    @classmethod
+    def build(
+        cls,
+        texts: Sequence[str],
+        doc_ids: Sequence[str],
+        *,
+        language: str = "english",
+        k1: float = 1.5,
+        b: float = 0.75,
+        name: str = "bm25",
+    ) -> Bm25Retriever:
+        """Indexes the texts.
+
+        Args:
+            texts: of the documents.
+            doc_ids: id of each text.
+            language: a Snowball stemmer, such as ``english``; its stop words are left out where bm25s has them.
+            k1: how fast repetitions of a word saturate.
+            b: how much long documents are held back, 0 to 1.
+            name: recorded in every ranking.
+
+        Raises:
+            ConfigError: the language or a parameter is unknown or out of range.
+            DataError: no text holds a word.
+        """
+        import bm25s
+        from tqdm import tqdm
+
+        if k1 < 0 or not 0 <= b <= 1:
+            raise ConfigError(f"BM25 has k1={k1} and b={b}; k1 must be at least 0 and b between 0 and 1.")
+        tokenize = make_tokenizer(language)
+        vocabulary: dict[str, int] = {}
+        token_ids = [
+            [vocabulary.setdefault(token, len(vocabulary)) for token in tokenize(text)]
+            for text in tqdm(texts, desc="tokenizing", unit=" documents", leave=False, delay=2)
+        ]
+        if not vocabulary:
+            raise DataError(f"None of the {len(texts)} documents holds a word to index; check the corpus.")
+        index = bm25s.BM25(k1=k1, b=b, backend="auto")
+        index.index((token_ids, vocabulary), show_progress=len(texts) >= _PROGRESS_FROM)
+        return cls(index, doc_ids, language=language, name=name)
+
+    def save(self, folder: Path) -> None:
+        """Writes the arrays and the vocabulary, not the document ids."""
+        self._index.save(folder, show_progress=False)
+
+    @classmethod
+    def load(
+        cls, folder: Path, doc_ids: Sequence[str], *, language: str = "english", mmap: bool = False, name: str = "bm25"
+    ) -> Bm25Retriever:
+        """Reads what ``save`` wrote; ``mmap`` leaves the arrays on disk.
+
+        Raises:
+            IndexMismatchError: a file is missing or broken, or the number of documents differs.
+        """
+        import bm25s
+
+        try:
+            index = bm25s.BM25.load(folder, mmap=mmap, show_progress=False, backend="auto")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise IndexMismatchError(f"{folder} is no BM25 index ({error}); delete it and build it again.") from error
+        return cls(index, doc_ids, language=language, name=name)
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` documents a text that share a word with it, position for position.
+
+        Raises:
+            ConfigError: ``k`` is less than 1.
+        """
+        if k < 1:
+            raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
+        rankings = {text: self._search_one(text, k) for text in dict.fromkeys(texts)}
+        return [rankings[text] for text in texts]
+
+    def _search_one(self, text: str, k: int) -> Ranking:
+        token_ids = self._index.get_tokens_ids(self._tokenize(text))
+        if not token_ids:
+            return Ranking((), (), self.name, text)
+        scores = self._index.get_scores_from_ids(token_ids)
+        best = _best(scores, k)
+        return Ranking(tuple(self._doc_ids[i] for i in best), tuple(scores[best].tolist()), self.name, text)
+
+
+def estimate_bytes(documents: Sequence[Document], language: str) -> int:
+    """Size of a BM25 index, from the distinct words of an even sample of the documents."""
+    tokenize = make_tokenizer(language)
+    sample = documents[:: max(1, len(documents) // 1000)]
+    stems = [set(tokenize(passage_text(document))) for document in sample]
+    postings = sum(map(len, stems)) * len(documents) // max(1, len(sample))
+    return 8 * postings + 20 * len(set[str]().union(*stems))  # id and score; a vocabulary entry with its offset
+
+
+def make_tokenizer(language: str) -> Callable[[str], list[str]]:
+    """Splits a text into stems, without the language's stop words.
+
+    Raises:
+        ConfigError: there is no stemmer for the language.
+    """
+    import Stemmer
+    from bm25s.tokenization import _infer_stopwords
+
+    if language not in Stemmer.algorithms():
+        raise ConfigError(f"There is no stemmer for {language!r}; there are: {', '.join(Stemmer.algorithms())}.")
+    stemmer = Stemmer.Stemmer(language)
+    try:
+        stop_words = frozenset(_infer_stopwords(language))
+    except ValueError:
+        stop_words = frozenset()
+
+    def tokenize(text: str) -> list[str]:
+        words = _TOKEN.findall(unicodedata.normalize("NFKC", well_formed(text)).lower())
+        stems: list[str] = stemmer.stemWords([word for word in words if word not in stop_words])
+        return stems
+
+    return tokenize
+
+
+def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Positions of the ``k`` highest scores above 0, by descending score, then position."""
+    matched = np.flatnonzero(scores > 0)
+    if len(matched) > k:
+        threshold = np.partition(scores[matched], -k)[-k]
+        matched = matched[scores[matched] >= threshold]
+    return matched[np.argsort(-scores[matched], kind="stable")][:k]

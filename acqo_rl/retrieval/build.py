@@ -1,0 +1,334 @@
+"""Builds indexes into folders and opens them again.
+
+    manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
+
+A folder with a manifest is finished. It is never overwritten: the same build leaves it, another one is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from acqo_rl.data.beir import corpus_hash
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval import faiss_index
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
+from acqo_rl.retrieval.faiss_index import FaissRetriever
+from acqo_rl.retrieval.manifest import (
+    FILE_NAME,
+    Bm25Settings,
+    DenseSettings,
+    Manifest,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
+from acqo_rl.types import Document, Encoder, Retriever
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_INDEX = "index.faiss"
+_IDS = "doc_ids.json"
+_BM25 = "bm25"
+_ROWS = 65_536  # precomputed embeddings read at once
+
+
+def dense_settings(
+    encoder: Encoder, *, factory: str = "Flat", build_parameters: str = "", search_parameters: str = ""
+) -> DenseSettings:
+    """Settings of a dense index.
+
+    Args:
+        encoder: embeds passages and queries.
+        factory: FAISS factory string, see ``faiss_index.make_index``.
+        build_parameters: such as ``efConstruction=200``.
+        search_parameters: such as ``efSearch=128``; IVF indexes get an ``nprobe`` if it is empty.
+
+    Raises:
+        ConfigError: FAISS does not know the factory string or a parameter.
+    """
+    index = faiss_index.make_index(encoder.dim, factory, build_parameters)
+    search_parameters = search_parameters or faiss_index.default_search_parameters(factory, encoder.dim)
+    faiss_index.set_parameters(index, search_parameters)
+    return DenseSettings(
+        encoder=getattr(encoder, "settings", None),
+        encoder_fingerprint=encoder.fingerprint,
+        dimension=encoder.dim,
+        factory=factory,
+        build_parameters=build_parameters,
+        search_parameters=search_parameters,
+    )
+
+
+def plan_shards(folder: str | Path, documents: Sequence[Document], encoder: Encoder, shard_size: int = 8192) -> Shards:
+    """The shards of a dense build; several processes may ``encode`` theirs before one calls ``build_dense_index``."""
+    digest = corpus_hash(documents)
+    return Shards(Path(folder), digest, encoder.fingerprint, encoder.dim, len(documents), shard_size)
+
+
+def build_dense_index(
+    folder: str | Path,
+    documents: Sequence[Document],
+    encoder: Encoder,
+    *,
+    factory: str = "Flat",
+    build_parameters: str = "",
+    search_parameters: str = "",
+    shard_size: int = 8192,
+    threads: int | None = None,
+) -> Manifest:
+    """Encodes the documents, shard by shard, and indexes them; an interrupted build goes on where it was.
+
+    Args:
+        folder: made where it is missing.
+        documents: the corpus.
+        encoder: its ``encode_passages`` makes the vectors.
+        factory: see ``dense_settings``, as for the next two.
+        build_parameters: of FAISS.
+        search_parameters: of FAISS.
+        shard_size: documents encoded between two writes.
+        threads: of FAISS; an HNSW graph is the same every time only with one.
+
+    Raises:
+        ConfigError: FAISS does not know a setting, or cannot train on so few vectors.
+        DataError: there is no document, or an id appears twice.
+        IndexMismatchError: the folder holds another index.
+    """
+    folder = Path(folder)
+    shards = plan_shards(folder, documents, encoder, shard_size)
+    doc_ids = [document.id for document in documents]
+    settings = dense_settings(
+        encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters
+    )
+    wanted = Manifest(settings, len(doc_ids), shards.corpus_hash)
+    if is_finished(folder, wanted):
+        return read_manifest(folder)
+    _check_ids(doc_ids)
+    shards.encode(documents, encoder)
+    manifest = _write_dense(folder, wanted, settings, shards.read(), doc_ids, threads)
+    shutil.rmtree(folder / FOLDER_NAME)
+    return manifest
+
+
+def build_embeddings_index(
+    folder: str | Path,
+    embeddings: NDArray[np.floating],
+    doc_ids: Sequence[str],
+    encoder: Encoder,
+    *,
+    corpus: Sequence[Document] | None = None,
+    factory: str = "Flat",
+    build_parameters: str = "",
+    search_parameters: str = "",
+    threads: int | None = None,
+) -> Manifest:
+    """Indexes embeddings that were computed before; they are brought to length 1.
+
+    Args:
+        folder: made where it is missing.
+        embeddings: float[documents, dim]; may be memory-mapped.
+        doc_ids: id of each row.
+        encoder: embeds the queries of a search; must be the model of the embeddings.
+        corpus: the documents, if at hand: their hash is recorded, so that the index can be told from a stale one.
+        factory: see ``dense_settings``, as for the next two.
+        build_parameters: of FAISS.
+        search_parameters: of FAISS.
+        threads: of FAISS.
+
+    Raises:
+        ConfigError: FAISS does not know a setting, or cannot train on so few vectors.
+        DataError: embeddings, ids, corpus and encoder do not fit together.
+        IndexMismatchError: the folder holds another index.
+    """
+    if embeddings.ndim != 2 or embeddings.shape != (len(doc_ids), encoder.dim):
+        raise DataError(
+            f"The embeddings have the shape {embeddings.shape}; {len(doc_ids)} ids and the encoder's dimension want"
+            f" {(len(doc_ids), encoder.dim)}."
+        )
+    if corpus is not None and [document.id for document in corpus] != list(doc_ids):
+        raise DataError("The ids of the embeddings are not those of the corpus in its order; encode the corpus again.")
+    _check_ids(doc_ids)
+    settings = dense_settings(
+        encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters
+    )
+    digest = _embeddings_hash(embeddings, doc_ids) if corpus is None else corpus_hash(corpus)
+    wanted = Manifest(settings, len(doc_ids), digest)
+    if is_finished(Path(folder), wanted):
+        return read_manifest(Path(folder))
+    rows = range(0, len(doc_ids), _ROWS)
+    blocks = [normalised(np.asarray(embeddings[start : start + _ROWS], dtype=np.float32)) for start in rows]
+    return _write_dense(Path(folder), wanted, settings, blocks, doc_ids, threads)
+
+
+def build_bm25_index(
+    folder: str | Path, documents: Sequence[Document], *, language: str = "english", k1: float = 1.5, b: float = 0.75
+) -> Manifest:
+    """Indexes the documents for BM25.
+
+    Args:
+        folder: made where it is missing.
+        documents: the corpus.
+        language: of stemmer and stop words.
+        k1: how fast repetitions of a word saturate.
+        b: how much long documents are held back, 0 to 1.
+
+    Raises:
+        ConfigError: the language or a parameter is unknown or out of range.
+        DataError: there is no document or no word in them, or an id appears twice.
+        IndexMismatchError: the folder holds another index.
+    """
+    folder = Path(folder)
+    doc_ids = [document.id for document in documents]
+    wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
+    if is_finished(folder, wanted):
+        return read_manifest(folder)
+    _check_ids(doc_ids)
+    texts = [passage_text(document) for document in documents]
+    retriever = Bm25Retriever.build(texts, doc_ids, language=language, k1=k1, b=b)
+    folder.mkdir(parents=True, exist_ok=True)
+    retriever.save(folder / _BM25)
+    return _finish(folder, wanted, doc_ids)
+
+
+def is_finished(folder: Path, wanted: Manifest) -> bool:
+    """Whether the folder holds the wanted index, finished.
+
+    Raises:
+        IndexMismatchError: it holds another index; nothing is overwritten.
+    """
+    if not (folder / FILE_NAME).exists():
+        return False
+    if reasons := read_manifest(folder).differences(wanted):
+        raise IndexMismatchError(
+            f"{folder} holds another index: {'; '.join(reasons)}. Build into another folder, or delete this one."
+        )
+    return True
+
+
+def load_retriever(
+    folder: str | Path,
+    *,
+    encoder: Encoder | None = None,
+    device: str = "cpu",
+    float16: bool = False,
+    mmap: bool = False,
+    threads: int | None = None,
+    search_parameters: str = "",
+    expected_corpus_hash: str | None = None,
+) -> Retriever:
+    """Opens a finished index of either kind.
+
+    Args:
+        folder: what ``build_dense_index``, ``build_embeddings_index`` or ``build_bm25_index`` wrote.
+        encoder: the index's own encoder, if it is loaded already; by default it is loaded as the manifest says.
+        device: where a dense index lies, ``cpu`` or ``gpu`` (all visible ones).
+        float16: half precision on the GPU.
+        mmap: leave the index on disk and read what is needed.
+        threads: of a search.
+        search_parameters: of FAISS, in place of those of the manifest.
+        expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus that is to be searched.
+
+    Raises:
+        ConfigError: a setting is unknown, or FAISS has no GPU support.
+        IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
+    """
+    folder = Path(folder)
+    if device not in ("cpu", "gpu"):
+        raise ConfigError(f"The device of the index is {device!r}; it must be cpu or gpu.")
+    manifest = read_manifest(folder)
+    if expected_corpus_hash not in (None, manifest.corpus_hash):
+        raise IndexMismatchError(
+            f"{folder} was built from another corpus: its hash is {manifest.corpus_hash}, wanted"
+            f" {expected_corpus_hash}. Build an index from this corpus."
+        )
+    doc_ids = _read_ids(folder, manifest)
+    settings = manifest.settings
+    if isinstance(settings, Bm25Settings):
+        return Bm25Retriever.load(folder / _BM25, doc_ids, language=settings.language, mmap=mmap)
+    index = faiss_index.read_index(folder / _INDEX, mmap=mmap)
+    faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
+    if device == "gpu":
+        index = faiss_index.to_gpu(index, float16=float16)
+    return FaissRetriever(index, doc_ids, _fitting_encoder(folder, settings, encoder), threads=threads)
+
+
+def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None) -> Encoder:
+    if encoder is None:
+        if settings.encoder is None:
+            raise IndexMismatchError(f"{folder} does not say how to load its encoder; hand the encoder in.")
+        encoder = SentenceTransformerEncoder(**settings.encoder)
+    if encoder.fingerprint != settings.encoder_fingerprint:
+        raise IndexMismatchError(
+            f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, wanted"
+            f" {getattr(encoder, 'settings', encoder.fingerprint)}. Model, revision, prompts, dtype and max_length"
+            " must be the same; where they are, the model's files have changed. Build an index with this encoder."
+        )
+    return encoder
+
+
+def _write_dense(
+    folder: Path,
+    wanted: Manifest,
+    settings: DenseSettings,
+    blocks: Sequence[NDArray[np.float32]],
+    doc_ids: Sequence[str],
+    threads: int | None,
+) -> Manifest:
+    faiss_index.use_threads(threads)
+    index = faiss_index.make_index(settings.dimension, settings.factory, settings.build_parameters)
+    faiss_index.fill(index, blocks, settings.factory)
+    folder.mkdir(parents=True, exist_ok=True)
+    faiss_index.write_index(index, folder / _INDEX)
+    return _finish(folder, wanted, doc_ids)
+
+
+def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
+    unfinished = folder / f"{_IDS}.tmp"
+    unfinished.write_text(json.dumps(list(doc_ids)), encoding="utf-8")
+    os.replace(unfinished, folder / _IDS)
+    paths = [folder / _IDS, *(folder.glob(_INDEX)), *sorted(folder.glob(f"{_BM25}/*"))]
+    files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
+    manifest = replace(wanted, files=files, packages=package_versions())
+    write_manifest(folder, manifest)
+    return manifest
+
+
+def _read_ids(folder: Path, manifest: Manifest) -> list[str]:
+    try:
+        doc_ids: list[str] = json.loads((folder / _IDS).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise IndexMismatchError(f"{folder / _IDS} cannot be read ({error}); build the index again.") from error
+    if len(doc_ids) != manifest.document_count:
+        raise IndexMismatchError(
+            f"{folder / _IDS} holds {len(doc_ids)} ids, wanted {manifest.document_count}; build the index again."
+        )
+    return doc_ids
+
+
+def _check_ids(doc_ids: Sequence[str]) -> None:
+    if not doc_ids:
+        raise DataError("The corpus is empty; an index needs at least one document.")
+    doc_id, times = Counter(doc_ids).most_common(1)[0]
+    if times > 1:
+        raise DataError(f"The document id {doc_id!r} appears {times} times; ids must be unique.")
+
+
+def _embeddings_hash(embeddings: NDArray[np.floating], doc_ids: Sequence[str]) -> str:
+    digest = hashlib.sha256(json.dumps(list(doc_ids)).encode())
+    for start in range(0, len(doc_ids), _ROWS):
+        digest.update(np.ascontiguousarray(embeddings[start : start + _ROWS]).tobytes())
+    return digest.hexdigest()

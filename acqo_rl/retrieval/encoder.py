@@ -1,0 +1,171 @@
+"""Dense encoder through sentence-transformers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from acqo_rl.embedded import resolve
+from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.retrieval.passage import well_formed
+
+if TYPE_CHECKING:
+    import torch
+    from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
+
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+
+_MODEL_FILES = {".bin", ".json", ".model", ".safetensors", ".txt"}
+_PROGRESS_FROM = 500  # texts; fewer are encoded without a progress bar
+
+
+class SentenceTransformerEncoder:
+    """Any sentence-transformers model, by Hub id, folder or ``embedded:`` name. Remote code is never run.
+
+    Attributes:
+        dim: length of an embedding.
+        settings: the arguments that make these embeddings; ``SentenceTransformerEncoder(**settings)`` is the same one.
+        fingerprint: hash of the settings and, for a folder, of its content, wherever it lies.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        revision: str | None = None,
+        query_prompt: str | None = None,
+        passage_prompt: str | None = None,
+        dtype: Precision = "auto",
+        batch_size: int = 32,
+        max_length: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        """Loads the model.
+
+        Args:
+            model: Hub id, path or ``embedded:minilm``.
+            revision: Hub revision; the one that is found is recorded in ``settings``.
+            query_prompt: put before every query; ``None`` takes the model's own, the empty string none.
+            passage_prompt: the same for passages.
+            dtype: precision of the weights. ``auto`` is bfloat16 where the device multiplies it faster (CUDA with
+                bfloat16, CPUs with AMX; AVX-512 alone is slower in bfloat16 than in float32), else float32.
+            batch_size: texts at once.
+            max_length: tokens of a text that count; the model's own limit by default.
+            device: as in torch; the fastest there is by default.
+
+        Raises:
+            ConfigError: a setting is out of range, or the model cannot be loaded.
+        """
+        for name, value in (("batch_size", batch_size), ("max_length", max_length)):
+            if value is not None and value < 1:
+                raise ConfigError(f"The encoder's {name} is {value}; it must be at least 1.")
+        self._model = _load(model, revision, device)
+        self._model.to(_torch_dtype(dtype, self._model.device.type))
+        if max_length is not None:
+            self._model.max_seq_length = max_length
+        self._batch_size = batch_size
+        self.dim = int(cast(int, self._model.get_embedding_dimension()))
+        self.settings: dict[str, Any] = {
+            "model": model,
+            "revision": revision or _commit(self._model),
+            "query_prompt": query_prompt,
+            "passage_prompt": passage_prompt,
+            "dtype": dtype,
+            "max_length": max_length,
+        }
+        self.fingerprint = _fingerprint(self.settings)
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised embeddings of queries, float32[texts, dim]."""
+        return self._encode(texts, self._model.encode_query, self.settings["query_prompt"])
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised embeddings of passages, float32[texts, dim]."""
+        return self._encode(texts, self._model.encode_document, self.settings["passage_prompt"])
+
+    def _encode(self, texts: Sequence[str], encode: Any, prompt: str | None) -> NDArray[np.float32]:
+        """Longest texts first, so that a batch holds texts of one length and the first batch needs most memory."""
+        from tqdm import tqdm
+
+        embeddings = np.empty((len(texts), self.dim), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        with tqdm(
+            total=len(texts), desc="encoding", unit=" texts", leave=False, disable=len(texts) < _PROGRESS_FROM
+        ) as bar:
+            for start in range(0, len(texts), self._batch_size):
+                batch = order[start : start + self._batch_size]
+                tensor = encode(
+                    [well_formed(texts[i]) for i in batch],
+                    prompt=prompt,
+                    batch_size=len(batch),
+                    convert_to_tensor=True,
+                    show_progress_bar=False,
+                )
+                embeddings[batch] = tensor.float().cpu().numpy()
+                bar.update(len(batch))
+        return normalised(embeddings)
+
+
+def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows of length 1 (L2), float32[texts, dim]; a row of zeros stays as it is.
+
+    Raises:
+        DataError: a number is not finite.
+    """
+    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        row = int(np.flatnonzero(~np.isfinite(lengths))[0])
+        raise DataError(f"Embedding {row} holds a number that is not finite; encode with dtype float32.")
+    unit: NDArray[np.float32] = embeddings / np.maximum(lengths, np.float32(1e-12))
+    return unit
+
+
+def _load(model: str, revision: str | None, device: str | None) -> SentenceTransformer:
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(resolve(model), revision=revision, device=device, trust_remote_code=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"The encoder {model!r} (revision {revision}, device {device}) cannot be loaded: {error}\n"
+            "Give a folder, a Hub id that can be reached from here, or embedded:minilm."
+        ) from error
+
+
+def _torch_dtype(dtype: Precision, device: str) -> torch.dtype:
+    import torch
+
+    if dtype == "auto":
+        native = torch.cuda.is_bf16_supported(False) if device == "cuda" else torch.cpu._is_amx_tile_supported()
+        dtype = "bfloat16" if native else "float32"
+    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    if dtype not in dtypes:
+        raise ConfigError(f"The encoder's dtype is {dtype!r}; it must be auto, {', '.join(dtypes)}.")
+    return dtypes[dtype]
+
+
+def _commit(model: SentenceTransformer) -> str | None:
+    """The Hub commit that was loaded, ``None`` for a folder."""
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return getattr(config, "_commit_hash", None)
+
+
+def _fingerprint(settings: dict[str, Any]) -> str:
+    folder = Path(resolve(settings["model"]))
+    model = _content_hash(folder) if folder.is_dir() else settings["model"]
+    return hashlib.sha256(json.dumps({**settings, "model": model}, sort_keys=True).encode()).hexdigest()
+
+
+def _content_hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES):
+        digest.update(json.dumps(path.relative_to(folder).as_posix()).encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

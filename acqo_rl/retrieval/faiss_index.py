@@ -1,0 +1,258 @@
+"""Vectors in, document ids out: FAISS indexes by factory string, and the dense retriever on top of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.types import Encoder, Ranking
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WIDEST = 2048  # documents fetched to bring a tie at the cut into document order; also the most a GPU index gives
+
+
+class FaissRetriever:
+    """Dense retrieval by inner product: one encode and one search a call, over the distinct texts.
+
+    Documents with equal scores are ordered as they are in the corpus.
+    """
+
+    def __init__(
+        self, index: Any, doc_ids: Sequence[str], encoder: Encoder, *, name: str = "dense", threads: int | None = None
+    ) -> None:
+        """Wraps a filled index.
+
+        Args:
+            index: FAISS index over ``len(doc_ids)`` vectors.
+            doc_ids: document id of each vector.
+            encoder: embeds the queries.
+            name: recorded in every ranking.
+            threads: OpenMP threads of a search; FAISS decides by default.
+
+        Raises:
+            IndexMismatchError: the index has another number of vectors or another dimension.
+        """
+        if index.ntotal != len(doc_ids):
+            raise IndexMismatchError(f"The index holds {index.ntotal} vectors for {len(doc_ids)} ids; rebuild it.")
+        if index.d != encoder.dim:
+            raise IndexMismatchError(
+                f"The index has {index.d} dimensions and the encoder {encoder.dim}; use the encoder it was built with."
+            )
+        self.name = name
+        self._index = index
+        self._doc_ids = doc_ids
+        self._encoder = encoder
+        self._threads = threads
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` documents a text, position for position; fewer where the index finds fewer.
+
+        Raises:
+            ConfigError: ``k`` is less than 1.
+        """
+        if k < 1:
+            raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
+        if not texts:
+            return []
+        distinct = list(dict.fromkeys(texts))
+        use_threads(self._threads)  # here, because OpenMP keeps the number for each calling thread
+        nearest = self._nearest(self._encoder.encode_queries(distinct), k, min(k + 1, self._index.ntotal))
+        rankings = {
+            text: Ranking(tuple(self._doc_ids[i] for i in positions), tuple(scores), self.name, text)
+            for text, (positions, scores) in zip(distinct, nearest, strict=True)
+        }
+        return [rankings[text] for text in texts]
+
+    def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
+        """Positions and scores of the ``k`` best vectors for each row, by descending score, then position.
+
+        ``depth`` are fetched. Where the last of them still ties with the k-th, the row is searched again, wider.
+        """
+        widest = min(self._index.ntotal, _WIDEST)
+        scores, positions = self._index.search(vectors, depth)
+        nearest = [_in_order(*row, k) for row in zip(scores, positions, strict=True)]
+        if k < depth < widest:
+            tied = np.flatnonzero((scores[:, k - 1] == scores[:, -1]) & (positions[:, -1] >= 0))
+            if len(tied):
+                for row, found in zip(tied, self._nearest(vectors[tied], k, min(2 * depth, widest)), strict=True):
+                    nearest[row] = found
+        return nearest
+
+
+def _in_order(scores: NDArray[np.float32], positions: NDArray[np.int64], k: int) -> tuple[list[int], list[float]]:
+    """The ``k`` best of one row as FAISS gives it, where position -1 stands for nothing found."""
+    found = positions >= 0
+    scores, positions = scores[found], positions[found]
+    order = np.lexsort((positions, -scores))[:k]
+    return positions[order].tolist(), scores[order].tolist()
+
+
+def use_threads(threads: int | None) -> None:
+    """Sets the number of OpenMP threads of FAISS for the calling thread; ``None`` leaves it."""
+    if threads is not None:
+        _faiss().omp_set_num_threads(threads)
+
+
+def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
+    """An empty index for inner product.
+
+    Args:
+        dim: length of the vectors.
+        factory: FAISS factory string, such as ``Flat``, ``HNSW64``, ``IVF256,Flat`` or ``IVF256,PQ32``.
+        build_parameters: settings that shape the index, such as ``efConstruction=200``.
+
+    Raises:
+        ConfigError: FAISS does not know the factory string or a parameter.
+    """
+    faiss = _faiss()
+    try:
+        index = faiss.index_factory(dim, factory, faiss.METRIC_INNER_PRODUCT)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"FAISS cannot make an index {factory!r} of {dim} dimensions: {_reason(error)}\n"
+            "Use a factory string such as Flat, HNSW64, IVF256,Flat or IVF256,PQ32 (PQ must divide the dimensions)."
+        ) from error
+    set_parameters(index, build_parameters)
+    return index
+
+
+def set_parameters(index: Any, parameters: str) -> None:
+    """Sets parameters in FAISS's notation, such as ``nprobe=32`` or ``efSearch=128``; the empty string sets none.
+
+    Raises:
+        ConfigError: the index has no such parameter.
+    """
+    if not parameters:
+        return
+    faiss = _faiss()
+    try:
+        faiss.ParameterSpace().set_index_parameters(index, parameters)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"A {type(faiss.downcast_index(index)).__name__} does not take {parameters!r};"
+            " IVF indexes take nprobe=N, HNSW indexes efSearch=N and, before they are built, efConstruction=N."
+        ) from error
+
+
+def default_search_parameters(factory: str, dim: int) -> str:
+    """``nprobe`` at the square root of the number of lists, because FAISS would look into one list; else nothing."""
+    lists = _lists(make_index(dim, factory))
+    return f"nprobe={round(lists**0.5)}" if lists else ""
+
+
+def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> None:
+    """Trains the index on an even sample of the vectors where it needs training, and adds all of them.
+
+    Args:
+        index: an empty index.
+        blocks: vectors in document order, float32[n, dim] each; may be memory-mapped.
+        factory: named in the error.
+
+    Raises:
+        ConfigError: there are too few vectors to train on.
+    """
+    from tqdm import tqdm
+
+    count = sum(len(block) for block in blocks)
+    if not index.is_trained:
+        step = max(1, count // max(65_536, 64 * _lists(index)))
+        try:
+            index.train(np.concatenate([block[::step] for block in blocks]))
+        except RuntimeError as error:
+            raise ConfigError(
+                f"FAISS cannot train {factory!r} on {count} vectors: {_reason(error)}\n"
+                "An IVF index needs at least as many vectors as lists (39 a list are advised), PQ at least 256;"
+                " use fewer lists, or Flat for a small corpus."
+            ) from error
+    for block in tqdm(blocks, desc=f"indexing ({factory})", unit=" blocks", delay=2):
+        index.add(np.ascontiguousarray(block))
+
+
+def estimate_bytes(dim: int, factory: str, count: int) -> int:
+    """Size of an index over ``count`` vectors, from the size of its codes, links and list entries."""
+    faiss = _faiss()
+    index = faiss.downcast_index(make_index(dim, factory))
+    if isinstance(index, faiss.IndexHNSW):
+        links = 4 * index.hnsw.nb_neighbors(0) * 1.07 + 12  # upper levels add some; offset and level of each vector
+        return int(count * (faiss.downcast_index(index.storage).sa_code_size() + links))
+    lists = _lists(index)
+    code_size: int = index.sa_code_size()
+    return count * (code_size + (8 if lists else 0)) + 4 * dim * lists
+
+
+def write_index(index: Any, path: Path) -> None:
+    """Writes the index; the file is there whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.tmp")
+    _faiss().write_index(index, str(unfinished))
+    os.replace(unfinished, path)
+
+
+def read_index(path: Path, *, mmap: bool = False) -> Any:
+    """Reads an index, or maps it into memory where its type allows it (flat, HNSW and IVF do).
+
+    Raises:
+        IndexMismatchError: FAISS cannot read the file.
+    """
+    faiss = _faiss()
+    try:
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC | faiss.IO_FLAG_MMAP if mmap else 0)
+    except RuntimeError as error:
+        raise IndexMismatchError(
+            f"{path} is no FAISS index: {_reason(error)}\nDelete its folder and rebuild."
+        ) from error
+
+
+def to_gpu(index: Any, *, float16: bool = False) -> Any:
+    """A copy of the index on the visible GPUs, sharded where there are several (``CUDA_VISIBLE_DEVICES`` chooses).
+
+    Args:
+        index: a flat or IVF index.
+        float16: keep vectors in half precision: half the memory, slightly different scores.
+
+    Raises:
+        ConfigError: this FAISS has no GPU support, no GPU is visible, or the index type does not exist on GPUs.
+    """
+    faiss = _faiss()
+    if not hasattr(faiss, "StandardGpuResources"):
+        raise ConfigError(
+            f"device is gpu, but the installed FAISS ({faiss.__version__}) has no GPU support: uninstall faiss-cpu and"
+            " install faiss-gpu (pip install 'acqo-rl[gpu]'), or set device to cpu."
+        )
+    if faiss.get_num_gpus() == 0:
+        raise ConfigError("device is gpu, but FAISS sees no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES.")
+    options = faiss.GpuMultipleClonerOptions()
+    options.shard = True
+    options.useFloat16 = float16
+    try:
+        return faiss.index_cpu_to_all_gpus(index, options)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"FAISS cannot move a {type(index).__name__} to the GPU: {_reason(error)}\nUse a Flat or IVF index."
+        ) from error
+
+
+def _faiss() -> Any:
+    import torch  # noqa: F401  # first: in the other order the two OpenMP runtimes can crash
+    import faiss  # isort: skip
+
+    return faiss
+
+
+def _lists(index: Any) -> int:
+    """Number of inverted lists, 0 for an index that is not IVF."""
+    try:
+        return int(_faiss().extract_index_ivf(index).nlist)
+    except RuntimeError:
+        return 0
+
+
+def _reason(error: RuntimeError) -> str:
+    """FAISS's message without the C++ signature in front."""
+    return str(error).rsplit(": ", 1)[-1]

@@ -1,0 +1,44 @@
+"""Several retrievers merged into one by a fusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import Fusion, Ranking, Retriever
+
+
+class HybridRetriever:
+    """Searches with all its retrievers at the same time and merges their rankings of each text."""
+
+    def __init__(
+        self, retrievers: Sequence[Retriever], fusion: Fusion, *, depth: int = 100, name: str = "hybrid"
+    ) -> None:
+        """Names the parts.
+
+        Args:
+            retrievers: over the same documents; names differ, so that a fusion can tell their scores apart.
+            fusion: merges the rankings of each text, in the order of the retrievers.
+            depth: documents that each retriever gives to the fusion, or ``k`` where that is more.
+            name: recorded in every ranking.
+
+        Raises:
+            ConfigError: there is no retriever, or two have one name.
+        """
+        names = [retriever.name for retriever in retrievers]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(f"A hybrid of the retrievers {names} was asked for; give at least one, names differing.")
+        self.name = name
+        self._retrievers = retrievers
+        self._fusion = fusion
+        self._depth = depth
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` documents a text, position for position. A failure of one retriever is raised."""
+        depth = max(k, self._depth)
+        with ThreadPoolExecutor(len(self._retrievers)) as pool:
+            found = list(pool.map(lambda retriever: retriever.search(texts, depth), self._retrievers))
+        fused = self._fusion.fuse(list(zip(*found, strict=True)), k)
+        return [replace(ranking, retriever=self.name, query=text) for ranking, text in zip(fused, texts, strict=True)]

@@ -1,0 +1,89 @@
+"""Embeddings of a corpus in files, so that an interrupted build goes on and several processes can share one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.types import Document, Encoder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FOLDER_NAME = "shards"
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The plan of the files: shard ``i`` holds documents ``i * size`` to ``(i + 1) * size``.
+
+    They lie in a folder named after corpus, encoder and size, so files of another plan are never taken for ours.
+
+    Attributes:
+        folder: of the index.
+        corpus_hash: of the documents.
+        encoder_fingerprint: of the encoder.
+        dim: length of an embedding.
+        count: number of documents.
+        size: documents in a shard.
+    """
+
+    folder: Path
+    corpus_hash: str
+    encoder_fingerprint: str
+    dim: int
+    count: int
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ConfigError(f"shard_size is {self.size}; it must be at least 1.")
+
+    @property
+    def total(self) -> int:
+        """Number of shards."""
+        return -(-self.count // self.size)
+
+    def missing(self) -> list[int]:
+        """Numbers of the shards that are not there whole."""
+        return [number for number in range(self.total) if self._read(number) is None]
+
+    def encode(self, documents: Sequence[Document], encoder: Encoder, rank: int = 0, processes: int = 1) -> None:
+        """Writes the missing shards whose number is ``rank`` modulo ``processes``."""
+        from tqdm import tqdm
+
+        own = [number for number in self.missing() if number % processes == rank]
+        for number in tqdm(own, desc="shards", unit=" shards", disable=len(own) < 2 or rank > 0):
+            passages = documents[number * self.size : (number + 1) * self.size]
+            embeddings = encoder.encode_passages([passage_text(document) for document in passages])
+            path = self._path(number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_suffix(".tmp")
+            with unfinished.open("wb") as file:
+                np.save(file, embeddings)
+            os.replace(unfinished, path)
+
+    def read(self) -> list[NDArray[np.float32]]:
+        """All shards, memory-mapped, in document order; none may be missing."""
+        return [np.load(self._path(number), mmap_mode="r") for number in range(self.total)]
+
+    def _path(self, number: int) -> Path:
+        plan = f"{self.corpus_hash} {self.encoder_fingerprint} {self.dim} {self.count} {self.size}"
+        return self.folder / FOLDER_NAME / hashlib.sha256(plan.encode()).hexdigest()[:16] / f"{number:06}.npy"
+
+    def _read(self, number: int) -> NDArray[np.float32] | None:
+        """``None`` for a file that is missing, cut off or of another shape."""
+        try:
+            shard: NDArray[np.float32] = np.load(self._path(number), mmap_mode="r")
+        except (OSError, ValueError, EOFError):
+            return None
+        rows = min(self.size, self.count - number * self.size)
+        return shard if shard.shape == (rows, self.dim) and shard.dtype == np.float32 else None

@@ -1,0 +1,180 @@
+"""Builds a search index from a BEIR folder or from embeddings that were computed before.
+
+    python scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
+    python scripts/build_index.py --config configs/build_index/hnsw.yaml --data data/my_corpus --output indexes/hnsw
+    python scripts/build_index.py --data data/my_corpus --output indexes/bm25 --kind bm25
+    python scripts/build_index.py --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
+    accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
+
+An interrupted build goes on where it was when the same command is started again. A finished index is never
+overwritten: the same build says so, another one is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl import command
+from acqo_rl.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
+    from acqo_rl.types import Document
+
+
+@dataclass
+class BuildIndexConfig:
+    """Settings of one build."""
+
+    output: str = field(metadata={"help": "folder of the index"})
+    data: str | None = field(default=None, metadata={"help": "BEIR folder (corpus.jsonl)"})
+    embeddings: str | None = field(
+        default=None, metadata={"help": "precomputed embeddings in place of encoding: .npy, float[documents, dim]"}
+    )
+    ids: str | None = field(
+        default=None, metadata={"help": "ids of the embeddings, one a line; without it those of --data, in its order"}
+    )
+    kind: str = field(default="dense", metadata={"help": "dense or bm25"})
+    encoder: str = field(default="embedded:minilm", metadata={"help": "sentence-transformers model: Hub id or folder"})
+    revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder"})
+    query_prompt: str | None = field(default=None, metadata={"help": "put before queries; the model's own if not set"})
+    passage_prompt: str | None = field(default=None, metadata={"help": "put before passages, likewise"})
+    dtype: str = field(default="auto", metadata={"help": "of the encoder: auto, float32, bfloat16 or float16"})
+    batch_size: int = field(default=32, metadata={"help": "passages encoded at once"})
+    max_length: int | None = field(default=None, metadata={"help": "tokens of a passage that count"})
+    factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
+    build_parameters: str = field(default="", metadata={"help": "of FAISS, such as efConstruction=200"})
+    search_parameters: str = field(default="", metadata={"help": "of FAISS, such as efSearch=128 or nprobe=32"})
+    language: str = field(default="english", metadata={"help": "stemmer and stop words of bm25"})
+    k1: float = field(default=1.5, metadata={"help": "bm25: how fast repetitions of a word saturate"})
+    b: float = field(default=0.75, metadata={"help": "bm25: how much long documents are held back, 0 to 1"})
+    shard_size: int = field(default=8192, metadata={"help": "passages encoded between two writes"})
+    threads: int | None = field(default=None, metadata={"help": "of FAISS; with 1 an HNSW graph is reproducible"})
+
+
+def make_parser() -> Any:
+    """Parser of the settings."""
+    return command.make_parser(BuildIndexConfig, description=__doc__ or "")
+
+
+def main(config: BuildIndexConfig) -> None:
+    """Builds the index; under ``accelerate launch`` every process encodes its shards and the first one indexes."""
+    check(config)
+    from accelerate import PartialState
+
+    from acqo_rl.data.beir import read_corpus
+    from acqo_rl.retrieval.build import plan_shards
+    from acqo_rl.retrieval.manifest import FILE_NAME
+
+    state = PartialState(timeout=timedelta(days=1))  # a slow process is waited for
+    documents = list(read_corpus(config.data).values()) if config.data else None
+    encoder = load_encoder(config, str(state.device)) if config.kind == "dense" else None
+    finished = (Path(config.output) / FILE_NAME).exists()
+    if not finished and state.is_main_process:
+        print(estimate(config, documents, encoder), flush=True)
+    if not finished and documents and encoder and not config.embeddings:
+        shards = plan_shards(config.output, documents, encoder, config.shard_size)
+        if state.is_main_process:
+            print(f"{len(shards.missing()):,} of {shards.total:,} shards are to be encoded.", flush=True)
+        state.wait_for_everyone()
+        shards.encode(documents, encoder, state.process_index, state.num_processes)
+        state.wait_for_everyone()
+    if state.is_main_process:
+        manifest = build(config, documents, encoder)
+        size = sum(manifest.files.values()) / 1e6
+        print(f"{config.output}: {manifest.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
+        print(manifest.fingerprint[:16], "(was there already, nothing to do)" if finished else "(ready to search)")
+    if state.num_processes > 1:
+        state.destroy_process_group()
+
+
+def check(config: BuildIndexConfig) -> None:
+    """Refuses settings that contradict each other, before anything is loaded."""
+    if config.kind not in ("dense", "bm25"):
+        raise ConfigError(f"kind is {config.kind!r}; it must be dense or bm25.")
+    if config.kind == "bm25" and config.embeddings:
+        raise ConfigError("A bm25 index is made from text: give data, not embeddings.")
+    if not config.data and not (config.embeddings and config.ids):
+        raise ConfigError("Nothing to index: give data, or embeddings and ids.")
+
+
+def load_encoder(config: BuildIndexConfig, device: str) -> SentenceTransformerEncoder:
+    """The encoder of the settings, on this process's device."""
+    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+
+    return SentenceTransformerEncoder(
+        config.encoder,
+        revision=config.revision,
+        query_prompt=config.query_prompt,
+        passage_prompt=config.passage_prompt,
+        dtype=config.dtype,
+        batch_size=config.batch_size,
+        max_length=config.max_length,
+        device=device,
+    )
+
+
+def estimate(
+    config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder | None
+) -> str:
+    """What the build will make, and how large."""
+    from acqo_rl.retrieval import bm25, faiss_index
+
+    count = len(documents) if documents else len(read_embeddings(config))
+    if encoder:
+        size = faiss_index.estimate_bytes(encoder.dim, config.factory, count)
+        kind = f"{config.factory}, {encoder.dim} dimensions"
+    else:
+        size = bm25.estimate_bytes(documents or [], config.language)
+        kind = f"BM25, {config.language}"
+    return f"{count:,} documents; index of about {size / 1e6:,.1f} MB ({kind})."
+
+
+def build(
+    config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder | None
+) -> Manifest:
+    """Makes the index, or finds it finished."""
+    from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_embeddings_index
+
+    if encoder is None:
+        return build_bm25_index(config.output, documents or [], language=config.language, k1=config.k1, b=config.b)
+    faiss_settings: dict[str, Any] = {
+        "factory": config.factory,
+        "build_parameters": config.build_parameters,
+        "search_parameters": config.search_parameters,
+        "threads": config.threads,
+    }
+    if config.embeddings:
+        embeddings = read_embeddings(config)
+        ids = read_ids(config.ids) if config.ids else [document.id for document in documents or []]
+        return build_embeddings_index(config.output, embeddings, ids, encoder, corpus=documents, **faiss_settings)
+    return build_dense_index(config.output, documents or [], encoder, shard_size=config.shard_size, **faiss_settings)
+
+
+def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:
+    """The precomputed embeddings, memory-mapped."""
+    import numpy as np
+
+    try:
+        return np.load(config.embeddings, mmap_mode="r")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{config.embeddings} cannot be read as a .npy array: {error}") from error
+
+
+def read_ids(path: str) -> list[str]:
+    """One id a line."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            return [line.rstrip("\n") for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as ids, one a line: {error}") from error
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())
