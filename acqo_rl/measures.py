@@ -39,6 +39,18 @@ def judged(qrels: Qrels) -> Qrels:
     return {query_id: documents for query_id, documents in qrels.items() if any(rel > 0 for rel in documents.values())}
 
 
+def check_measures(measures: Sequence[str]) -> None:
+    """Refuses unknown measures before anything is computed.
+
+    Raises:
+        ConfigError: a measure is unknown or cannot be computed here, or there is none.
+    """
+    if not measures:
+        raise ConfigError(f"No measure is given; give names such as {', '.join(MEASURES)}.")
+    for name in measures:
+        _parse(name)
+
+
 def per_query(measures: Sequence[str], qrels: Qrels, run: Run) -> dict[str, dict[str, float]]:
     """Value of every measure for every query that has a relevant document.
 
@@ -61,10 +73,7 @@ def per_query(measures: Sequence[str], qrels: Qrels, run: Run) -> dict[str, dict
         raise DataError(f"None of the {len(qrels)} judged queries has a relevant document, so nothing can be measured.")
     ranked = {query_id: _break_ties(run[query_id]) for query_id in wanted if run.get(query_id)}
     parsed = {name: _parse(name) for name in measures}
-    try:
-        evaluator = ir_measures.evaluator(set(parsed.values()), wanted)
-    except ValueError as error:
-        raise ConfigError(f"A measure of {list(measures)} cannot be computed: {error}") from error
+    evaluator = ir_measures.evaluator(set(parsed.values()), wanted)
     values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(wanted, 0.0) for measure in parsed.values()}
     for metric in evaluator.iter_calc(ranked):
         values[metric.measure][metric.query_id] = float(metric.value)
@@ -88,11 +97,15 @@ def _parse(name: str) -> Any:
     all_gold = _ALL_GOLD.fullmatch(name)
     try:
         measure = ir_measures.parse_measure(f"R@{all_gold[1]}" if all_gold else name)
-        measure.validate_params()
+        supported = ir_measures.DefaultPipeline.supports(measure)
     except (ValueError, NameError, TypeError, AssertionError, KeyError) as error:
         raise ConfigError(
             f"{name!r} is no measure: {error}. Give names such as {', '.join(MEASURES)} (see https://ir-measur.es)."
         ) from error
+    if not supported:
+        raise ConfigError(
+            f"{name} cannot be computed with what is installed; see https://ir-measur.es for what it needs."
+        )
     return measure
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.measures import MEASURES
+from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.types import Document, Qrels, Query, Reformulator
 
 WITHOUT_MODEL = ("raw", "rules")
@@ -66,8 +66,8 @@ def main(config: EvaluateConfig) -> None:
     from acqo_rl.evaluation.folder import EvaluationFolder
     from acqo_rl.evaluation.tables import format_table
 
-    models = name_reformulators(config.reformulator, config.model)
     check(config)
+    models = name_reformulators(config.reformulator, config.model)
     qrels = read_qrels(config.data, config.split)
     queries = read_queries(config.data, config.split)[: config.limit]
     folder = EvaluationFolder(config.output, settings_of(config, queries, qrels))
@@ -119,20 +119,20 @@ def check(config: EvaluateConfig) -> None:
     """Refuses settings that would fail late.
 
     Raises:
-        ConfigError: a number is out of range, the fusion is unknown, or there is no index.
+        ConfigError: a number is out of range, or the fusion or a measure is unknown.
     """
     for key, value in (("limit", config.limit), ("batch_size", config.batch_size)):
         if value is not None and value < 1:
             raise ConfigError(f"{key} is {value}; it must be at least 1.")
     if config.fusion not in ("rsf", "rrf"):
         raise ConfigError(f"There is no fusion {config.fusion!r}; choose rsf or rrf.")
-    if not Path(config.index, "manifest.json").is_file():
-        raise ConfigError(f"{config.index} holds no index; build one: scripts/build_index.py --data {config.data} ...")
+    check_measures(config.measures)
 
 
 def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
     """All that the results of every reformulator depend on."""
     from acqo_rl.data.beir import read_query_metadata
+    from acqo_rl.retrieval.manifest import read_manifest
 
     kinds = {query_id: values.get("kind") for query_id, values in read_query_metadata(config.data).items()}
     asked = [(q.id, q.text, q.history, kinds.get(q.id), sorted(qrels[q.id].items())) for q in queries]
@@ -142,7 +142,7 @@ def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) 
         "queries": len(queries),
         "queries and judgements": hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16],
         "index": str(Path(config.index).resolve()),
-        "index manifest": hashlib.sha256(Path(config.index, "manifest.json").read_bytes()).hexdigest()[:16],
+        "index fingerprint": read_manifest(Path(config.index)).fingerprint,
         "fusion": config.fusion,
         "measures": list(config.measures),
     }

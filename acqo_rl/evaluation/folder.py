@@ -90,7 +90,7 @@ class EvaluationFolder:
             there, self._finished = content["settings"], content["finished"]
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{file} is damaged ({error}): choose another output folder.") from error
-        if there != self.settings:
+        if self._finished and there != self.settings:
             raise ConfigError(
                 f"{self.path} holds evaluations under other settings ({_differences(there, self.settings)}): "
                 "choose another output folder, or delete this one."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import DataError
-from acqo_rl.measures import MEASURES, judged, per_query, to_run
+from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
 from acqo_rl.search import SearchResult, search
 from acqo_rl.text import distinct
 from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator, Retriever
@@ -93,10 +93,12 @@ def evaluate(
         name: of the evaluation; the reformulator's own by default.
 
     Raises:
+        ConfigError: a measure is unknown.
         DataError: no query has a relevant document.
     """
     from tqdm import tqdm
 
+    check_measures(measures)
     relevant = judged(qrels)
     measured = [query for query in queries if query.id in relevant]
     if not measured:

@@ -98,6 +98,12 @@ def test_folder_refuses_other_settings_another_model_and_strange_folders(tmp_pat
         EvaluationFolder(tmp_path / "folder", {"data": "x", "fusion": "rsf"})
 
 
+def test_folder_without_anything_finished_takes_other_settings(tmp_path, good):
+    EvaluationFolder(tmp_path, {"index": "wrong"})
+    EvaluationFolder(tmp_path, {"index": "right"}).save(good, {})
+    assert EvaluationFolder(tmp_path, {"index": "right"}).load("good", {}) == good
+
+
 def test_an_interrupted_save_is_not_finished(tmp_path, good, monkeypatch):
     settings = {"data": "x"}
     folder = EvaluationFolder(tmp_path, settings)
