@@ -17,10 +17,7 @@ from typing import Any
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Qrels, Ranking, Run
 
-PRIMARY = "nDCG@10"
-"""What checkpoints are chosen by and what "helped" and "hurt" mean."""
-
-MEASURES = (PRIMARY, "AP@10", "R@10", "R@100", "RR@10", "Success@10", "AllGold@10")
+MEASURES = ("nDCG@10", "AP@10", "R@10", "R@100", "RR@10", "Success@10", "AllGold@10")
 """What is reported unless the configuration asks for something else. ``Success@10`` is the hit rate."""
 
 _ALL_GOLD = re.compile(r"AllGold@([1-9]\d*)")
