@@ -17,16 +17,19 @@ Candidate = tuple[Route, tuple[SubQuery, ...]]
 
 # Words that ask but do not describe.
 _ASKING = """
-a about also an and any are as at be between but by can compare compared comparing could did difference differ do does
-either for from give got had has have hello hey hi how i if in is it its just know let like list looking many me much
-name need of on one or our please quick quickly same say see so tell than that the their them there they this to two
-up us vs versus want was we well were what when where which who whose why will with would you your
+a about according also an and any anything are as at be between but by can chance compare compared comparing could did
+difference differ do does either else find for found from give glad good got great had happy has have hello help hey hi
+how i if in interesting is it its just know let like list look looking many me much name need noted now of ok okay on
+one or our please quick quickly said same say see so sorry sources sure tell than thank thanks that the their them
+there they this to two up us vs versus want was we well were what when where which who whose why will with would yes
+you your
 """
 _STOP = frozenset(_ASKING.split())
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _NAME = re.compile(
     r"[^\W\d_a-z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){0,2}[^\W\d_a-z][\w'\u2019.-]*)*"
 )
+_SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 6
 
@@ -55,8 +58,10 @@ def _candidates(query: Query) -> Iterator[tuple[Route, Sequence[str]]]:
 
 
 def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
-    """The question's own words after one or two names of the conversation."""
-    names = list(dict.fromkeys(n for turn in reversed(query.history) for n in reversed(_names(turn))))[:_MAX_NAMES]
+    """The question's own words after one or two names of the conversation; names of the questions come first."""
+    turns = [_SPEAKER.sub("", turn) for turn in reversed(query.history)]
+    asked_first = [*turns[1::2], *turns[::2]]
+    names = list(dict.fromkeys(n for turn in asked_first for n in reversed(_names(turn))))[:_MAX_NAMES]
     words = " ".join(asked)
     for name in names:
         yield "disambiguate", [f"{name} {words}"]
@@ -64,7 +69,7 @@ def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[
     for first, second in combinations(names, 2):
         yield "disambiguate", [f"{first} {second} {words}"]
         yield "disambiguate", [f"{first} {words}", f"{second} {words}"]
-    for turn in reversed(query.history[-2:]):
+    for turn in turns[:2]:
         yield "disambiguate", [" ".join([*_content(turn)[:8], words])]
 
 

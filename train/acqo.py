@@ -1,0 +1,166 @@
+r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, export, evaluation.
+
+    python train/acqo.py --config configs/acqo/embedded.yaml
+    python train/acqo.py --config configs/acqo/beir.yaml --data BEIR_DIR --output_dir outputs/mine
+
+Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
+--output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
+own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from acqo_rl import command
+from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.training.settings import PromptSettings, RewardSettings
+
+ROOT = Path(__file__).resolve().parent.parent
+Settings = dict[str, Any]
+
+
+@dataclass
+class RecipeConfig(RewardSettings, PromptSettings):
+    """Settings of the recipe."""
+
+    data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated set."})
+    output_dir: str = field(default="outputs/acqo", metadata={"help": "Folder of all stages."})
+    model: str = field(default="embedded:smollm2", metadata={"help": "Base model: Hub id, folder or embedded:smollm2."})
+    encoder: str = field(
+        default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
+    )
+    index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
+    dev_split: str = field(default="dev", metadata={"help": "Split that chooses checkpoints."})
+    test_split: str = field(default="test", metadata={"help": "Split of the final table."})
+    seed: int = field(default=0, metadata={"help": "Of everything."})
+    launcher: str = field(default="", metadata={"help": "Put before training stages, such as 'accelerate launch'."})
+    prompted_baseline: bool = field(default=True, metadata={"help": "Evaluate the prompted base model too."})
+    warm_start: str | dict = field(default="{}", metadata={"help": "Settings of train/warm_start.py."})
+    stage1: str | dict = field(default="{}", metadata={"help": "Settings of train/grpo.py in Stage I."})
+    difficulty: str | dict = field(default="{}", metadata={"help": "Settings of scripts/score_difficulty.py."})
+    stage2: str | dict = field(default="{}", metadata={"help": "Settings of train/grpo.py in Stage II."})
+    minutes: list[float] = field(
+        default_factory=list, metadata={"help": "Minutes of each stage where it was measured; for the time estimate."}
+    )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One command of the recipe."""
+
+    name: str
+    program: list[str]
+    settings: Settings
+
+    def argv(self) -> list[str]:
+        """The command, ready to run."""
+        arguments = [
+            text
+            for key, value in self.settings.items()
+            for text in (f"--{key}", *(map(str, value) if isinstance(value, list) else [str(value)]))
+        ]
+        return [*self.program, *arguments]
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(RecipeConfig, description=__doc__)
+
+
+def main(config: RecipeConfig) -> None:
+    """Runs the stages in order."""
+    stages = plan(config)
+    begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
+    for number, stage in enumerate(stages):
+        minutes = (time.monotonic() - begin) / 60
+        print(f"\n== {number + 1}/{len(stages)} {stage.name}  {_clock(minutes, expected, number)}", flush=True)
+        print("   " + shlex.join(["python" if a == sys.executable else a for a in stage.argv()]), flush=True)
+        ended = subprocess.run(stage.argv(), cwd=ROOT).returncode
+        if ended == 130:
+            raise KeyboardInterrupt
+        if ended != 0:
+            raise AcqoError(
+                f"The stage '{stage.name}' ended with status {ended}; its message stands above. "
+                f"Earlier stages are kept: start the same command again when the cause is mended."
+            )
+    print(
+        f"\nAll stages are done after {(time.monotonic() - begin) / 60:.1f} minutes. Everything is in {config.output_dir}."
+    )
+
+
+def plan(config: RecipeConfig) -> list[Stage]:
+    """The stages with their settings.
+
+    Raises:
+        ConfigError: the settings of a stage are no mapping.
+    """
+    out = Path(config.output_dir).resolve()
+    embedded = config.data == "embedded"
+    data = out / "data" if embedded else Path(config.data).resolve()
+    index = out / "index"
+    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed}
+    reward = _pick(config, RewardSettings)
+    shared = {**paths, **reward, **_pick(config, PromptSettings)}
+    warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
+    script, launch = [sys.executable], shlex.split(config.launcher) or [sys.executable]
+    difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
+    stages = [
+        Stage("index", [*script, "scripts/build_index.py"],
+              {"data": data, "output": index, "encoder": config.encoder, "factory": config.index_factory}),
+        Stage("warm start", [*launch, "train/warm_start.py"],
+              {**shared, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")}),
+        Stage("Stage I: explore", [*launch, "train/grpo.py"],
+              {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **_mapping(config, "stage1")}),
+        Stage("difficulty", [*script, "scripts/score_difficulty.py"], {**difficulty, "output_dir": out / "difficulty"}),
+        Stage("Stage II: converge", [*launch, "train/grpo.py"],
+              {**shared, "stage": "converge", "model": one, "output_dir": two.parent,
+               "difficulty": out / "difficulty" / "difficulty.jsonl", **_mapping(config, "stage2")}),
+        Stage("evaluation", [*script, "scripts/evaluate.py"],
+              {"data": data, "split": config.test_split, "index": index, "output": out / "evaluation",
+               "reformulator": [
+                   "raw", "rules", *([f"prompted={config.model}"] if config.prompted_baseline else []),
+                   f"warm_start={warm}", f"stage1={one}", f"policy={two}"]}),
+        Stage("export", [*script, "scripts/push_to_hub.py"],
+              {"model": two, "run": out, "evaluation": out / "evaluation", "dry_run": True, "output": out / "policy"}),
+    ]  # fmt: skip
+    if embedded:
+        made = {"dataset": "embedded", "output": data, "seed": config.seed}
+        stages.insert(0, Stage("data", [*script, "scripts/prepare_data.py"], made))
+    return stages
+
+
+def _pick(config: RecipeConfig, settings: type) -> Settings:
+    values = asdict(config)
+    return {f.name: values[f.name] for f in fields(settings)}
+
+
+def _mapping(config: RecipeConfig, name: str) -> Settings:
+    value = getattr(config, name)
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name} is {getattr(config, name)!r}; it must be a mapping of settings, in YAML or JSON.")
+    return value
+
+
+def _clock(minutes: float, expected: list[float], number: int) -> str:
+    left = sum(expected[number:])
+    if not left:
+        return f"({minutes:.0f} min so far)"
+    done = sum(expected[:number])
+    pace = minutes / done if minutes > 1 and done > 1 else 1.0
+    return f"({minutes:.0f} min so far, about {left * pace:.0f} min left)"
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())
