@@ -27,7 +27,7 @@ from typing import Any
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import MEASURES, check_measures
-from acqo_rl.types import Document, Qrels, Query, Reformulator
+from acqo_rl.types import Document, Qrels, Query
 
 WITHOUT_MODEL = ("raw", "rules")
 NAME = re.compile(r"\w[\w.-]*")
@@ -165,6 +165,7 @@ def prepare(
     from acqo_rl.data.beir import corpus_hash, read_query_metadata
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+    from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.search import add_feedback
 
@@ -190,24 +191,6 @@ def prepare(
         )
 
     return run
-
-
-def load_reformulator(name: str, model: str) -> tuple[Reformulator, int, int]:
-    """The reformulator, and how many results of a first search and words of each it reads."""
-    from acqo_rl.language_models.local import TransformersModel
-    from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.reformulation.pass_through import PassThrough
-    from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.reformulation.prompted import Prompted
-
-    if name == "raw":
-        return PassThrough(), 0, 0
-    if name == "rules":
-        return Heuristic(), 0, 0
-    if name == "prompted":
-        return Prompted(TransformersModel.from_pretrained(model)), 0, 0
-    policy = Policy.from_pretrained(model, name=name)
-    return policy, policy.settings.feedback_results, policy.settings.feedback_words
 
 
 if __name__ == "__main__":

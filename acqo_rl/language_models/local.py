@@ -26,11 +26,18 @@ def native_dtype(device: str | None = None) -> torch.dtype:
     return torch.bfloat16 if _cpu_has_bfloat16() else torch.float32
 
 
+def is_missing_folder(name: str) -> bool:
+    """Whether a name can only mean a folder, and there is none: the Hub, asked for it, would be retried for long."""
+    path = Path(name)
+    means_folder = name.count("/") > 1 or name.startswith((".", "/", "~")) or ("/" in name and path.parent.is_dir())
+    return means_folder and not path.is_dir()
+
+
 def base_model_of(name: str) -> tuple[str, str | None]:
     """The base model's name and, where ``name`` is a LoRA adapter, the adapter's folder or Hub id.
 
     Raises:
-        ConfigError: there is no such model.
+        ConfigError: there is no such model, or it is an adapter with pickled weights.
     """
     import json
 
@@ -39,14 +46,22 @@ def base_model_of(name: str) -> tuple[str, str | None]:
     from acqo_rl.embedded import resolve
 
     path = resolve(name)
+    if is_missing_folder(path):
+        raise ConfigError(f"There is no model {name!r}: no such folder. Give a folder that exists, or a Hub id.")
     try:
         file = cached_file(path, "adapter_config.json", _raise_exceptions_for_missing_entries=False)
+        if file is None:
+            return name, None
+        weights = cached_file(path, "adapter_model.safetensors", _raise_exceptions_for_missing_entries=False)
     except OSError as error:
         raise ConfigError(
             f"There is no model {name!r}: it is no folder here, and the Hub does not give it ({error})."
         ) from error
-    if file is None:
-        return name, None
+    if weights is None:
+        raise ConfigError(
+            f"{name!r} holds an adapter without adapter_model.safetensors; pickled weights are never read."
+            f" Save the adapter as safetensors."
+        )
     return json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"], path
 
 
@@ -95,13 +110,24 @@ class TransformersModel:
         """Loads a Hub id, a folder or an embedded model; an adapter is merged into its base for speed.
 
         Never runs remote code, never reads pickles.
+
+        Raises:
+            ConfigError: there is no such model, or it cannot be loaded without doing so.
         """
         from transformers import AutoModelForCausalLM
 
         from acqo_rl.embedded import resolve
 
         base, adapter = base_model_of(name)
-        model = AutoModelForCausalLM.from_pretrained(resolve(base), dtype=native_dtype(), use_safetensors=True)
+        try:
+            model = AutoModelForCausalLM.from_pretrained(
+                resolve(base), dtype=native_dtype(), use_safetensors=True, trust_remote_code=False
+            )
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"The model {base!r} cannot be loaded: {error} Wanted are safetensors weights of a causal language"
+                f" model that transformers knows; code and pickles of a model are never run."
+            ) from error
         if adapter is not None:
             from peft import PeftModel
 
@@ -116,7 +142,7 @@ class TransformersModel:
 
         from acqo_rl.embedded import resolve
 
-        tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left")
+        tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left", trust_remote_code=False)
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         return tokenizer

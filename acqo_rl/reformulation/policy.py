@@ -94,9 +94,11 @@ class Policy:
         """
         from transformers.utils import cached_file
 
-        from acqo_rl.language_models.local import TransformersModel
+        from acqo_rl.language_models.local import TransformersModel, is_missing_folder
 
         try:
+            if is_missing_folder(path):
+                raise FileNotFoundError("no such folder")
             file = cached_file(path, SETTINGS_FILE)
         except OSError as error:
             raise GrammarError(
