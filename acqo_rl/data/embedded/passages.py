@@ -1,26 +1,21 @@
-"""Passages about the facts, in sentences of our own: one passage an entity and attribute."""
+"""Passages about the facts: one an entity and attribute."""
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from acqo_rl.data.embedded.facts import City, Coded, Country, Facts, State, distance_km, plain
+from acqo_rl.data.embedded.drafts import (
+    Draft,
+    draft_city,
+    draft_country,
+    draft_currency,
+    draft_language,
+    draft_script,
+    draft_state,
+)
+from acqo_rl.data.embedded.facts import Facts
 from acqo_rl.types import Document
-
-KM_PER_DEGREE = 111.0
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What can be said about one attribute: a short answer, openings to choose from, and sentences that may follow."""
-
-    aspect: str
-    answer: str
-    openings: tuple[str, ...]
-    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +42,21 @@ class Entity:
     kind: str
     name: str
     reading: str
-    passages: dict[str, Passage] = field(hash=False)
+    passages: dict[str, Passage]
 
 
 def write_entities(facts: Facts, rng: random.Random) -> list[Entity]:
     """All entities with their passages; titles, openings and length are drawn from ``rng``."""
-    entities = [_entity("country", c.code, c.name, "country", _country(c), rng) for c in facts.countries]
-    entities += [
-        _entity("city", c.id, c.name, c.region, _city(c, nearest), rng)
-        for c, nearest in zip(facts.cities, _nearest(facts.cities), strict=True)
-    ]
-    entities += [_entity("state", s.code, s.name, "state", _state(s), rng) for s in facts.states]
-    entities += [_entity("language", c.codes[1], c.name, "language", _language(c), rng) for c in facts.languages]
-    entities += [_entity("script", c.codes[0], c.name, "script", _script(c), rng) for c in facts.scripts]
-    entities += [_entity("currency", c.codes[0], c.name, "currency", _currency(c), rng) for c in facts.currencies]
+    entities = [_entity("country", c.code, c.name, "country", draft_country(c), rng) for c in facts.countries]
+    entities += [_entity("city", c.id, c.name, c.region, draft_city(c), rng) for c in facts.cities]
+    entities += [_entity("state", s.code, s.name, "state", draft_state(s), rng) for s in facts.states]
+    entities += [_entity("language", c.codes[1], c.name, "language", draft_language(c), rng) for c in facts.languages]
+    entities += [_entity("script", c.codes[0], c.name, "script", draft_script(c), rng) for c in facts.scripts]
+    entities += [_entity("currency", c.codes[0], c.name, "currency", draft_currency(c), rng) for c in facts.currencies]
     return entities
 
 
-def _entity(
-    kind: str, code: str, name: str, reading: str, drafts: dict[str, Draft], rng: random.Random
-) -> Entity:
+def _entity(kind: str, code: str, name: str, reading: str, drafts: dict[str, Draft], rng: random.Random) -> Entity:
     subject = f"{name}, {reading}" if kind == "city" else f"{name} {kind}" if kind in ("language", "script") else name
     passages = {}
     for attribute, draft in drafts.items():
@@ -75,329 +65,3 @@ def _entity(
         text = " ".join([rng.choice(draft.openings), *more])
         passages[attribute] = Passage(draft.answer, Document(f"{kind}-{code}-{attribute}", title, text))
     return Entity(f"{kind}-{code}", kind, name, reading, passages)
-
-
-def _country(c: Country) -> dict[str, Draft]:
-    return {key: draft for key, draft in {**_country_land(c), **_country_life(c)}.items() if draft.answer}
-
-
-def _country_land(c: Country) -> dict[str, Draft]:
-    borders = _enumerate(c.neighbours)
-    kinds = _enumerate([f"{kind.lower()} ({len(members)})" for kind, members in c.divisions[:3]])
-    examples = _enumerate(c.divisions[0][1][:6]) if c.divisions else ""
-    zones = _enumerate(_zone(zone) for zone in c.timezones[:6])
-    return {
-        "capital": Draft(
-            "capital",
-            c.capital,
-            (
-                f"The capital of {c.name} is {c.capital}.",
-                f"{c.capital} serves as the capital city of {c.name}.",
-                f"{c.name} is governed from its capital, {c.capital}.",
-            ),
-            (f"It is the seat of the government.", f"{c.name} is part of {c.continent}."),
-        ),
-        "area": Draft(
-            "area",
-            f"about {c.area:,} square kilometres",
-            (
-                f"{c.name} covers an area of {c.area:,} square kilometres.",
-                f"The surface of {c.name} measures {c.area:,} km², or {round(c.area * 0.3861):,} square miles.",
-                f"With {c.area:,} square kilometres, this is how large {c.name} is.",
-            ),
-            (f"Lakes and rivers are counted in the size.", f"The territory belongs to {c.continent}."),
-        ),
-        "borders": Draft(
-            "borders",
-            borders or "no land border",
-            (
-                f"{c.name} shares land borders with {borders}.",
-                f"The neighbours of {c.name} are {borders}.",
-                f"Around {c.name} lie the neighbouring countries {borders}.",
-            )
-            if borders
-            else (
-                f"{c.name} has no land border with another country.",
-                f"No country borders {c.name} by land; it has no land neighbours.",
-            ),
-            (f"The number of bordering countries is {len(c.neighbours)}.", f"The region is {c.continent}."),
-        ),
-        "divisions": Draft(
-            "administrative divisions",
-            kinds,
-            (
-                f"{c.name} is divided into units of the first level: {kinds}.",
-                f"The administrative divisions of {c.name} are, by kind and number, {kinds}.",
-            ),
-            (f"Among them are {examples}.", f"The list follows the standard ISO 3166-2."),
-        ),
-        "timezones": Draft(
-            "time zones",
-            zones,
-            (
-                f"Clocks in {c.name} follow the time of {zones}.",
-                f"The time zones used in {c.name} are named after {zones}.",
-            ),
-            (f"The zone names come from the tz database.",),
-        ),
-    }
-
-
-def _country_life(c: Country) -> dict[str, Draft]:
-    languages = _enumerate(c.languages)
-    cities = _enumerate([f"{name} ({population:,})" for name, population in c.cities])
-    density = f"{c.population / max(c.area, 1):,.1f}"
-    return {
-        "population": Draft(
-            "population",
-            f"about {_rounded(c.population)} people",
-            (
-                f"{c.name} has a population of {c.population:,}.",
-                f"About {_rounded(c.population)} people live in {c.name}.",
-                f"The number of inhabitants of {c.name} is {c.population:,}.",
-            ),
-            (f"That makes {density} people per square kilometre.", f"Figures are for the whole territory."),
-        ),
-        "currency": Draft(
-            "currency",
-            f"the {c.currency}" if c.currency else "",
-            (
-                f"The currency of {c.name} is the {c.currency}.",
-                f"People in {c.name} pay with the {c.currency}.",
-                f"The {c.currency} is the money that circulates in {c.name}.",
-            ),
-            (f"Its code is {c.currency_code}.", f"Banknotes and coins of this currency are legal tender."),
-        ),
-        "languages": Draft(
-            "languages",
-            languages,
-            (
-                f"The languages spoken in {c.name} include {languages}.",
-                f"In {c.name} people speak {languages}.",
-                f"{languages} can be heard in {c.name}.",
-            ),
-            (f"The number of languages listed is {len(c.languages)}.", f"Official and regional languages are counted."),
-        ),
-        "phone": Draft(
-            "telephone code",
-            f"+{c.phone}" if c.phone else "",
-            (
-                f"The international dialling code of {c.name} is +{c.phone}.",
-                f"To phone {c.name} from abroad, dial +{c.phone} first.",
-                f"Telephone numbers of {c.name} begin with the country calling code +{c.phone}.",
-            ),
-            (f"Mobile phones use the same prefix.", f"A leading zero of the local number is often dropped."),
-        ),
-        "domain": Draft(
-            "internet domain",
-            c.domain,
-            (
-                f"The internet top-level domain of {c.name} is {c.domain}.",
-                f"Websites from {c.name} often end in {c.domain}.",
-                f"Web addresses registered in {c.name} carry the suffix {c.domain}.",
-            ),
-            (f"It is a country-code domain.", f"E-mail addresses use the same ending."),
-        ),
-        "codes": Draft(
-            "ISO codes",
-            f"{c.code} and {c.code3}",
-            (
-                f"The ISO 3166 codes of {c.name} are {c.code} and {c.code3}.",
-                f"{c.name} is abbreviated as {c.code} (two letters) and {c.code3} (three letters).",
-            ),
-            (f"Its numeric code is {c.number}.", f"The standard ISO 3166-1 assigns these country codes."),
-        ),
-        "cities": Draft(
-            "largest cities",
-            cities,
-            (
-                f"The largest cities of {c.name} are {cities}.",
-                f"By population, the biggest cities in {c.name} are {cities}.",
-            ),
-            (f"The figures in brackets are inhabitants.", f"Smaller towns are not listed."),
-        ),
-    }
-
-
-def _city(c: City, nearest: City) -> dict[str, Draft]:
-    north, east = ("north" if c.latitude > 0 else "south"), ("east" if c.longitude > 0 else "west")
-    position = f"{abs(c.latitude):.2f}° {north} and {abs(c.longitude):.2f}° {east}"
-    place = f"{c.name} in {c.region}"
-    away = f"{max(5, 5 * round(distance_km(c, nearest) / 5)):,} km"
-    names = _enumerate(c.other_names) if len(c.other_names) > 1 else ""
-    drafts = {
-        "population": Draft(
-            "population",
-            f"about {_rounded(c.population)} people",
-            (
-                f"About {_rounded(c.population)} people live in {place}.",
-                f"The city of {place} has a population of {c.population:,}.",
-                f"{place} counts {c.population:,} inhabitants.",
-            ),
-            (f"By population it is number {c.rank} in {c.country}.", f"Suburbs may be counted apart."),
-        ),
-        "position": Draft(
-            "position",
-            position,
-            (
-                f"{place} lies at {position}.",
-                f"The coordinates of {place} are latitude {c.latitude:.2f} and longitude {c.longitude:.2f}.",
-            ),
-            (
-                f"That is {north} of the equator.",
-                f"A map shows it in the {north}ern hemisphere, {east} of Greenwich.",
-            ),
-        ),
-        "timezone": Draft(
-            "time zone",
-            c.timezone,
-            (
-                f"The time zone of {place} is {c.timezone}.",
-                f"Clocks in {place} are set to the zone {c.timezone}.",
-                f"Local time in {place} follows {_zone(c.timezone)} ({c.timezone}).",
-            ),
-            (f"The zone name comes from the tz database.",),
-        ),
-        "names": Draft(
-            "other names",
-            names,
-            (
-                f"{place} is also known as {names}.",
-                f"Other names of {place} are {names}.",
-                f"In other languages or times {place} has been called {names}.",
-            ),
-            (f"Spellings vary with the language.",),
-        ),
-        "nearest": Draft(
-            "nearest city",
-            f"{nearest.name}, about {away} away",
-            (
-                f"The nearest large city to {place} is {nearest.name}, about {away} away.",
-                f"From {place} it is about {away} to {nearest.name}, the closest large city.",
-            ),
-            (f"The distance is measured along a straight line.",),
-        ),
-    }
-    return {key: draft for key, draft in drafts.items() if draft.answer}
-
-
-def _state(s: State) -> dict[str, Draft]:
-    cities = _enumerate([f"{name} ({population:,})" for name, population in s.cities])
-    zones = _enumerate(s.timezones)
-    drafts = {
-        "codes": Draft(
-            "postal abbreviation",
-            s.code,
-            (f"The postal abbreviation of the state of {s.name} is {s.code}.", f"Mail to {s.name} carries the letters {s.code}."),
-            (f"Its FIPS code is {s.fips}.",),
-        ),
-        "counties": Draft(
-            "counties",
-            f"{len(s.counties)} counties",
-            (
-                f"The state of {s.name} is divided into {len(s.counties)} counties or equivalents.",
-                f"There are {len(s.counties)} counties in {s.name}.",
-            ),
-            (f"Among them are {_enumerate(s.counties[:5])}.",),
-        ),
-        "cities": Draft("largest cities", cities, (f"The largest cities in the state of {s.name} are {cities}.",)),
-        "timezones": Draft(
-            "time zones",
-            zones,
-            (f"The time zones of the state of {s.name} are {zones}.", f"Clocks in {s.name} follow {zones}."),
-        ),
-    }
-    return {key: draft for key, draft in drafts.items() if draft.answer}
-
-
-def _language(c: Coded) -> dict[str, Draft]:
-    two, three = c.codes
-    countries = _enumerate(c.countries[:8])
-    drafts = {
-        "codes": Draft(
-            "language code",
-            f"{two} and {three}",
-            (
-                f"The ISO 639 codes of the {c.name} language are {two} and {three}.",
-                f"Libraries and software mark the language {c.name} with the codes {two} or {three}.",
-            ),
-            (f"The shorter of the two codes is used in web pages.",),
-        ),
-        "countries": Draft(
-            "countries",
-            countries,
-            (
-                f"The {c.name} language is spoken in {countries}.",
-                f"Speakers of {c.name} live in {countries}.",
-            ),
-            (f"The list of countries counts official and regional use.",),
-        ),
-    }
-    return {key: draft for key, draft in drafts.items() if draft.answer}
-
-
-def _script(c: Coded) -> dict[str, Draft]:
-    code, number = c.codes
-    return {
-        "codes": Draft(
-            "script code",
-            code,
-            (
-                f"The ISO 15924 code of the {c.name} script is {code}.",
-                f"The writing system {c.name} has the four-letter script code {code}.",
-            ),
-            (f"Its number in the standard is {number}.", f"Fonts and catalogues use this code for the script."),
-        )
-    }
-
-
-def _currency(c: Coded) -> dict[str, Draft]:
-    code, number = c.codes
-    countries = _enumerate(c.countries[:8])
-    return {
-        "codes": Draft(
-            "currency code",
-            code,
-            (
-                f"The ISO 4217 code of the {c.name} is {code}.",
-                f"Banks abbreviate the {c.name} as {code}.",
-            ),
-            (f"Its numeric currency code is {number}.",),
-        ),
-        "countries": Draft(
-            "countries",
-            countries,
-            (f"The {c.name} is used in {countries}.", f"One pays with the {c.name} in {countries}."),
-            (f"The number of countries and territories that use it is {len(c.countries)}.",),
-        ),
-    }
-
-
-def _nearest(cities: tuple[City, ...]) -> list[City]:
-    """The closest other city with another name, for each city."""
-    nearest = []
-    for city in cities:
-        best, least = city, math.inf
-        for other in sorted(cities, key=lambda other: abs(other.latitude - city.latitude)):
-            if abs(other.latitude - city.latitude) * KM_PER_DEGREE > least:
-                break
-            distance = distance_km(city, other)
-            if plain(other.name) != plain(city.name) and distance < least:
-                best, least = other, distance
-        nearest.append(best)
-    return nearest
-
-
-def _zone(timezone: str) -> str:
-    return timezone.split("/")[-1].replace("_", " ")
-
-
-def _rounded(number: int) -> str:
-    if number >= 1_000_000:
-        return f"{number / 1_000_000:.1f} million"
-    return f"{round(number, -3) or number:,}"
-
-
-def _enumerate(items: Iterable[str]) -> str:
-    *head, last = list(items) or [""]
-    return f"{', '.join(head)} and {last}" if head else last

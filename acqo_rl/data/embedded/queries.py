@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from acqo_rl.data.embedded.facts import plain
 from acqo_rl.data.embedded.passages import Entity
-from acqo_rl.data.embedded.wording import ask, dress, enumerate_names, mention, phrases, plainest
+from acqo_rl.data.embedded.wording import ask, common_phrases, dress, enumerate_names, mention, phrases, plainest
+
+ENTITY_KINDS = ("country",) * 9 + ("city",) * 8 + ("state", "language", "script", "currency", "currency")
+PEER_KINDS = ("country",) * 6 + ("city",) * 6 + ("state", "language", "currency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,6 @@ class Asked:
     text: str
     needs: tuple[Need, ...]
     history: tuple[str, ...] = ()
-    maker: str = ''
 
 
 class Asker:
@@ -42,7 +44,8 @@ class Asker:
 
     def __init__(self, pool: Sequence[Entity], namesakes: dict[str, list[Entity]], rng: random.Random) -> None:
         self.rng = rng
-        self.groups = [group for group in namesakes.values() if group[0] in pool]
+        ids = {entity.id for entity in pool}
+        self.groups = [group for group in namesakes.values() if group[0].id in ids]
         self.alone = {group[0].id for group in self.groups if len(group) == 1}
         self.by_kind: dict[str, list[Entity]] = defaultdict(list)
         for entity in pool:
@@ -58,14 +61,16 @@ class Asker:
         name = self._mention(entity)
         text = dress(ask(phrases(entity, attribute), name, self.rng), self.rng)
         history = self._idle_talk(entity) if self.rng.random() < 0.25 else ()
-        return Asked("simple", text, (self._need(entity, attribute, name),), history, "idle" if history else "")
+        return Asked("simple", text, (self._need(entity, attribute, name),), history)
 
     def compound(self) -> Asked:
         """Several needs that the query states in full."""
-        maker = self.rng.choices([self._one_attribute, self._one_entity, self._several_asks], [45, 15, 40])[0]
+        maker = self.rng.choices(
+            [self._one_attribute, self._one_entity, self._several_asks, self._uneven_asks], [24, 4, 57, 15]
+        )[0]
         clause, needs = maker()
         history = self._idle_talk() if self.rng.random() < 0.15 else ()
-        return Asked("compound", dress(clause, self.rng), tuple(needs), history, f"{maker.__name__}{len(needs)}")
+        return Asked("compound", dress(clause, self.rng, elliptic=clause.startswith("compare")), tuple(needs), history)
 
     def ambiguous(self) -> Asked:
         """Needs that only the conversation, or knowledge of the readings of a name, tells."""
@@ -76,15 +81,12 @@ class Asker:
             self._both_of_them,
             self._readings,
         ]
-        import dataclasses
-        mk = self.rng.choices(makers, [30, 17, 15, 13, 25])[0]
-        a = mk()
-        return dataclasses.replace(a, maker=mk.__name__ + (f"{len(a.needs)}{bool(a.history)}" if mk.__name__ == "_readings" else ""))
+        return self.rng.choices(makers, [34, 18, 15, 13, 20])[0]()
 
     # --- compound -------------------------------------------------------------------------------------------------
 
     def _one_attribute(self) -> tuple[str, list[Need]]:
-        entities = self._peers(self.rng.choice([2, 2, 3]))
+        entities = self._peers(self.rng.choice([2, 3, 3]))
         attribute = self._shared_attribute(entities)
         names = [self._mention(entity) for entity in entities]
         words = phrases(entities[0], attribute)
@@ -115,17 +117,38 @@ class Asker:
         name = self._mention(entity)
         nouns = [self.rng.choice(phrases(entity, attribute).nouns) for attribute in attributes]
         listed = enumerate_names(nouns, self.rng)
-        clause = self.rng.choice([f"{listed} of {name}", f"{name}: {listed}", f"{name} {listed}", f"the {listed} of {name}"])
+        clause = self.rng.choice(
+            [f"{listed} of {name}", f"{name}: {listed}", f"{name} {listed}", f"the {listed} of {name}"]
+        )
         return clause, [self._need(entity, attribute, name) for attribute in attributes]
 
     def _several_asks(self) -> tuple[str, list[Need]]:
         clauses, needs = [], []
-        for entity in self._several(self.rng.choice([2, 2, 3])):
+        for entity in self._several(self.rng.choice([2, 3, 3, 3, 3])):
             attribute, name = self._attribute(entity), self._mention(entity)
             clauses.append(ask(phrases(entity, attribute), name, self.rng))
             needs.append(self._need(entity, attribute, name))
         joint = self.rng.choice([" and ", ", and ", "? also ", ", plus ", "; ", " and also ", "? and ", ", "])
         return joint.join(clauses), needs
+
+    def _uneven_asks(self) -> tuple[str, list[Need]]:
+        """One thing about one entity and two about another."""
+        one, other = self._several(2)
+        if len(other.passages) < 2:
+            return self._uneven_asks()
+        attribute, name = self._attribute(one), self._mention(one)
+        first, second = self._attributes(other)[:2]
+        other_name = self._mention(other)
+        listed = " and ".join(self.rng.choice(phrases(other, each).nouns) for each in (first, second))
+        clauses = [ask(phrases(one, attribute), name, self.rng), f"the {listed} of {other_name}"]
+        needs = [
+            self._need(one, attribute, name),
+            self._need(other, first, other_name),
+            self._need(other, second, other_name),
+        ]
+        if self.rng.random() < 0.5:
+            clauses.reverse()
+        return self.rng.choice([" and ", ", and ", ", plus ", "; ", " as well as "]).join(clauses), needs
 
     # --- ambiguous ------------------------------------------------------------------------------------------------
 
@@ -136,9 +159,9 @@ class Asker:
         earlier = self._remark(entity, name) if self.rng.random() < 0.35 else self._exchange(entity, name, others[0])
         if self.rng.random() < 0.35:
             other = self._other(entity)
-            history = (*self._exchange(other, self._mention(other), self._attribute(other)), *earlier)
+            history: tuple[str, ...] = (*self._exchange(other, self._mention(other), self._attribute(other)), *earlier)
         elif self.rng.random() < 0.5 and len(others) > 1:
-            history = (*earlier, *self._exchange(entity, self._pronoun(entity), others[1]))
+            history = (*earlier, *self._exchange(entity, self._pronoun(entity), others[1], reference=True))
         else:
             history = earlier
         text = self._elliptic(entity, asked)
@@ -149,28 +172,36 @@ class Asker:
         named = [self._named(), self._named()]
         while named[0][0].name == named[1][0].name:
             named[1] = self._named()
-        history = tuple(turn for e, name in named for turn in self._exchange(e, name, self._attributes(e)[-1]))
+        attributes = [self._attributes(entity) for entity, _ in named]
+        history = tuple(
+            turn
+            for (entity, name), (*_, told) in zip(named, attributes, strict=True)
+            for turn in self._exchange(entity, name, told)
+        )
         place = self.rng.randrange(2)
         entity, name = named[place]
-        by_order = (("the former", "the first one", "the first of the two"), ("the latter", "the second one", "the last one"))
+        by_order = (
+            ("the former", "the first one", "the first of the two"),
+            ("the latter", "the second one", "the last one"),
+        )
         reference = self.rng.choice(by_order[place])
         if named[0][0].kind != named[1][0].kind and self.rng.random() < 0.7:
             reference = f"{self.rng.choice(['the', 'that'])} {entity.kind}"
         elif entity.kind == "city" and named[1 - place][0].reading != entity.reading and self.rng.random() < 0.7:
             reference = f"the one in {entity.reading}"
-        asked = self._attributes(entity)[0]
-        text = dress(ask(phrases(entity, asked), reference, self.rng), self.rng)
+        asked = attributes[place][0]
+        text = dress(ask(phrases(entity, asked), reference, self.rng, reference=True), self.rng)
         return Asked("ambiguous", text, (self._need(entity, asked, name),), history)
 
     def _same_of_another(self) -> Asked:
         """The attribute was asked of something else before; the question only names another thing."""
         other, entity = self._peers(2)
         attribute, name = self._shared_attribute([other, entity]), self._mention(entity)
-        history = self._exchange(other, self._mention(other), attribute)
+        history: tuple[str, ...] = self._exchange(other, self._mention(other), attribute)
         if self.rng.random() < 0.3:
             history = (*history, *self._small_talk())
         shapes = ["and {}", "what about {}", "how about {}", "same for {}", "{} too", "and for {}", "now {}", "{} then"]
-        text = dress(self.rng.choice(shapes).format(name), self.rng)
+        text = dress(self.rng.choice(shapes).format(name), self.rng, elliptic=True)
         return Asked("ambiguous", text, (self._need(entity, attribute, name),), history)
 
     def _both_of_them(self) -> Asked:
@@ -187,29 +218,28 @@ class Asker:
         shapes = [f"compare their {noun}", f"and the {noun} of both", f"their {noun}", f"{noun} of each of them"]
         shapes += [f"{comparison} of the two" for comparison in phrases(pair[0], asked).comparisons]
         needs = tuple(self._need(entity, asked, name) for entity, name in zip(pair, names, strict=True))
-        return Asked("ambiguous", dress(self.rng.choice(shapes), self.rng), needs, history)
+        return Asked("ambiguous", dress(self.rng.choice(shapes), self.rng, elliptic=True), needs, history)
 
     def _readings(self) -> Asked:
         """A name with several readings: all of them are meant, or the two that the conversation is about."""
-        group = self.rng.choice([group for group in self.groups if len({e.reading for e in group}) > 1])
-        shared = sorted(set.intersection(*(set(entity.passages) for entity in group)))
-        if not shared:
+        groups = [group for group in self.groups if 1 < len(group) == len({e.reading for e in group})]
+        group = self.rng.choices(groups, [len(group) ** 2 for group in groups])[0]
+        asked = self.rng.choice(self._shared(group) or [""])
+        if not asked or not (words := common_phrases(group, asked)).nouns:
             return self._readings()
-        asked = self.rng.choice(shared)
-        meant, history = group, ()
-        if group[0].kind == "city" and self.rng.random() < 0.7:
-            meant = self.rng.sample(group, 2)
-            first, second = (entity.reading for entity in meant)
-            opening = self.rng.choice(
-                [
-                    f"I know people in {first} and {second}.",
-                    f"We are comparing places in {first} and in {second}.",
-                    f"My notes are about {first} and {second} only.",
-                ]
-            )
-            history = (f"U: {opening}", f"S: {self.rng.choice(['What would you like to know?', 'Good, go on.', 'Sure.'])}")
+        meant, history = group, tuple[str, ...]()
+        if len(group) > 2:
+            meant = self.rng.sample(group, self.rng.choice([1, 2]))
+            places = " and ".join(entity.reading for entity in meant)
+            openings = [
+                f"I know people in {places}.",
+                f"We are visiting {places}.",
+                f"My notes are about {places} only.",
+            ]
+            replies = ["What would you like to know?", "Good, go on.", "Sure, ask away."]
+            history = (f"U: {self.rng.choice(openings)}", f"S: {self.rng.choice(replies)}")
         name = plain(group[0].name)
-        text = dress(ask(phrases(group[0], asked), name, self.rng), self.rng)
+        text = dress(ask(words, name, self.rng), self.rng)
         needs = tuple(
             Need(entity.passages[asked].document.id, plainest(phrases(entity, asked), f"{name} {entity.reading}"))
             for entity in meant
@@ -218,17 +248,21 @@ class Asker:
 
     # --- pieces ---------------------------------------------------------------------------------------------------
 
-    def _entity(self, kinds: Sequence[str] = ("country",) * 9 + ("city",) * 8 + ("state", "language", "script", "currency", "currency")) -> Entity:
+    def _entity(self, kinds: Sequence[str] = ENTITY_KINDS) -> Entity:
         return self.rng.choice(self.by_kind[self.rng.choice(kinds)])
 
     def _several(self, number: int) -> list[Entity]:
         return list({entity.name: entity for entity in (self._entity() for _ in range(20))}.values())[:number]
 
     def _peers(self, number: int) -> list[Entity]:
-        kind = self.rng.choice(("country",) * 6 + ("city",) * 6 + ("state", "language", "currency"))
+        kind = self.rng.choice(PEER_KINDS)
         while True:
             peers = self.rng.sample(self.by_kind[kind], number)
-            if len({p.name for p in peers}) == number and self._shared(peers):
+            if (
+                len({peer.name for peer in peers}) == number
+                and self._shared(peers)
+                and all(len(peer.passages) > 1 for peer in peers)
+            ):
                 return peers
 
     def _named(self) -> tuple[Entity, str]:
@@ -262,15 +296,23 @@ class Asker:
 
     def _elliptic(self, entity: Entity, attribute: str) -> str:
         noun = self.rng.choice(phrases(entity, attribute).nouns)
-        shapes = ["and its {}", "what about the {}", "how about its {}", "{}", "and the {} there", "its {}", "what is its {}"]
+        shapes = [
+            "and its {}",
+            "what about the {}",
+            "how about its {}",
+            "{}",
+            "and the {} there",
+            "its {}",
+            "tell me its {}",
+        ]
         if self.rng.random() < 0.5:
-            return dress(ask(phrases(entity, attribute), self._pronoun(entity), self.rng), self.rng)
-        return dress(self.rng.choice(shapes).format(noun), self.rng)
+            return dress(ask(phrases(entity, attribute), self._pronoun(entity), self.rng, reference=True), self.rng)
+        return dress(self.rng.choice(shapes).format(noun), self.rng, elliptic=True)
 
-    def _exchange(self, entity: Entity, name: str, attribute: str) -> tuple[str, str]:
+    def _exchange(self, entity: Entity, name: str, attribute: str, *, reference: bool = False) -> tuple[str, str]:
         """A question and its answer."""
-        question = ask(phrases(entity, attribute), name, self.rng)
-        answer = " ".join(entity.passages[attribute].answer.split()[:12]).rstrip(",")
+        question = ask(phrases(entity, attribute), name, self.rng, reference=reference)
+        answer = " ".join(entity.passages[attribute].answer.split()[:12]).rstrip(",").removesuffix(" and")
         shape = self.rng.choice(["{}.", "It's {}.", "I found {}.", "That would be {}.", "According to my sources: {}."])
         return f"U: {question[0].upper()}{question[1:]}?", f"S: {shape.format(answer)}"
 
@@ -298,4 +340,3 @@ def group_namesakes(entities: Sequence[Entity]) -> dict[str, list[Entity]]:
     for entity in entities:
         groups[plain(entity.name).lower()].append(entity)
     return dict(groups)
-

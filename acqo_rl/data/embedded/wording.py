@@ -27,7 +27,12 @@ class Phrases:
 
 _POPULATION = Phrases(
     ("population", "number of inhabitants", "number of people"),
-    ("how many people live in {}", "what is the population of {}", "how populous is {}", "how many inhabitants does {} have"),
+    (
+        "how many people live in {}",
+        "what is the population of {}",
+        "how populous is {}",
+        "how many inhabitants does {} have",
+    ),
     ("which has more people", "who has the larger population", "which one is more populous"),
 )
 _CITIES = Phrases(
@@ -35,13 +40,13 @@ _CITIES = Phrases(
     ("what are the largest cities of {}", "which cities are the biggest in {}", "where do most city people live in {}"),
 )
 _TIMEZONES = Phrases(
-    ("time zones", "clock time"),
-    ("which time zones does {} use", "what time zone applies in {}", "what time do clocks show in {}"),
+    ("time zones", "local time zones"),
+    ("which time zones does {} use", "what time zone applies in {}", "what time zones are clocks in {} set to"),
 )
 PHRASES: dict[tuple[str, str], Phrases] = {
     ("country", "capital"): Phrases(
         ("capital", "capital city", "seat of government"),
-        ("what is the capital of {}", "which city is the capital of {}", "where does the government of {} sit"),
+        ("what is the capital of {}", "which city is the capital of {}", "which city is the seat of government of {}"),
     ),
     ("country", "area"): Phrases(
         ("area", "land area", "size in square kilometres"),
@@ -74,7 +79,11 @@ PHRASES: dict[tuple[str, str], Phrases] = {
     ),
     ("country", "domain"): Phrases(
         ("internet domain", "top-level domain", "web address ending"),
-        ("what is the internet domain of {}", "what do web addresses from {} end in", "which domain do sites in {} use"),
+        (
+            "what is the internet domain of {}",
+            "what do web addresses from {} end in",
+            "which domain do sites in {} use",
+        ),
     ),
     ("country", "codes"): Phrases(
         ("ISO codes", "two-letter and three-letter codes", "ISO country codes"),
@@ -84,12 +93,16 @@ PHRASES: dict[tuple[str, str], Phrases] = {
     ("city", "population"): _POPULATION,
     ("city", "position"): Phrases(
         ("coordinates", "latitude and longitude", "position on the map"),
-        ("what are the coordinates of {}", "what are the latitude and longitude of {}", "is {} north or south of the equator"),
+        (
+            "what are the coordinates of {}",
+            "what are the latitude and longitude of {}",
+            "is {} north or south of the equator",
+        ),
         ("which lies further north", "which is closer to the equator", "which lies further east"),
     ),
     ("city", "timezone"): Phrases(
-        ("time zone", "local time", "clock time"),
-        ("what time zone is {} in", "what is the local time zone of {}", "which time do clocks in {} follow"),
+        ("time zone", "local time", "local time zone"),
+        ("what time zone is {} in", "what is the local time zone of {}", "what time zone do clocks in {} follow"),
     ),
     ("city", "names"): Phrases(
         ("other names", "alternative names", "names in other languages"),
@@ -97,7 +110,11 @@ PHRASES: dict[tuple[str, str], Phrases] = {
     ),
     ("city", "nearest"): Phrases(
         ("nearest large city", "closest city", "nearest city"),
-        ("which large city is nearest to {}", "what is the closest city to {}", "how far is {} from the next large city"),
+        (
+            "which large city is nearest to {}",
+            "what is the closest city to {}",
+            "how far is {} from the next large city",
+        ),
     ),
     ("state", "codes"): Phrases(
         ("postal abbreviation", "postal code letters", "mail abbreviation"),
@@ -111,24 +128,24 @@ PHRASES: dict[tuple[str, str], Phrases] = {
     ("state", "cities"): _CITIES,
     ("state", "timezones"): _TIMEZONES,
     ("language", "codes"): Phrases(
-        ("language code", "ISO 639 codes", "two-letter and three-letter codes"),
-        ("what is the ISO 639 code of {}", "which codes mark text in {}", "what is the code for {}"),
+        ("language code", "ISO 639 codes", "code"),
+        ("what is the ISO 639 code of {}", "what is the code for {}", "which code stands for {}"),
     ),
     ("language", "countries"): Phrases(
-        ("speakers' countries", "countries with speakers"),
+        ("speakers", "home countries", "countries with speakers"),
         ("where is {} spoken", "in which countries do people speak {}", "which countries have speakers of {}"),
         ("which is spoken in more countries", "which one has speakers in more places"),
     ),
     ("script", "codes"): Phrases(
-        ("script code", "ISO 15924 code", "four-letter code"),
-        ("what is the ISO 15924 code of {}", "which four letters stand for {}", "what is the code for {}"),
+        ("script code", "ISO 15924 code", "code"),
+        ("what is the ISO 15924 code of {}", "what is the code for {}", "which code stands for {}"),
     ),
     ("currency", "codes"): Phrases(
         ("currency code", "ISO 4217 code", "three-letter code"),
         ("what is the ISO 4217 code of {}", "how do banks abbreviate {}", "what is the currency code of {}"),
     ),
     ("currency", "countries"): Phrases(
-        ("countries that use it", "users"),
+        ("countries of use", "circulation"),
         ("where is {} used", "which countries use {}", "in which countries can I pay with {}"),
         ("which is used in more countries", "which circulates in more places"),
     ),
@@ -163,6 +180,15 @@ def phrases(entity: Entity, attribute: str) -> Phrases:
     return PHRASES[entity.kind, attribute]
 
 
+def common_phrases(entities: Sequence[Entity], attribute: str) -> Phrases:
+    """The ways to ask for an attribute that fit every one of the entities, whatever their kinds."""
+    first, *others = (phrases(entity, attribute) for entity in entities)
+    return Phrases(
+        tuple(noun for noun in first.nouns if all(noun in other.nouns for other in others)),
+        tuple(question for question in first.questions if all(question in other.questions for other in others)),
+    )
+
+
 def mention(entity: Entity, rng: random.Random, *, alone: bool = True) -> str:
     """The entity as it is named in a question.
 
@@ -176,26 +202,33 @@ def mention(entity: Entity, rng: random.Random, *, alone: bool = True) -> str:
         return name if alone and rng.random() < 0.3 else f"the {name} {entity.kind}"
     if entity.kind == "currency":
         return f"the {name}"
+    if entity.kind in ("country", "state") and not alone:
+        return f"the {entity.kind} of {name}"
     if entity.kind == "city" and not (alone and rng.random() < 0.6):
         return rng.choice([f"{name} in {entity.reading}", f"{name}, {entity.reading}", f"{name} ({entity.reading})"])
     return name
 
 
-def ask(attribute: Phrases, name: str, rng: random.Random) -> str:
-    """One clause: a question, or a noun phrase with the name before or after it; a few are mistyped."""
+def ask(attribute: Phrases, name: str, rng: random.Random, *, reference: bool = False) -> str:
+    """One clause: a question, or a noun phrase with the name before or after it; a few are mistyped.
+
+    Args:
+        attribute: what is asked.
+        name: of whom.
+        rng: draws the words.
+        reference: ``name`` is a pronoun or the like, which stands before no noun.
+    """
     noun = rng.choice(attribute.nouns)
     shape = rng.random()
     if shape < 0.55:
         return _mistype(rng.choice(attribute.questions), rng).format(name)
-    if shape < 0.75:
+    if reference or shape < 0.75:
         return f"the {_mistype(noun, rng)} of {name}"
     return f"{name.removeprefix('the ')} {_mistype(noun, rng)}"
 
 
 def plainest(attribute: Phrases, name: str) -> str:
     """The shortest self-contained search for one need."""
-    if "it" in attribute.nouns[0].split():
-        return attribute.questions[0].format(name)
     return f"{attribute.nouns[0]} of {name}"
 
 
@@ -205,11 +238,11 @@ def enumerate_names(names: Sequence[str], rng: random.Random) -> str:
     return f"{', '.join(names[:-1])}{last}{names[-1]}"
 
 
-def dress(clause: str, rng: random.Random) -> str:
-    """Wraps a clause as people do: aside, opening, ending, capitals and marks; some are typed badly."""
+def dress(clause: str, rng: random.Random, *, elliptic: bool = False) -> str:
+    """Wraps a clause as people do: aside, opening ("please tell me", not before an ellipsis), ending, capitals."""
     words = [
         rng.choice(_ASIDES) if rng.random() < 0.15 else "",
-        rng.choice(_OPENINGS) if rng.random() < 0.25 else "",
+        rng.choice(_OPENINGS) if rng.random() < 0.25 and not elliptic else "",
         clause,
         rng.choice(_ENDINGS) if rng.random() < 0.1 else "",
     ]

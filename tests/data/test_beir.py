@@ -1,0 +1,195 @@
+"""The BEIR reader and writer: what is written is read back, and every fault names its file and line."""
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.data.beir import (
+    check_beir,
+    corpus_hash,
+    read_corpus,
+    read_qrels,
+    read_queries,
+    read_query_metadata,
+    read_splits,
+    write_beir,
+)
+from acqo_rl.errors import DataError
+from acqo_rl.types import Document, Query
+
+DOCUMENTS = [Document("d1", "Peru", "Lima is the capital."), Document("d2", "", "Ein Satz über Köln.\u2028Zwei.")]
+QUERIES = [Query("q1", "and its capital?", ("U: Let's talk about Peru.", "S: Sure.")), Query("q2", "köln")]
+QRELS = {"dev": {"q2": {"d2": 1}}, "test": {"q1": {"d1": 2, "d2": 0}}}
+METADATA = {"q1": {"kind": "ambiguous", "needs": 1}}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_beir(tmp_path, DOCUMENTS, QUERIES, QRELS, METADATA)
+    return tmp_path
+
+
+def test_round_trip(folder):
+    assert list(read_corpus(folder).values()) == DOCUMENTS
+    assert read_queries(folder) == QUERIES
+    assert read_queries(folder, "test") == QUERIES[:1]
+    assert {split: read_qrels(folder, split) for split in read_splits(folder)} == QRELS
+    assert read_query_metadata(folder) == {**METADATA, "q2": {}}
+    check_beir(folder, "test")
+
+
+def test_gzipped_files_read_the_same(folder):
+    for path in [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"]:
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert list(read_corpus(folder).values()) == DOCUMENTS
+    assert read_queries(folder, "test") == QUERIES[:1]
+    assert read_qrels(folder, "test") == QRELS["test"]
+
+
+def test_same_values_give_the_same_bytes(folder, tmp_path):
+    again = tmp_path / "again"
+    write_beir(again, DOCUMENTS, QUERIES, QRELS, METADATA)
+    for name in ["corpus.jsonl", "queries.jsonl", "qrels/dev.tsv", "qrels/test.tsv"]:
+        assert (again / name).read_bytes() == (folder / name).read_bytes()
+    assert not list(again.rglob("*.tmp"))
+
+
+def test_an_interrupted_write_leaves_the_old_file(folder):
+    def broken():
+        yield DOCUMENTS[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_beir(folder, broken(), QUERIES, QRELS)
+    assert list(read_corpus(folder).values()) == DOCUMENTS
+
+
+def test_byte_order_mark_blank_lines_and_windows_line_ends(folder):
+    for path in [folder / "corpus.jsonl", folder / "qrels" / "test.tsv"]:
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n\r\n"))
+    assert list(read_corpus(folder).values()) == DOCUMENTS
+    assert read_qrels(folder, "test") == QRELS["test"]
+
+
+def test_title_and_metadata_may_be_missing(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
+    assert read_corpus(tmp_path) == {"d": Document("d", "", "t")}
+    assert read_queries(tmp_path) == [Query("q", "t")]
+
+
+def test_long_and_odd_queries_survive(folder):
+    """100,000 characters, control characters, and a line break inside a text."""
+    queries = [Query("q1", "x" * 100_000), Query("q2", "tab\t null\x00 bell\x07 line\nend\r")]
+    write_beir(folder, DOCUMENTS, queries, QRELS)
+    assert read_queries(folder) == queries
+
+
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), min_size=1))
+def test_any_text_survives(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("beir")
+    documents = [Document(f"d{number}", title, text) for number, (title, text) in enumerate(texts)]
+    queries = [Query(f"q{number}", text, (title,)) for number, (title, text) in enumerate(texts)]
+    write_beir(folder, documents, queries, {})
+    assert list(read_corpus(folder).values()) == documents
+    assert read_queries(folder) == queries
+
+
+def test_corpus_hash_tells_every_change():
+    same = [Document("d1", "Peru", "Lima is the capital."), DOCUMENTS[1]]
+    assert corpus_hash(same) == corpus_hash(DOCUMENTS)
+    others = [DOCUMENTS[::-1], DOCUMENTS[:1], [Document("d1", "Peru Lima", "is the capital."), DOCUMENTS[1]]]
+    assert len({corpus_hash(documents) for documents in [DOCUMENTS, *others]}) == 4
+
+
+BAD_LINES = [
+    ('{"_id": "d3", "text": ', "not JSON"),
+    ("[1, 2]", "wanted a JSON object"),
+    ('{"text": "t"}', "no '_id'"),
+    ('{"_id": "d3"}', "no 'text'"),
+    ('{"_id": 3, "text": "t"}', "_id is 3, wanted a string"),
+    ('{"_id": "d3", "text": null}', "text is None, wanted a string"),
+    ('{"_id": "d3", "title": ["t"], "text": "t"}', "title is"),
+    ('{"_id": "", "text": "t"}', "no white space"),
+    ('{"_id": "d 3", "text": "t"}', "no white space"),
+    ('{"_id": "d1", "text": "t"}', "on an earlier line too"),
+    ('{"_id": "d3", "text": "\\ud800"}', "surrogate"),
+    ("[" * 100_000, "not JSON"),
+]
+
+
+@pytest.mark.parametrize(("line", "problem"), BAD_LINES)
+def test_a_bad_corpus_line_is_named(folder, line, problem):
+    path = folder / "corpus.jsonl"
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_corpus(folder)
+    assert f"{path}, line 3: " in str(error.value)
+    assert problem in str(error.value)
+
+
+@pytest.mark.parametrize("metadata", [[1], "x", {"history": "U: hi"}, {"history": ["U: hi", 2]}])
+def test_bad_metadata_is_named(folder, metadata):
+    path = folder / "queries.jsonl"
+    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": metadata}) + "\n")
+    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: metadata"):
+        read_queries(folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "problem"),
+    [
+        (["q1 0 d1 1"], 1, "as the header"),
+        (["q1\t0\td1\t1"], 1, "loses its second column"),
+        (["query-id\tcorpus-id\tscore", "q1\td1"], 2, "found 2 columns"),
+        (["query-id\tcorpus-id\tscore", "q1\td1\t0.5"], 2, "wanted a whole number"),
+        (["query-id\tcorpus-id\tscore", "q1\td1\t1", "q1\td1\t2"], 3, "judged 1 before and 2 here"),
+    ],
+)
+def test_bad_qrels_are_named(folder, lines, number, problem):
+    (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(DataError, match=rf"test\.tsv, line {number}: .*{problem}"):
+        read_qrels(folder, "test")
+
+
+def test_judgements_of_what_is_not_there(folder):
+    path = folder / "qrels" / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq9\td1\t1\n")
+    with pytest.raises(DataError, match=r"line 3: query 'q9'"):
+        read_queries(folder, "test")
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td9\t1\n")
+    with pytest.raises(DataError, match=r"line 2: document 'd9'"):
+        check_beir(folder, "test")
+
+
+def test_missing_and_empty_files(folder):
+    with pytest.raises(DataError, match=r"train\.tsv: no such split; there are: dev, test"):
+        read_qrels(folder, "train")
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n")
+    with pytest.raises(DataError, match="no judgement"):
+        read_qrels(folder, "test")
+    (folder / "corpus.jsonl").write_text("\n\n")
+    with pytest.raises(DataError, match="the corpus is empty"):
+        read_corpus(folder)
+    (folder / "corpus.jsonl").unlink()
+    with pytest.raises(DataError, match=r"corpus\.jsonl: no such file"):
+        read_corpus(folder)
+
+
+def test_bytes_that_are_not_text(folder):
+    path = folder / "corpus.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"_id": "d3", "text": "K\xf6ln"}\n')
+    with pytest.raises(DataError, match=r"line 3: not UTF-8"):
+        read_corpus(folder)
+    zipped = path.with_name("corpus.jsonl.gz")
+    zipped.write_bytes(gzip.compress(b'{"_id": "d", "text": "t"}\n')[:-8])
+    path.unlink()
+    with pytest.raises(DataError, match="broken gzip file"):
+        read_corpus(folder)
+    zipped.write_bytes(b"no gzip")
+    with pytest.raises(DataError, match="broken gzip file"):
+        read_corpus(folder)
