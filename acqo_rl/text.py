@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 
 from acqo_rl.types import SubQuery
 
-_CLOSING_PUNCTUATION = re.compile(r"[\s?!.,;:\u3002]+$")  # NFKC has made the full-width forms of ? and ! plain
+_CLOSING = " ?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 
 
 def one_line(text: str) -> str:
@@ -22,7 +21,7 @@ def normalised(text: str) -> str:
 
     Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105".
     """
-    return _CLOSING_PUNCTUATION.sub("", one_line(unicodedata.normalize("NFKC", text)).casefold())
+    return one_line(unicodedata.normalize("NFKC", text)).casefold().rstrip(_CLOSING)
 
 
 def distinct(sub_queries: Iterable[SubQuery]) -> tuple[SubQuery, ...]:

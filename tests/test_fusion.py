@@ -1,0 +1,212 @@
+"""Fusion against hand arithmetic and exact fractions (S0-10..13, 25, 27, 31; S3-20..23; D0-01, 02, 07, 09, 11)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import ranking
+
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion, ScoreFusion
+
+FUSIONS = (RankScoreFusion(), ReciprocalRankFusion(), ScoreFusion(), ScoreFusion(multiply_by_hits=True))
+
+
+def fuse(fusion, *lists, k=10):
+    return fusion.fuse([lists], k)[0]
+
+
+@st.composite
+def result_lists(draw):
+    """Up to four lists of one retriever, without repeated documents, scores falling in steps that often tie."""
+    lists = draw(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4))
+    steps = [sorted(draw(st.lists(st.integers(-3, 3), min_size=len(d), max_size=len(d))), reverse=True) for d in lists]
+    return [ranking(*d, scores=s) for d, s in zip(lists, steps, strict=True)]
+
+
+def exact_order(lists, exact_score):
+    """Documents by the definition, in exact arithmetic; and the score of each."""
+    fused, similarity, first_list = {}, {}, {}
+    for i, found in enumerate(lists):
+        for rank, (doc_id, score) in enumerate(zip(found.doc_ids, found.scores, strict=True), start=1):
+            fused[doc_id] = fused.get(doc_id, 0) + exact_score(rank, found)
+            similarity[doc_id] = max(similarity.get(doc_id, score), score)
+            first_list.setdefault(doc_id, i)
+    return sorted(fused, key=lambda d: (-fused[d], -similarity[d], first_list[d], d)), fused
+
+
+class TestRankScoreFusion:
+    def test_worked_example(self):
+        """S0-25, D0-02: ranks (2, 5) give P = 10/7, rank 1 in one list gives P = 1, and the smaller P is first."""
+        fused = fuse(RankScoreFusion(), ranking("b", "a", "x", "y", "z"), ranking("p", "q", "r", "s", "a"))
+        harmonic_rank = {d: 1 / score for d, score in zip(fused.doc_ids, fused.scores, strict=True)}
+        assert harmonic_rank["a"] == pytest.approx(10 / 7)
+        assert harmonic_rank["b"] == harmonic_rank["p"] == 1.0
+        assert fused.doc_ids[:3] == ("b", "p", "a")
+
+    def test_first_everywhere_comes_first(self):
+        """D0-01: sorted the other way round, the document at rank 1 of every list would be last."""
+        lists = [ranking("best", *(f"{i}-{j}" for j in range(9))) for i in range(3)]
+        fused = fuse(RankScoreFusion(), *lists, k=100)
+        assert fused.doc_ids[0] == "best"
+        assert fused.scores[0] == pytest.approx(3.0)
+
+    def test_absent_documents_add_nothing(self):
+        """S0-11: three ranks of 2 make 3/2, more than one rank of 1."""
+        fused = fuse(RankScoreFusion(), ranking("a", "b"), ranking("c", "b"), ranking("d", "b"))
+        assert fused.doc_ids[0] == "b"
+        assert fused.scores == pytest.approx((1.5, 1, 1, 1))
+
+    def test_best_score_breaks_ties_within_one_retriever(self):
+        """S0-10: P = 1 for all (c has two ranks of 2), S = max score decides and stays apart from P (D3-05)."""
+        fused = fuse(RankScoreFusion(), ranking("a", "c", scores=(0.4, 0.3)), ranking("b", "c", scores=(0.9, 0.5)))
+        assert fused.doc_ids == ("b", "c", "a")
+        assert fused.scores == (1.0, 1.0, 1.0)
+        assert fused.similarities == (0.9, 0.5, 0.4)
+
+    def test_scores_of_two_retrievers_are_not_compared(self):
+        """S0-12, D0-07: a BM25 score of 30 says nothing beside a cosine; the order of the sub-queries decides."""
+        dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
+        assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
+        assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
+
+    def test_an_empty_list_of_another_retriever_does_not_count(self):
+        lists = ranking("a", scores=(0.4,)), ranking("b", scores=(0.9,)), ranking(retriever="bm25")
+        assert fuse(RankScoreFusion(), *lists).doc_ids == ("b", "a")
+
+    def test_ties_in_both_keys_keep_the_order_of_the_sub_queries(self):
+        """S0-31; within one list, where a retriever gave equal scores, ranks differ and so does P."""
+        fused = fuse(RankScoreFusion(), ranking("z", scores=(0.5,)), ranking("a", scores=(0.5,)))
+        assert fused.doc_ids == ("z", "a")
+
+    def test_a_document_counts_once_a_list(self):
+        """D0-09: at its first rank, with its first score."""
+        fused = fuse(RankScoreFusion(), ranking("a", "b", "b", scores=(0.9, 0.5, 0.7)), ranking("c", "b"))
+        assert fused.scores[fused.doc_ids.index("b")] == 1.0
+
+    def test_empty_lists_are_left_out(self):
+        """S0-27."""
+        alone = fuse(RankScoreFusion(), ranking("a", "b"))
+        assert fuse(RankScoreFusion(), ranking("a", "b"), ranking()) == alone
+        assert fuse(RankScoreFusion(), ranking(), ranking()).doc_ids == ()
+        assert fuse(RankScoreFusion()).doc_ids == ()
+        assert RankScoreFusion().fuse([], 10) == []
+
+    def test_cut_to_k(self):
+        """S0-13."""
+        fused = fuse(RankScoreFusion(), ranking(*"abcdef"), ranking(*"ghij"), k=3)
+        assert len(fused.doc_ids) == len(fused.scores) == len(fused.similarities) == 3
+
+    def test_two_readings_with_disjoint_lists_keep_their_inner_order(self):
+        """S0-26, S0-38: without overlap, fusion interleaves the lists."""
+        fused = fuse(RankScoreFusion(), ranking("s1", "s2", "s3"), ranking("l1", "l2", "l3"))
+        assert fused.doc_ids == ("s1", "l1", "s2", "l2", "s3", "l3")
+
+    def test_floating_point_noise_orders_no_ties(self):
+        """1/2 + 1/3 + 1/6 = 1 is not 1.0 in every order of summing; both must tie with rank 1 of one list."""
+        fillers = iter(range(100))
+
+        def at(rank, doc_id):
+            return [*(f"x{next(fillers)}" for _ in range(rank - 1)), doc_id]
+
+        ascending = [ranking(*at(r, "sum"), scores=range(r, 0, -1)) for r in (2, 3, 6)]
+        descending = [ranking(*at(r, "mus"), scores=range(r, 0, -1)) for r in (6, 3, 2)]
+        fused = fuse(RankScoreFusion(), *ascending, *descending, ranking("one", scores=(0.5,)), k=100)
+        scores = dict(zip(fused.doc_ids, fused.scores, strict=True))
+        assert scores["sum"] == scores["mus"] == scores["one"]
+
+    @given(result_lists())
+    def test_is_the_definition_in_exact_arithmetic(self, lists):
+        """S0-10, D0-11: P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
+        order, exact = exact_order(lists, lambda rank, _: Fraction(1, rank))
+        fused = fuse(RankScoreFusion(), *lists, k=100)
+        assert list(fused.doc_ids) == order
+        assert fused.scores == pytest.approx([float(exact[d]) for d in order])
+        assert fused.doc_ids == fuse(ReciprocalRankFusion(rank_constant=0), *lists, k=100).doc_ids
+
+
+class TestReciprocalRankFusion:
+    def test_by_hand(self):
+        """S3-20: sum of 1 / (60 + rank), ranks from 1."""
+        fused = fuse(ReciprocalRankFusion(), ranking("a", "b"), ranking("b", "c"))
+        assert fused.doc_ids == ("b", "a", "c")
+        assert fused.scores == pytest.approx((1 / 61 + 1 / 62, 1 / 61, 1 / 62))
+
+    def test_weights_count(self):
+        """D2-01, D3-09: several rewrites of little weight do not outvote the query itself."""
+        rewrites = [ranking("b", weight=0.3) for _ in range(3)]
+        fused = fuse(ReciprocalRankFusion(), ranking("a", weight=1.0), *rewrites)
+        assert fused.doc_ids == ("a", "b")
+        assert fused.scores == pytest.approx((1 / 61, 0.9 / 61))
+
+    def test_ten_by_ten(self):
+        """S3-20: documents are told apart by their id alone, each once in the fused list (S3-22, D0-08)."""
+        fused = fuse(ReciprocalRankFusion(), ranking("a", "b", "a"), ranking("a"))
+        assert fused.doc_ids == ("a", "b")
+        assert fused.scores == pytest.approx((2 / 61, 1 / 62))
+
+    def test_similarity_is_kept_apart(self):
+        """S3-21, D3-05: a threshold on similarity means the same however many lists were fused."""
+        fused = fuse(ReciprocalRankFusion(), ranking("a", scores=(0.8,)), ranking("a", scores=(0.6,)))
+        assert fused.similarities == (0.8,)
+        assert fused.scores == pytest.approx((2 / 61,))
+
+    @given(result_lists(), st.integers(0, 100))
+    def test_is_the_definition_in_exact_arithmetic(self, lists, rank_constant):
+        order, _ = exact_order(lists, lambda rank, _: Fraction(1, rank_constant + rank))
+        assert list(fuse(ReciprocalRankFusion(rank_constant), *lists, k=100).doc_ids) == order
+
+    def test_a_negative_constant_is_refused(self):
+        with pytest.raises(ValueError, match="rank_constant is -1"):
+            ReciprocalRankFusion(-1)
+
+
+class TestScoreFusion:
+    LISTS = (
+        ranking("a", "b", "c", scores=(30.0, 20.0, 10.0), retriever="bm25"),
+        ranking("b", "d", scores=(0.9, 0.4), weight=0.5),
+    )
+
+    def test_each_list_is_scaled_by_itself(self):
+        """S3-23, D3-09: a: 1; b: 1/2 + 0.5 * 1; c and d are the last of their lists."""
+        fused = fuse(ScoreFusion(), *self.LISTS)
+        assert fused.doc_ids == ("a", "b", "c", "d")
+        assert fused.scores == pytest.approx((1.0, 1.0, 0.0, 0.0))
+
+    def test_hits_multiply(self):
+        """CombMNZ: b is in two lists."""
+        fused = fuse(ScoreFusion(multiply_by_hits=True), *self.LISTS)
+        assert fused.doc_ids == ("b", "a", "c", "d")
+        assert fused.scores == pytest.approx((2.0, 1.0, 0.0, 0.0))
+
+    def test_a_list_of_equal_scores_counts_in_full(self):
+        assert fuse(ScoreFusion(), ranking("a", "b", scores=(0.3, 0.3))).scores == (1.0, 1.0)
+
+    def test_scale_and_shift_of_a_list_do_not_matter(self):
+        low = ranking("a", "b", "c", scores=(0.03, 0.02, 0.01), retriever="bm25")
+        assert fuse(ScoreFusion(), low, self.LISTS[1]).scores == pytest.approx(
+            fuse(ScoreFusion(), *self.LISTS).scores, abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+class TestEveryFusion:
+    @given(batch=st.lists(result_lists(), max_size=5), k=st.integers(1, 9))
+    def test_one_batch_equals_one_by_one(self, fusion, batch, k):
+        together = fusion.fuse(batch, k)
+        alone = [fusion.fuse([lists], k)[0] for lists in batch]
+        assert [r.doc_ids for r in together] == [r.doc_ids for r in alone]
+        for one, other in zip(together, alone, strict=True):
+            assert one.scores == pytest.approx(other.scores)
+            assert one.similarities == other.similarities
+
+    @given(lists=result_lists())
+    def test_is_a_ranking(self, fusion, lists):
+        fused = fuse(fusion, *lists, k=100)
+        assert set(fused.doc_ids) == {d for found in lists for d in found.doc_ids}
+        assert len(set(fused.doc_ids)) == len(fused.doc_ids)
+        assert list(fused.scores) == sorted(fused.scores, reverse=True)
+        assert fused == fuse(fusion, *lists, k=100)
+        assert fused.retriever == fusion.name

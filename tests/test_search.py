@@ -1,0 +1,116 @@
+"""The one path from reformulations to rankings."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stand_ins import BrokenRetriever, ScriptedRetriever
+
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.search import add_feedback, search, search_each
+from acqo_rl.types import Document, Query, Reformulation, Snippet, SubQuery
+
+FOUND = {"a": ("1", "2"), "b": ("2", "3"), "A ?": ("9",)}
+
+
+def reformulation(*texts, route="decompose"):
+    return Reformulation(Query("q", "raw"), route, tuple(SubQuery(t, "part") for t in texts), "test")
+
+
+def test_one_call_for_the_distinct_texts_of_a_batch_position_for_position():
+    retriever = ScriptedRetriever(FOUND)
+    lists = search_each([reformulation("a", "b"), reformulation("b"), reformulation("c", "a")], retriever)
+    assert retriever.calls == [["a", "b", "c"]]
+    assert [[r.doc_ids for r in found] for found in lists] == [
+        [("1", "2"), ("2", "3")],
+        [("2", "3")],
+        [(), ("1", "2")],
+    ]
+    assert [[r.query for r in found] for found in lists] == [["a", "b"], ["b"], ["c", "a"]]
+
+
+def test_normalised_duplicates_do_not_vote_twice():
+    retriever = ScriptedRetriever(FOUND)
+    assert [r.doc_ids for r in search_each([reformulation("a", "A ?", "b")], retriever)[0]] == [("1", "2"), ("2", "3")]
+
+
+def test_empty_sub_queries_find_nothing_and_ask_nothing():
+    retriever = ScriptedRetriever(FOUND)
+    result = search([reformulation("", " \t", "?")], retriever, RankScoreFusion())[0]
+    assert retriever.calls == []
+    assert result.rankings == ()
+    assert result.fused.doc_ids == ()
+
+
+def test_weights_reach_the_fusion():
+    subs = (SubQuery("a", "original", weight=0.1), SubQuery("b", "part", weight=1.0))
+    result = search(
+        [Reformulation(Query("q", "a"), "decompose", subs, "test")], ScriptedRetriever(FOUND), ReciprocalRankFusion()
+    )[0]
+    assert [r.weight for r in result.rankings] == [0.1, 1.0]
+    assert result.fused.doc_ids == ("2", "3", "1")
+
+
+def test_a_single_list_is_fused_like_several():
+    """S0-03: the query goes to the retriever unchanged, in one search."""
+    retriever = ScriptedRetriever({"What is  A? ": ("1", "2")})
+    result = search(PassThrough().reformulate([Query("q", "What is  A? ")]), retriever, RankScoreFusion())[0]
+    assert retriever.calls == [["What is  A? "]]
+    assert result.fused.doc_ids == ("1", "2")
+    assert result.fused.scores == (1.0, 0.5)
+    assert result.fused.retriever == "rsf"
+
+
+def test_depth_and_k_are_two_things():
+    retriever = ScriptedRetriever({"a": tuple("123456")})
+    result = search([reformulation("a")], retriever, RankScoreFusion(), k=2, depth=4)[0]
+    assert len(result.rankings[0].doc_ids) == 4
+    assert len(result.fused.doc_ids) == 2
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "A ?", "", "c"]), max_size=4), max_size=4))
+@settings(max_examples=50)
+def test_batch_equals_one_by_one(batch):
+    reformulations = [reformulation(*texts) for texts in batch]
+    together = search(reformulations, ScriptedRetriever(FOUND), RankScoreFusion())
+    alone = [search([r], ScriptedRetriever(FOUND), RankScoreFusion())[0] for r in reformulations]
+    assert [(r.rankings, r.fused.doc_ids) for r in together] == [(r.rankings, r.fused.doc_ids) for r in alone]
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, "a\x00b\x1b\u202e", "a\ud800"])
+def test_any_text_reaches_the_retriever(text):
+    retriever = ScriptedRetriever({text: ("1",)})
+    assert search([reformulation(text)], retriever, RankScoreFusion())[0].fused.doc_ids == ("1",)
+
+
+def test_a_failing_retriever_raises():
+    with pytest.raises(ConnectionError):
+        search([reformulation("a")], BrokenRetriever(), RankScoreFusion())
+    with pytest.raises(ConnectionError):
+        add_feedback([Query("q", "a")], BrokenRetriever(), {}, 1, 1)
+
+
+class TestFeedback:
+    CORPUS = {
+        "1": Document("1", "One\ntitle", "first  words of\x00 a long text"),
+        "2": Document("2", "Two", "short"),
+    }
+    QUERY = Query("q", "a", history=("before",))
+
+    def test_is_cut_to_results_and_words(self):
+        first = add_feedback([self.QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), self.CORPUS, 1, 3)
+        assert first[0].feedback == (Snippet("One title", "first words of"),)
+        assert (first[0].text, first[0].history) == ("a", ("before",))
+        assert first[1].feedback == ()
+        both = add_feedback([self.QUERY], ScriptedRetriever(FOUND), self.CORPUS, 5, 100)[0].feedback
+        assert both[1] == Snippet("Two", "short")
+
+    def test_none_is_no_search(self):
+        assert add_feedback([self.QUERY], BrokenRetriever(), self.CORPUS, 0, 3) == [self.QUERY]
+
+    def test_one_call_a_batch(self):
+        retriever = ScriptedRetriever(FOUND)
+        add_feedback([self.QUERY] * 3, retriever, self.CORPUS, 2, 3)
+        assert len(retriever.calls) == 1

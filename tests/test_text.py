@@ -1,0 +1,70 @@
+"""How texts are compared and cleaned."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.types import SubQuery
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is FAISS?", "what is faiss ?"),
+        ("capital  of\tPeru", "Capital of Peru."),
+        ("Straße", "STRASSE"),
+        ("\uff26\uff21\uff29\uff33\uff33\uff1f", "faiss"),
+        ("北京的人口是多少？", "北京的人口是多少"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("zero\u200bwidth", "zero width"),
+    ],
+)
+def test_count_as_the_same(one, other):
+    assert normalised(one) == normalised(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C++", "C#"),
+        ("C++", "C"),
+        ("C#", "C"),
+        ("10.5 percent", "105 percent"),
+        ("-5 degrees", "5 degrees"),
+        (".NET", "NET"),
+        ("AT&T", "AT T"),
+        ("résumé", "resume"),
+    ],
+)
+def test_count_as_different(one, other):
+    assert normalised(one) != normalised(other)
+
+
+@given(st.text())
+def test_one_line_is_one_line(text):
+    line = one_line(text)
+    assert line == one_line(line) == line.strip()
+    assert len(line.splitlines()) <= 1
+    assert "  " not in line
+
+
+def test_control_characters_and_lone_surrogates_go():
+    assert one_line("a\x00b\x1b[31m\u2028c\u202ed\ud800e") == "a b [31m c d e"
+    one_line("\ud800").encode()
+
+
+@pytest.mark.parametrize("text", ["?" * 100_000 + "x", " ?" * 50_000 + "x", "word " * 20_000])
+def test_a_long_text_takes_no_longer_than_its_length(text):
+    begin = time.perf_counter()
+    assert normalised(text)
+    assert time.perf_counter() - begin < 1
+
+
+def test_distinct_keeps_the_first_and_drops_what_holds_nothing():
+    subs = [SubQuery(text, "part") for text in ("Peru?", "peru", " ", "?", "Chad", "\u200b")]
+    assert [s.text for s in distinct(subs)] == ["Peru?", "Chad"]
