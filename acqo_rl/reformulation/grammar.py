@@ -67,12 +67,13 @@ class Grammar:
         """
         if route == "pass":
             return TAGS["pass"]
-        lines = [ORIGINAL if s.kind == "original" else one_line(s.text) for s in sub_queries]
+        written = [(s.kind == "original", one_line(s.text)) for s in sub_queries]
+        lines = [ORIGINAL if is_original else line for is_original, line in written]
         text = "\n".join([TAGS[route], *lines])
-        if not re.fullmatch(self.regex, text):
+        if (False, ORIGINAL) in written or not re.fullmatch(self.regex, text):
             raise GrammarError(
                 f"{len(lines)} sub-queries {lines!r} cannot be written: wanted 1 to {self.max_sub_queries}, "
-                f"each of 1 to {MAX_CHARACTERS} characters."
+                f"each of 1 to {MAX_CHARACTERS} characters and none that reads {ORIGINAL!r}."
             )
         return text
 
@@ -87,7 +88,7 @@ class Grammar:
         if not re.fullmatch(self.regex, completion):
             raise GrammarError(f"{completion[:80]!r} is not in the grammar: {self._fault(completion)}.")
         tag, *lines = completion.split("\n")
-        return _parsed(_ROUTES[tag], lines, query)
+        return _parsed(_ROUTES[tag], lines, query, self.max_sub_queries)
 
     def parse_tolerantly(self, completion: str, query: Query) -> Parsed:
         """Reads a completion as well as it can, as serving does: what cannot be used becomes the raw query.
@@ -101,12 +102,10 @@ class Grammar:
             problem = str(error)
         lines = [one_line(line) for line in completion.splitlines()]
         tag, *rest = [line for line in lines if line] or [""]
-        route = _ROUTES.get(normalised(tag).strip("<>*`#: "))
+        route = _ROUTES.get(normalised(tag).strip("<>*`#: "), "pass")
         usable = [_NUMBERING.sub("", line) for line in rest]
-        usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS][: self.max_sub_queries]
-        if route is None or route == "pass" or not usable:
-            return Parsed("pass", (SubQuery(query.text, "original"),), problem)
-        return _parsed(route, usable, query)._replace(problem=problem)
+        usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
+        return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
 
     def _fault(self, completion: str) -> str:
         tag, *lines = completion.split("\n")
@@ -119,12 +118,12 @@ class Grammar:
         return f"each line wants 1 to {MAX_CHARACTERS} characters, no control characters, no space at either end"
 
 
-def _parsed(route: Route, lines: Iterable[str], query: Query) -> Parsed:
+def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:
     original = SubQuery(query.text, "original")
     key = normalised(query.text)
     sub_queries = distinct(
         original if line == ORIGINAL or normalised(line) == key else SubQuery(line, _KINDS[route]) for line in lines
-    )
+    )[:most]
     if not sub_queries or sub_queries == (original,):
         return Parsed("pass", (original,))
     return Parsed(route, sub_queries)

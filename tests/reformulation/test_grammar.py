@@ -1,0 +1,219 @@
+"""The grammar: renderer, strict parser, expression for guided decoding, tolerant parser."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acqo_rl.errors import GrammarError
+from acqo_rl.reformulation.grammar import MAX_CHARACTERS, Grammar
+from acqo_rl.text import normalised, one_line
+from acqo_rl.types import Query, SubQuery
+
+QUERY = Query("q", "What is the capital of Peru?")
+ORIGINAL = SubQuery(QUERY.text, "original")
+GRAMMAR = Grammar()
+KINDS = {"disambiguate": "reading", "decompose": "part"}
+
+
+def searches(text):
+    return one_line(text)[:MAX_CHARACTERS].strip()
+
+
+TEXTS = st.text(max_size=40).map(searches).filter(lambda t: normalised(t) and normalised(t) != normalised(QUERY.text))
+
+
+@st.composite
+def reformulations(draw):
+    """What the strict parser can say: a route with distinct sub-queries, one of which may be the query itself."""
+    route = draw(st.sampled_from(["disambiguate", "decompose"]))
+    texts = draw(st.lists(TEXTS.filter(lambda t: t != "="), unique_by=normalised, min_size=1, max_size=3))
+    subs = [SubQuery(text, KINDS[route]) for text in texts]
+    if len(subs) < 3 and draw(st.booleans()):
+        subs.insert(draw(st.integers(0, len(subs))), ORIGINAL)
+    return route, tuple(subs)
+
+
+class TestRoundTrip:
+    @given(reformulations())
+    def test_parse_inverts_render(self, reformulation):
+        route, subs = reformulation
+        assert GRAMMAR.parse(GRAMMAR.render(route, subs), QUERY) == (route, subs, None)
+
+    def test_pass(self):
+        assert GRAMMAR.render("pass", (ORIGINAL,)) == "pass"
+        assert GRAMMAR.parse("pass", QUERY) == ("pass", (ORIGINAL,), None)
+
+    def test_as_it_is_written(self):
+        subs = (SubQuery("capital of Peru", "part"), ORIGINAL)
+        assert GRAMMAR.render("decompose", subs) == "split\ncapital of Peru\n="
+
+    @pytest.mark.parametrize("text", ["=", " =\n", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
+    def test_what_cannot_be_written_is_refused(self, text):
+        """A text that is "=" would be read back as the query itself."""
+        with pytest.raises(GrammarError, match="cannot be written"):
+            GRAMMAR.render("decompose", [SubQuery(text, "part"), SubQuery("other", "part")])
+
+    @pytest.mark.parametrize("most", [1, 3, 5])
+    def test_no_more_than_the_limit(self, most):
+        """S0-08."""
+        subs = [SubQuery(f"need {i}", "part") for i in range(most + 1)]
+        assert Grammar(most).parse(Grammar(most).render("decompose", subs[:most]), QUERY).sub_queries == tuple(subs[:most])
+        for few in ([], subs):
+            with pytest.raises(GrammarError, match=f"wanted 1 to {most}"):
+                Grammar(most).render("decompose", few)
+
+
+class TestStrict:
+    @pytest.mark.parametrize(
+        ("completion", "fault"),
+        [
+            ("", "begin with a line"),
+            ("Pass", "begin with a line"),
+            ("search\nx", "begin with a line"),
+            ("pass\n", "nothing may follow"),
+            ("pass\nx", "nothing may follow"),
+            ("split", "1 to 3 lines after it, not 0"),
+            ("split\na\nb\nc\nd", "1 to 3 lines after it, not 4"),
+            ("split\na\n", "each line wants"),
+            ("split\n a", "each line wants"),
+            ("split\na\tb", "each line wants"),
+            ("split\na\r\nb", "each line wants"),
+            ("split\na\u2028b", "each line wants"),
+            ("split\n" + "x" * 201, "each line wants"),
+        ],
+    )
+    def test_refuses(self, completion, fault):
+        with pytest.raises(GrammarError, match=fault):
+            GRAMMAR.parse(completion, QUERY)
+
+    def test_repetitions_are_removed(self):
+        parsed = GRAMMAR.parse("split\nPeru\nperu?\nChad", QUERY)
+        assert [s.text for s in parsed.sub_queries] == ["Peru", "Chad"]
+
+    @pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru"])
+    def test_a_single_sub_query_that_is_the_query_is_the_pass_route(self, line):
+        """S0-28."""
+        assert GRAMMAR.parse(f"resolve\n{line}", QUERY) == ("pass", (ORIGINAL,), None)
+
+    def test_the_query_among_others_takes_part_once(self):
+        parsed = GRAMMAR.parse(f"split\nLima\n=\n{QUERY.text}", QUERY)
+        assert parsed == ("decompose", (SubQuery("Lima", "part"), ORIGINAL), None)
+
+
+PIECES = st.one_of(
+    st.sampled_from(["pass", "resolve", "split", "\n", "=", " ", "x" * 199, "\u00a0", "\r", "\u2028", "\u3000", "."]),
+    st.text(max_size=6),
+)
+
+
+class TestExpression:
+    """Guided decoding can write exactly what the strict parser reads."""
+
+    @staticmethod
+    def agree(completion):
+        try:
+            GRAMMAR.parse(completion, QUERY)
+            parsed = True
+        except GrammarError:
+            parsed = False
+        assert parsed == bool(re.fullmatch(GRAMMAR.regex, completion)) == by_the_rules(completion)
+
+    @given(st.lists(PIECES, max_size=8).map("".join))
+    @settings(max_examples=300)
+    def test_on_any_text(self, completion):
+        self.agree(completion)
+
+    @given(reformulations(), st.data())
+    @settings(max_examples=200)
+    def test_on_damaged_completions(self, reformulation, data):
+        written = GRAMMAR.render(*reformulation)
+        place = data.draw(st.integers(0, len(written)))
+        self.agree(written[:place] + data.draw(PIECES) + written[place:])
+        self.agree(written[:place] + written[place + 1 :])
+
+    @given(st.from_regex(Grammar(2).regex, fullmatch=True))
+    @settings(max_examples=50)
+    def test_on_what_it_generates(self, completion):
+        self.agree(completion)
+        assert 1 <= len(Grammar(2).parse(completion, QUERY).sub_queries) <= 2
+
+
+def by_the_rules(completion):
+    """The grammar again, in words and without an expression."""
+    tag, *lines = completion.split("\n")
+    if tag == "pass":
+        return not lines
+    return tag in ("resolve", "split") and 1 <= len(lines) <= 3 and all(map(is_search, lines))
+
+
+def is_search(line):
+    plain = all(c == " " or not (c.isspace() or ord(c) < 32 or 127 <= ord(c) < 160 or hidden(c)) for c in line)
+    return 1 <= len(line) <= MAX_CHARACTERS and line == line.strip(" ") and plain
+
+
+def hidden(c):
+    return "\u200b" <= c <= "\u200f" or "\u202a" <= c <= "\u202e" or "\u2060" <= c <= "\u206f" or c == "\ufeff"
+
+
+class TestTolerant:
+    """S0-29: what cannot be used becomes the raw query, and the problem says why."""
+
+    @pytest.mark.parametrize(
+        ("completion", "route", "texts"),
+        [
+            ("Split\ncapital of Peru\ncapital of Chad", "decompose", ["capital of Peru", "capital of Chad"]),
+            ("split:\n1. Peru\n2) Chad\n- Cuba", "decompose", ["Peru", "Chad", "Cuba"]),
+            ("**resolve**\n\n  Lima   Peru \n", "disambiguate", ["Lima Peru"]),
+            ("split\nPeru\nperu\nPERU?\nChad\nCuba", "decompose", ["Peru", "Chad", "Cuba"]),
+            ("split\n" + "x" * 500 + "\nChad", "decompose", ["Chad"]),
+            ("split\n2008 crisis in Peru\n1.5 degrees\n", "decompose", ["2008 crisis in Peru", "1.5 degrees"]),
+            ("split\na\x00b\r\nc\u2028d", "decompose", ["a b", "c", "d"]),
+            ("split\n1. =\n2. Chad\n", "decompose", [QUERY.text, "Chad"]),
+            ("PASS.", "pass", [QUERY.text]),
+            ("split\n= \n", "pass", [QUERY.text]),
+            ("split\n\n", "pass", [QUERY.text]),
+            ("", "pass", [QUERY.text]),
+            ("\x00\x1b", "pass", [QUERY.text]),
+            ("I think that the capital is Lima.", "pass", [QUERY.text]),
+        ],
+    )
+    def test_reads_what_it_can(self, completion, route, texts):
+        parsed = GRAMMAR.parse_tolerantly(completion, QUERY)
+        assert parsed.route == route
+        assert [s.text for s in parsed.sub_queries] == texts
+        assert "is not in the grammar" in parsed.problem
+
+    @given(reformulations())
+    def test_is_the_strict_parser_on_what_is_in_the_grammar(self, reformulation):
+        completion = GRAMMAR.render(*reformulation)
+        assert GRAMMAR.parse_tolerantly(completion, QUERY) == GRAMMAR.parse(completion, QUERY)
+
+    @given(st.lists(PIECES, max_size=10).map("".join))
+    @settings(max_examples=300)
+    def test_always_answers_with_something_to_search(self, completion):
+        parsed = GRAMMAR.parse_tolerantly(completion, QUERY)
+        assert 1 <= len(parsed.sub_queries) <= 3
+        assert all(s.kind == "original" or 0 < len(s.text) <= MAX_CHARACTERS for s in parsed.sub_queries)
+        assert (parsed.route == "pass") == (parsed.sub_queries == (ORIGINAL,))
+
+    @pytest.mark.parametrize("unit", ["x", "split\n", "\n", "1. ", "= ", "split\nab cd ", "#"])
+    def test_a_long_completion_takes_no_longer_than_its_length(self, unit):
+        begin = time.perf_counter()
+        parsed = GRAMMAR.parse_tolerantly(unit * (100_000 // len(unit)), QUERY)
+        assert time.perf_counter() - begin < 2
+        assert parsed.problem
+        assert len(parsed.problem) < 400
+
+    @given(st.text())
+    def test_a_query_of_any_text_can_pass(self, text):
+        query = Query("q", text)
+        assert GRAMMAR.parse("pass", query).sub_queries == (SubQuery(text, "original"),)
+
+    def test_the_query_is_never_changed(self):
+        query = Query("q", "  what\tis  this\x00 ?")
+        assert GRAMMAR.parse_tolerantly("garbage", query).sub_queries[0].text == query.text
