@@ -22,6 +22,7 @@ from acqo_rl.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import numpy as np
+    from accelerate import PartialState
     from numpy.typing import NDArray
 
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
@@ -66,15 +67,16 @@ def make_parser() -> Any:
 def main(config: BuildIndexConfig) -> None:
     """Builds the index; under ``accelerate launch`` every process encodes its shards and the first one indexes."""
     check(config)
+    import torch
     from accelerate import PartialState
 
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.retrieval.build import plan_shards
     from acqo_rl.retrieval.manifest import FILE_NAME
 
-    state = PartialState(timeout=timedelta(days=1))  # a slow process is waited for
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # a slow process is waited for
     documents = list(read_corpus(config.data).values()) if config.data else None
-    encoder = load_encoder(config, str(state.device)) if config.kind == "dense" else None
+    encoder = load_encoder(config, state) if config.kind == "dense" else None
     finished = (Path(config.output) / FILE_NAME).exists()
     if not finished and state.is_main_process:
         print(estimate(config, documents, encoder), flush=True)
@@ -104,8 +106,8 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError("Nothing to index: give data, or embeddings and ids.")
 
 
-def load_encoder(config: BuildIndexConfig, device: str) -> SentenceTransformerEncoder:
-    """The encoder of the settings, on this process's device."""
+def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTransformerEncoder:
+    """The encoder of the settings; each of several processes has a device of its own."""
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 
     return SentenceTransformerEncoder(
@@ -116,7 +118,7 @@ def load_encoder(config: BuildIndexConfig, device: str) -> SentenceTransformerEn
         dtype=config.dtype,
         batch_size=config.batch_size,
         max_length=config.max_length,
-        device=device,
+        device=str(state.device) if state.num_processes > 1 else None,
     )
 
 

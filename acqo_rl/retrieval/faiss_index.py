@@ -119,6 +119,9 @@ def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
             f"FAISS cannot make an index {factory!r} of {dim} dimensions: {_reason(error)}\n"
             "Use a factory string such as Flat, HNSW64, IVF256,Flat or IVF256,PQ32 (PQ must divide the dimensions)."
         ) from error
+    for part in (index, faiss.try_extract_index_ivf(index)):
+        if hasattr(part, "do_polysemous_training"):
+            part.do_polysemous_training = False  # seconds a sub-quantizer, for a filter that is not used here
     set_parameters(index, build_parameters)
     return index
 
@@ -136,7 +139,7 @@ def set_parameters(index: Any, parameters: str) -> None:
         faiss.ParameterSpace().set_index_parameters(index, parameters)
     except RuntimeError as error:
         raise ConfigError(
-            f"A {type(faiss.downcast_index(index)).__name__} does not take {parameters!r};"
+            f"A {type(index).__name__} does not take {parameters!r};"
             " IVF indexes take nprobe=N, HNSW indexes efSearch=N and, before they are built, efConstruction=N."
         ) from error
 
@@ -178,10 +181,10 @@ def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> Non
 def estimate_bytes(dim: int, factory: str, count: int) -> int:
     """Size of an index over ``count`` vectors, from the size of its codes, links and list entries."""
     faiss = _faiss()
-    index = faiss.downcast_index(make_index(dim, factory))
+    index = make_index(dim, factory)
     if isinstance(index, faiss.IndexHNSW):
         links = 4 * index.hnsw.nb_neighbors(0) * 1.07 + 12  # upper levels add some; offset and level of each vector
-        return int(count * (faiss.downcast_index(index.storage).sa_code_size() + links))
+        return int(count * (index.storage.sa_code_size() + links))
     lists = _lists(index)
     code_size: int = index.sa_code_size()
     return count * (code_size + (8 if lists else 0)) + 4 * dim * lists
@@ -195,14 +198,15 @@ def write_index(index: Any, path: Path) -> None:
 
 
 def read_index(path: Path, *, mmap: bool = False) -> Any:
-    """Reads an index, or maps it into memory where its type allows it (flat, HNSW and IVF do).
+    """Reads an index, or maps it into memory (FAISS before 1.11 can map only IVF indexes and reads the others).
 
     Raises:
         IndexMismatchError: FAISS cannot read the file.
     """
     faiss = _faiss()
+    mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     try:
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC | faiss.IO_FLAG_MMAP if mmap else 0)
+        return faiss.read_index(str(path), mapped if mmap else 0)
     except RuntimeError as error:
         raise IndexMismatchError(
             f"{path} is no FAISS index: {_reason(error)}\nDelete its folder and rebuild."
@@ -247,10 +251,8 @@ def _faiss() -> Any:
 
 def _lists(index: Any) -> int:
     """Number of inverted lists, 0 for an index that is not IVF."""
-    try:
-        return int(_faiss().extract_index_ivf(index).nlist)
-    except RuntimeError:
-        return 0
+    inverted = _faiss().try_extract_index_ivf(index)
+    return inverted.nlist if inverted else 0
 
 
 def _reason(error: RuntimeError) -> str:

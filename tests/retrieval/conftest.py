@@ -1,0 +1,53 @@
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from acqo_rl.retrieval import SentenceTransformerEncoder
+from acqo_rl.retrieval.faiss_index import use_threads
+from acqo_rl.types import Document
+
+
+class ExactEncoder:
+    """Small whole numbers that depend on the text alone: inner products are exact, whatever the batch."""
+
+    def __init__(self, dim: int = 16, fingerprint: str = "exact") -> None:
+        self.dim = dim
+        self.fingerprint = fingerprint
+        self.calls: list[int] = []
+
+    def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls.append(len(texts))
+        rows = [np.random.default_rng(zlib.crc32(t.encode())).integers(-3, 4, self.dim) for t in texts]
+        return np.array(rows, dtype=np.float32).reshape(len(texts), self.dim)
+
+    encode_passages = encode_queries
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """FAISS waits for its threads in a busy loop, which takes minutes on a machine that others use too."""
+    use_threads(1)
+
+
+@pytest.fixture
+def encoder() -> ExactEncoder:
+    return ExactEncoder()
+
+
+@pytest.fixture(scope="session")
+def make_encoder() -> type[ExactEncoder]:
+    return ExactEncoder
+
+
+@pytest.fixture
+def documents() -> list[Document]:
+    """Sixty distinct passages, then the first ten again under other ids."""
+    rows = [Document(f"d{i}", f"Title {i}" if i % 2 else "", f"passage number {i}") for i in range(60)]
+    return rows + [Document(f"copy{i}", rows[i].title, rows[i].text) for i in range(10)]
+
+
+@pytest.fixture(scope="session")
+def minilm() -> SentenceTransformerEncoder:
+    return SentenceTransformerEncoder("embedded:minilm", dtype="float32")

@@ -1,0 +1,124 @@
+"""BM25 against hand arithmetic and its own saved form."""
+
+import math
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval.bm25 import Bm25Retriever, make_tokenizer
+
+TEXTS = ["The cat sat on the mat", "Dogs chase cats", "A dog and a dog", "", "Vitamin C and C++"]
+IDS = ["mat", "chase", "dogs", "empty", "vitamin"]
+
+
+@pytest.fixture(scope="module")
+def retriever():
+    return Bm25Retriever.build(TEXTS, IDS)
+
+
+def test_scores_by_hand(retriever):
+    """Lucene's variant: idf = ln(1 + (N - n + .5) / (n + .5)), tf = f / (f + k1 (1 - b + b length / mean length))."""
+    lengths = {"mat": 3, "chase": 3, "dogs": 2, "empty": 0, "vitamin": 3}
+    mean = sum(lengths.values()) / 5
+    idf = math.log(1 + (5 - 2 + 0.5) / (2 + 0.5))
+
+    def score(count, length):
+        return idf * count / (count + 1.5 * (1 - 0.75 + 0.75 * length / mean))
+
+    ranking = retriever.search(["dog"], 10)[0]
+    assert ranking.doc_ids == ("dogs", "chase")
+    assert ranking.scores == pytest.approx((score(2, 2), score(1, 3)), rel=1e-5)
+    assert (ranking.retriever, ranking.query) == ("bm25", "dog")
+
+
+def test_stemming_stop_words_and_short_words(retriever):
+    assert set(retriever.search(["CATS"], 5)[0].doc_ids) == {"mat", "chase"}
+    assert retriever.search(["vitamins c"], 5)[0].doc_ids == ("vitamin",)
+    assert make_tokenizer("english")("The running of the bulls") == ["run", "bull"]
+    assert make_tokenizer("spanish")("los gatos") == ["gat"]
+
+
+def test_scripts_without_spaces_are_split_by_character():
+    retriever = Bm25Retriever.build(["量子计算的进展", "天气预报"], ["quantum", "weather"])
+    assert retriever.search(["量子"], 5)[0].doc_ids == ("quantum",)
+
+
+def test_composed_and_decomposed_letters_are_the_same():
+    retriever = Bm25Retriever.build(["C\u00f3rdoba", "Cordoba"], ["accent", "plain"])
+    assert retriever.search(["Co\u0301rdoba"], 5)[0].doc_ids == ("accent",)
+
+
+@pytest.mark.parametrize("text", ["", "the of and", "zebra", "\x00\x1f", "?!", "\ud800"])
+def test_nothing_to_match_gives_an_empty_ranking(retriever, text):
+    assert retriever.search([text], 10)[0].doc_ids == ()
+
+
+def test_a_query_of_100000_characters(retriever):
+    assert retriever.search(["cat " * 25_000], 2)[0].doc_ids[0] in ("mat", "chase")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    texts=st.lists(st.lists(st.sampled_from(["red", "green", "blue"])).map(" ".join), max_size=9), k=st.integers(1, 9)
+)
+def test_batched_search_equals_one_by_one_with_ties_in_document_order(texts, k):
+    corpus = ["red", "green red", "red", "blue", "red", "green green"]
+    retriever = Bm25Retriever.build(corpus, list("abcdef"))
+    rankings = retriever.search(texts, k)
+    assert rankings == [retriever.search([text], k)[0] for text in texts]
+    for ranking in rankings:
+        assert list(zip(ranking.scores, ranking.doc_ids, strict=True)) == sorted(
+            zip(ranking.scores, ranking.doc_ids, strict=True), key=lambda pair: (-pair[0], pair[1])
+        )
+        assert all(score > 0 for score in ranking.scores)
+
+
+def test_a_tie_at_the_cut_keeps_the_first_documents():
+    retriever = Bm25Retriever.build(["same words"] * 300, [str(i) for i in range(300)])
+    assert retriever.search(["words"], 100)[0].doc_ids == tuple(str(i) for i in range(100))
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_saved_index_finds_the_same(retriever, tmp_path, mmap):
+    retriever.save(tmp_path)
+    loaded = Bm25Retriever.load(tmp_path, IDS, mmap=mmap)
+    assert loaded.search(["dog cat", "vitamin"], 5) == retriever.search(["dog cat", "vitamin"], 5)
+
+
+def test_without_numba_the_scores_are_the_same(retriever, tmp_path, monkeypatch):
+    retriever.save(tmp_path)
+    monkeypatch.setattr("bm25s.NUMBA_AVAILABLE", False)
+    plain = Bm25Retriever.load(tmp_path, IDS).search(["dog cat"], 5)[0]
+    assert plain.scores == pytest.approx(retriever.search(["dog cat"], 5)[0].scores)
+
+
+def test_saved_index_is_the_same_for_every_hash_seed(tmp_path):
+    import subprocess
+
+    code = (
+        "import sys; from pathlib import Path; from acqo_rl.retrieval import Bm25Retriever;"
+        "Bm25Retriever.build(['one two three four', 'five six'], ['a', 'b']).save(Path(sys.argv[1]))"
+    )
+    for seed in "12":
+        subprocess.run([sys.executable, "-c", code, tmp_path / seed], env={"PYTHONHASHSEED": seed}, check=True)
+    for path in (tmp_path / "1").iterdir():
+        assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
+
+
+def test_wrong_settings_are_explained(retriever, tmp_path):
+    with pytest.raises(ConfigError, match=r"no stemmer for 'klingon'.*english"):
+        Bm25Retriever.build(TEXTS, IDS, language="klingon")
+    with pytest.raises(ConfigError, match=r"b=2.*between 0 and 1"):
+        Bm25Retriever.build(TEXTS, IDS, b=2)
+    with pytest.raises(ConfigError, match="0 documents"):
+        retriever.search(["cat"], 0)
+    with pytest.raises(DataError, match="None of the 2 documents holds a word"):
+        Bm25Retriever.build(["", "the"], ["a", "b"])
+    with pytest.raises(IndexMismatchError, match="5 documents for 4 ids"):
+        retriever.save(tmp_path)
+        Bm25Retriever.load(tmp_path, IDS[:4])
+    with pytest.raises(IndexMismatchError, match="no BM25 index"):
+        Bm25Retriever.load(tmp_path / "nowhere", IDS)

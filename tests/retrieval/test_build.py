@@ -1,0 +1,248 @@
+"""Indexes in folders: built, resumed, opened, refused."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acqo_rl.data.beir import corpus_hash
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval import (
+    Bm25Retriever,
+    FaissRetriever,
+    build_bm25_index,
+    build_dense_index,
+    build_embeddings_index,
+    load_retriever,
+    read_manifest,
+)
+from acqo_rl.retrieval.build import plan_shards
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.types import Document
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
+
+
+@pytest.fixture
+def dense(tmp_path, documents, encoder):
+    build_dense_index(tmp_path / "dense", documents, encoder, shard_size=16)
+    return tmp_path / "dense"
+
+
+def test_dense_index_finds_every_passage_by_its_own_text(dense, documents, encoder):
+    retriever = load_retriever(dense, encoder=encoder)
+    assert isinstance(retriever, FaissRetriever)
+    rankings = retriever.search([passage_text(d) for d in documents], 3)
+    best = encoder.encode_passages([passage_text(d) for d in documents])
+    for document, ranking, vector in zip(documents, rankings, best, strict=True):
+        if ranking.scores[0] == vector @ vector:
+            original = next(d for d in documents if passage_text(d) == passage_text(document))
+            assert original.id in ranking.doc_ids
+
+
+def test_folder_holds_what_the_manifest_says(dense, documents, encoder):
+    manifest = read_manifest(dense)
+    assert (manifest.kind, manifest.document_count, manifest.corpus_hash) == ("dense", 70, corpus_hash(documents))
+    assert (manifest.settings.dimension, manifest.settings.factory) == (16, "Flat")
+    assert (manifest.settings.metric, manifest.settings.normalised) == ("inner_product", True)
+    assert manifest.settings.encoder_fingerprint == "exact"
+    assert set(manifest.packages) >= {"numpy", "torch", "faiss-cpu"} or "faiss-gpu" in manifest.packages
+    assert {path.name for path in dense.iterdir()} == {"manifest.json", "index.faiss", "doc_ids.json"}
+
+
+@pytest.mark.parametrize("factory", ["Flat", "HNSW16", "IVF4,Flat"])
+def test_mapped_index_finds_the_same(tmp_path, documents, encoder, factory):
+    build_dense_index(tmp_path, documents, encoder, factory=factory)
+    texts = ["passage number 3", "", "x" * 100_000, "\x00\x1b[31m"]
+    loaded, mapped = (load_retriever(tmp_path, encoder=encoder, mmap=mmap, threads=1) for mmap in (False, True))
+    assert loaded.search(texts, 100) == mapped.search(texts, 100)
+
+
+def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path, documents, encoder, dense):
+    """Some shards are whole, one is cut off, one was not finished being written, one is of another shape."""
+    shards = plan_shards(tmp_path / "resumed", documents, encoder, 16)
+    shards.encode(documents, encoder, rank=0, processes=2)
+    assert shards.missing() == [1, 3]
+    paths = sorted((tmp_path / "resumed").rglob("*.npy"))
+    paths[0].write_bytes(paths[0].read_bytes()[:-40])
+    paths[0].with_name("000001.tmp").write_bytes(b"half")
+    np.save(paths[0].with_name("000003.npy"), np.zeros((2, 16), dtype=np.float32))
+    assert shards.missing() == [0, 1, 3]
+    encoder.calls.clear()
+    build_dense_index(tmp_path / "resumed", documents, encoder, shard_size=16)
+    assert encoder.calls == [16, 16, 16]
+    assert files_of(tmp_path / "resumed") == files_of(dense)
+
+
+def test_shards_of_another_corpus_or_encoder_are_not_taken(tmp_path, documents, encoder, make_encoder):
+    plan_shards(tmp_path, documents, encoder, 16).encode(documents, encoder)
+    other_corpus = [replace(documents[0], text="changed"), *documents[1:]]
+    assert len(plan_shards(tmp_path, other_corpus, encoder, 16).missing()) == 5
+    assert len(plan_shards(tmp_path, documents, make_encoder(fingerprint="other"), 16).missing()) == 5
+    assert plan_shards(tmp_path, documents, encoder, 16).missing() == []
+
+
+def test_a_finished_build_is_left_alone(dense, documents, encoder):
+    before = (dense / "index.faiss").stat().st_mtime_ns
+    encoder.calls.clear()
+    manifest = build_dense_index(dense, documents, encoder)
+    assert encoder.calls == []
+    assert (dense / "index.faiss").stat().st_mtime_ns == before
+    assert manifest == read_manifest(dense)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"factory": "HNSW16"}, "its factory is 'Flat', wanted 'HNSW16'"),
+        ({"encoder": "other"}, "its encoder_fingerprint is 'exact', wanted 'other'"),
+        ({"documents": 69}, "its document_count is 70, wanted 69.*its corpus_hash is"),
+    ],
+)
+def test_another_build_into_a_finished_folder_is_refused(dense, documents, make_encoder, change, reason):
+    with pytest.raises(IndexMismatchError, match=reason):
+        build_dense_index(
+            dense,
+            documents[: change.get("documents")],
+            make_encoder(fingerprint=change.get("encoder", "exact")),
+            factory=change.get("factory", "Flat"),
+        )
+    with pytest.raises(IndexMismatchError, match="its kind is 'dense', wanted 'bm25'"):
+        build_bm25_index(dense, documents)
+    assert read_manifest(dense).settings.factory == "Flat"
+
+
+def edit_manifest(folder, **changes):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda f: shutil.rmtree(f), "holds no finished index"),
+        (lambda f: (f / "manifest.json").unlink(), "holds no finished index"),
+        (lambda f: (f / "manifest.json").write_text("{"), "manifest.json is broken"),
+        (lambda f: (f / "manifest.json").write_text("[1]"), "manifest.json is broken"),
+        (lambda f: edit_manifest(f, surprise=1), "manifest.json is broken"),
+        (lambda f: edit_manifest(f, kind="tree"), "manifest.json is broken"),
+        (lambda f: edit_manifest(f, format_version=99), "format version 99, this acqo_rl reads up to 1"),
+        (lambda f: (f / "index.faiss").unlink(), "index.faiss is missing"),
+        (lambda f: cut(f / "index.faiss"), "index.faiss has 4,524 bytes, wanted 4,525"),
+        (lambda f: cut(f / "doc_ids.json"), "doc_ids.json has .* bytes, wanted"),
+        (lambda f: edit_manifest(f, document_count=69), "doc_ids.json holds 70 ids, wanted 69"),
+    ],
+)
+def test_a_damaged_index_is_refused(dense, encoder, damage, reason):
+    damage(dense)
+    with pytest.raises(IndexMismatchError, match=reason):
+        load_retriever(dense, encoder=encoder)
+
+
+def test_a_file_of_the_right_size_that_is_no_index_is_refused(dense, encoder):
+    (dense / "index.faiss").write_bytes(b"?" * 4525)
+    with pytest.raises(IndexMismatchError, match="is no FAISS index"):
+        load_retriever(dense, encoder=encoder)
+
+
+def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, encoder, make_encoder):
+    load_retriever(dense, encoder=encoder, expected_corpus_hash=corpus_hash(documents))
+    with pytest.raises(IndexMismatchError, match=r"built from another corpus.*wanted abc"):
+        load_retriever(dense, encoder=encoder, expected_corpus_hash="abc")
+    with pytest.raises(IndexMismatchError, match="built with another encoder: exact, wanted other"):
+        load_retriever(dense, encoder=make_encoder(fingerprint="other"))
+    with pytest.raises(IndexMismatchError, match="16 dimensions and the encoder 32"):
+        load_retriever(dense, encoder=make_encoder(dim=32))
+    with pytest.raises(IndexMismatchError, match="does not say how to load its encoder"):
+        load_retriever(dense)
+    with pytest.raises(ConfigError, match="'tpu'"):
+        load_retriever(dense, encoder=encoder, device="tpu")
+    with pytest.raises(ConfigError, match=r"IndexFlat.*'efSearch=4'"):
+        load_retriever(dense, encoder=encoder, search_parameters="efSearch=4")
+
+
+def test_ivf_looks_into_more_than_one_list_by_default(tmp_path, documents, encoder):
+    manifest = build_dense_index(tmp_path, documents, encoder, factory="IVF9,Flat")
+    assert manifest.settings.search_parameters == "nprobe=3"
+
+
+def test_fingerprint_counts_what_a_search_depends_on(tmp_path, documents, encoder):
+    manifest = build_dense_index(tmp_path / "a", documents, encoder, shard_size=7)
+    assert manifest.fingerprint == build_dense_index(tmp_path / "b", documents, encoder).fingerprint
+    assert manifest.fingerprint != build_dense_index(tmp_path / "c", documents[:-1], encoder).fingerprint
+    assert manifest.fingerprint != build_dense_index(tmp_path / "d", documents, encoder, factory="SQ8").fingerprint
+    assert manifest.fingerprint != build_bm25_index(tmp_path / "e", documents).fingerprint
+
+
+def test_precomputed_embeddings_find_the_same_up_to_their_length(tmp_path, documents, encoder):
+    ids = [d.id for d in documents]
+    embeddings = encoder.encode_passages([passage_text(d) for d in documents])
+    build_embeddings_index(tmp_path / "plain", embeddings, ids, encoder)
+    manifest = build_embeddings_index(tmp_path / "half", (embeddings / 2).astype(np.float16), ids, encoder)
+    texts = ["passage number 3", "other"]
+    plain, half = (load_retriever(tmp_path / name, encoder=encoder).search(texts, 5) for name in ("plain", "half"))
+    for a, b in zip(plain, half, strict=True):
+        assert a.scores == pytest.approx(b.scores, abs=1e-5)
+    assert manifest.corpus_hash != corpus_hash(documents)
+    known = build_embeddings_index(tmp_path / "known", embeddings, ids, encoder, corpus=documents)
+    assert known.corpus_hash == corpus_hash(documents)
+
+
+def test_embeddings_that_do_not_fit_are_refused(tmp_path, documents, encoder):
+    ids = [d.id for d in documents]
+    embeddings = np.ones((70, 16), dtype=np.float32)
+    with pytest.raises(DataError, match=r"shape \(69, 16\).*\(70, 16\)"):
+        build_embeddings_index(tmp_path, embeddings[1:], ids, encoder)
+    with pytest.raises(DataError, match=r"shape \(70, 15\)"):
+        build_embeddings_index(tmp_path, embeddings[:, 1:], ids, encoder)
+    with pytest.raises(DataError, match="not those of the corpus"):
+        build_embeddings_index(tmp_path, embeddings, ids[::-1], encoder, corpus=documents)
+    embeddings[5, 3] = np.nan
+    with pytest.raises(DataError, match="Embedding 5 holds a number that is not finite"):
+        build_embeddings_index(tmp_path, embeddings, ids, encoder)
+    assert not (tmp_path / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("build", [build_bm25_index, build_dense_index])
+def test_a_corpus_without_documents_or_with_an_id_twice_is_refused(tmp_path, encoder, build):
+    arguments = [encoder] if build is build_dense_index else []
+    with pytest.raises(DataError, match="corpus is empty"):
+        build(tmp_path, [], *arguments)
+    with pytest.raises(DataError, match="'a' appears 2 times"):
+        build(tmp_path, [Document("a", "", "x"), Document("a", "", "y")], *arguments)
+    with pytest.raises(ConfigError, match="shard_size is 0"):
+        build_dense_index(tmp_path, [Document("a", "", "x")], encoder, shard_size=0)
+
+
+def test_too_few_vectors_to_train_leave_no_index_but_keep_the_shards(tmp_path, documents, encoder):
+    with pytest.raises(ConfigError, match="on 70 vectors"):
+        build_dense_index(tmp_path, documents, encoder, factory="IVF256,Flat")
+    encoder.calls.clear()
+    build_dense_index(tmp_path, documents, encoder, factory="IVF4,Flat")
+    assert encoder.calls == []
+
+
+def test_bm25_index_is_opened_by_its_manifest(tmp_path, documents):
+    manifest = build_bm25_index(tmp_path, documents, language="porter", k1=1.2)
+    retriever = load_retriever(tmp_path, expected_corpus_hash=corpus_hash(documents))
+    assert isinstance(retriever, Bm25Retriever)
+    assert retriever.search(["passages 7"], 1)[0].doc_ids == ("d7",)
+    assert retriever.search(["passages 7"], 1) == load_retriever(tmp_path, mmap=True).search(["passages 7"], 1)
+    assert (manifest.settings.language, manifest.settings.k1) == ("porter", 1.2)
+    cut(tmp_path / "bm25" / "data.csc.index.npy")
+    with pytest.raises(IndexMismatchError, match=r"data.csc.index.npy has"):
+        load_retriever(tmp_path)
+
+
+def test_ids_may_hold_any_character(tmp_path, encoder):
+    ids = ['quote"', "ü\u2028", "tab\t", "new\nline", ""]
+    build_dense_index(tmp_path, [Document(i, "", i) for i in ids], encoder)
+    assert set(load_retriever(tmp_path, encoder=encoder).search(["x"], 9)[0].doc_ids) == set(ids)

@@ -1,0 +1,86 @@
+"""The encoder with the real MiniLM out of its wheel."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from acqo_rl.embedded import resolve
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval import SentenceTransformerEncoder, build_dense_index, load_retriever
+from acqo_rl.types import Document
+
+TEXTS = ["Paris is the capital of France.", "", "A", "The Danube flows through Vienna and Budapest. " * 9]
+
+
+def test_embeddings_are_unit_float32_in_the_order_of_the_texts(minilm):
+    together = minilm.encode_passages(TEXTS)
+    assert (together.dtype, together.shape, minilm.dim) == (np.float32, (4, 384), 384)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, rtol=1e-6)
+    alone = np.concatenate([minilm.encode_passages([text]) for text in TEXTS])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    assert minilm.encode_queries([]).shape == (0, 384)
+
+
+def test_meaning_decides(minilm):
+    query, capital, river = minilm.encode_queries(["Which city governs France?", TEXTS[0], TEXTS[3]])
+    assert query @ capital > query @ river
+
+
+def test_odd_texts_are_encoded(minilm):
+    odd = ["\x00\x07\x1b[0m", "\ud800 half a pair", "a" * 100_000, "word " * 20_000, "\u202e\u200b"]
+    assert np.isfinite(minilm.encode_queries(odd)).all()
+
+
+def test_bfloat16_is_close_to_float32(minilm):
+    """Measured cosine: above .999."""
+    half = SentenceTransformerEncoder("embedded:minilm", dtype="bfloat16")
+    cosines = (half.encode_passages(TEXTS) * minilm.encode_passages(TEXTS)).sum(axis=1)
+    assert cosines.min() > 0.99
+
+
+def test_prompts_and_length_change_embeddings_and_fingerprint(minilm):
+    prompted = SentenceTransformerEncoder("embedded:minilm", dtype="float32", query_prompt="query: ", max_length=8)
+    np.testing.assert_allclose(prompted.encode_queries(["cats"]), minilm.encode_queries(["query: cats"]), atol=1e-5)
+    np.testing.assert_allclose(prompted.encode_passages(["cats"]), minilm.encode_passages(["cats"]), atol=1e-5)
+    long = prompted.encode_passages(["one two three four five six seven eight nine ten"])
+    np.testing.assert_allclose(long, prompted.encode_passages(["one two three four five six and so on"]), atol=1e-5)
+    assert prompted.fingerprint != minilm.fingerprint
+
+
+def test_fingerprint_follows_the_content_of_a_folder(minilm, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(resolve("embedded:minilm"), folder)
+    copied = SentenceTransformerEncoder(str(folder), dtype="float32")
+    assert copied.fingerprint == minilm.fingerprint
+    assert copied.settings["model"] == str(folder)
+    folder.rename(tmp_path / "moved")
+    moved = SentenceTransformerEncoder(str(tmp_path / "moved"), dtype="float32")
+    assert moved.fingerprint == minilm.fingerprint
+    with (tmp_path / "moved" / "vocab.txt").open("a") as file:
+        file.write("\n")
+    changed = SentenceTransformerEncoder(str(tmp_path / "moved"), dtype="float32")
+    assert changed.fingerprint != minilm.fingerprint
+
+
+def test_index_loads_its_own_encoder(tmp_path, minilm):
+    documents = [Document("f", "France", TEXTS[0]), Document("d", "", TEXTS[3]), Document("e", "", "")]
+    build_dense_index(tmp_path, documents, minilm)
+    retriever = load_retriever(tmp_path)
+    assert [r.doc_ids[0] for r in retriever.search(["capital of France", "river Danube"], 2)] == ["f", "d"]
+    assert retriever.search(["Vienna"], 9)[0].scores[0] <= 1 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "/nowhere/model"}, "'/nowhere/model'.*cannot be loaded"),
+        ({"model": "embedded:nothing"}, "no embedded model"),
+        ({"dtype": "int8"}, "dtype is 'int8'"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"max_length": 0}, "max_length is 0"),
+    ],
+)
+def test_wrong_settings_are_explained(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        SentenceTransformerEncoder(**{"model": "embedded:minilm"} | settings)

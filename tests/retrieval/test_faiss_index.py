@@ -1,0 +1,191 @@
+"""FAISS indexes and the dense retriever, against NumPy."""
+
+import faiss
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.retrieval import faiss_index
+from acqo_rl.retrieval.faiss_index import FaissRetriever
+
+
+def filled(factory, vectors, build_parameters=""):
+    index = faiss_index.make_index(vectors.shape[1], factory, build_parameters)
+    faiss_index.fill(index, [vectors], factory)
+    return index
+
+
+def vectors_of(count, dim=32, seed=0):
+    vectors = np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def exact_order(scores, k):
+    """Positions by descending score, then position."""
+    return sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
+
+
+@settings(max_examples=40, deadline=None)
+@given(corpus=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=60), k=st.integers(1, 70))
+def test_flat_equals_numpy_with_ties_in_document_order(make_encoder, corpus, k):
+    encoder = make_encoder()
+    vectors = encoder.encode_passages(corpus)
+    retriever = FaissRetriever(filled("Flat", vectors), [str(i) for i in range(len(corpus))], encoder)
+    texts = ["a", "x", "a", "yz"]
+    scores = encoder.encode_queries(texts) @ vectors.T
+    for ranking, text, row in zip(retriever.search(texts, k), texts, scores, strict=True):
+        order = exact_order(row, k)
+        assert ranking.doc_ids == tuple(map(str, order))
+        assert ranking.scores == tuple(row[order].tolist())
+        assert (ranking.retriever, ranking.query) == ("dense", text)
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(st.text(max_size=5), max_size=30), k=st.integers(1, 30))
+def test_batched_search_equals_one_by_one_and_encodes_distinct_texts_once(make_encoder, texts, k):
+    encoder = make_encoder()
+    corpus = [str(i % 40) for i in range(50)]
+    retriever = FaissRetriever(filled("Flat", encoder.encode_passages(corpus)), [f"d{i}" for i in range(50)], encoder)
+    encoder.calls.clear()
+    together = retriever.search(texts, k)
+    assert encoder.calls == ([len(set(texts))] if texts else [])
+    assert together == [retriever.search([text], k)[0] for text in texts]
+
+
+def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):
+    encoder = make_encoder()
+    vectors = encoder.encode_passages(["other"] * 200 + ["same"] * 700)
+    retriever = FaissRetriever(filled("Flat", vectors), [str(i) for i in range(900)], encoder)
+    for k in (1, 10, 100, 650):
+        assert retriever.search(["same"], k)[0].doc_ids == tuple(str(200 + i) for i in range(k))
+
+
+@pytest.mark.parametrize(
+    ("factory", "parameters", "recall"),
+    [
+        ("HNSW32", "efSearch=128", 0.9),
+        ("IVF16,Flat", "nprobe=8", 0.8),
+        ("IVF16,PQ32", "nprobe=16", 0.6),
+        ("SQ8", "", 0.95),
+    ],
+)
+def test_approximate_indexes_find_most_of_what_flat_finds(factory, parameters, recall):
+    vectors, queries = vectors_of(2000), vectors_of(50, seed=1)
+    index = filled(factory, vectors)
+    faiss_index.set_parameters(index, parameters)
+    exact = np.argsort(-queries @ vectors.T, axis=1)[:, :10]
+    found = index.search(queries, 10)[1]
+    assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(exact, found, strict=True)]) >= recall
+
+
+def test_results_that_faiss_pads_with_minus_one_are_dropped(make_encoder):
+    encoder = make_encoder()
+    index = filled("IVF8,Flat", encoder.encode_passages([str(i) for i in range(400)]))
+    index.nprobe = 1
+    ranking = FaissRetriever(index, [str(i) for i in range(400)], encoder).search(["7"], 400)[0]
+    assert 0 < len(ranking.doc_ids) < 400
+    assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == len(ranking.scores)
+
+
+@pytest.mark.parametrize("factory", ["Flat", "HNSW16", "IVF8,Flat", "IVF8,PQ8"])
+@pytest.mark.parametrize("mmap", [False, True])
+def test_written_index_finds_the_same(tmp_path, factory, mmap):
+    vectors = vectors_of(400)
+    index = filled(factory, vectors)
+    faiss_index.write_index(index, tmp_path / "index.faiss")
+    read = faiss_index.read_index(tmp_path / "index.faiss", mmap=mmap)
+    for seen, wanted in zip(read.search(vectors[:20], 10), index.search(vectors[:20], 10), strict=True):
+        np.testing.assert_array_equal(seen, wanted)
+    assert [path.name for path in tmp_path.iterdir()] == ["index.faiss"]
+
+
+@pytest.mark.parametrize("factory", ["Flat", "HNSW32", "IVF16,Flat", "IVF16,PQ16", "SQ8"])
+def test_estimated_size_is_near_the_written_one(tmp_path, factory):
+    faiss_index.write_index(filled(factory, vectors_of(5000)), tmp_path / "index.faiss")
+    written = (tmp_path / "index.faiss").stat().st_size
+    assert faiss_index.estimate_bytes(32, factory, 5000) == pytest.approx(written, rel=0.25)
+
+
+def test_two_builds_with_one_thread_are_the_same(tmp_path):
+    vectors = vectors_of(500)
+    for name in "ab":
+        faiss_index.write_index(filled("HNSW16", vectors, "efConstruction=80"), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_training_on_a_sample_keeps_every_vector():
+    blocks = np.array_split(vectors_of(9000), 7)
+    index = faiss_index.make_index(32, "IVF8,Flat")
+    faiss_index.fill(index, blocks, "IVF8,Flat")
+    assert index.ntotal == 9000
+
+
+def test_parameters_reach_the_index():
+    index = faiss_index.make_index(32, "HNSW16", "efConstruction=77")
+    faiss_index.set_parameters(index, "efSearch=99")
+    assert (index.hnsw.efConstruction, index.hnsw.efSearch) == (77, 99)
+    assert faiss_index.default_search_parameters("IVF256,Flat", 32) == "nprobe=16"
+    assert faiss_index.default_search_parameters("HNSW16", 32) == ""
+
+
+def test_threads_are_set_at_every_search(make_encoder):
+    encoder = make_encoder()
+    before = faiss.omp_get_max_threads()
+    retriever = FaissRetriever(filled("Flat", encoder.encode_passages(["a"])), ["a"], encoder, threads=before + 1)
+    retriever.search(["a"], 1)
+    assert faiss.omp_get_max_threads() == before + 1
+    faiss_index.use_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: faiss_index.make_index(32, "Tree"), "'Tree'.*could not parse"),
+        (lambda: faiss_index.make_index(32, "IVF8,PQ5"), "'IVF8,PQ5' of 32 dimensions"),
+        (lambda: faiss_index.make_index(32, "Flat", "efConstruction=3"), "IndexFlat.*'efConstruction=3'"),
+        (lambda: filled("IVF64,Flat", vectors_of(20)), "on 20 vectors"),
+        (lambda: filled("PQ8", vectors_of(20)), "on 20 vectors"),
+    ],
+)
+def test_wrong_settings_are_explained(act, message):
+    with pytest.raises(ConfigError, match=message):
+        act()
+
+
+def test_search_for_no_document_is_refused(make_encoder):
+    encoder = make_encoder()
+    with pytest.raises(ConfigError, match="0 documents"):
+        FaissRetriever(filled("Flat", encoder.encode_passages(["a"])), ["a"], encoder).search(["a"], 0)
+
+
+def test_ids_and_dimension_must_fit(make_encoder):
+    index = filled("Flat", vectors_of(3))
+    with pytest.raises(IndexMismatchError, match="3 vectors for 2 ids"):
+        FaissRetriever(index, ["a", "b"], make_encoder(32))
+    with pytest.raises(IndexMismatchError, match="32 dimensions and the encoder 16"):
+        FaissRetriever(index, ["a", "b", "c"], make_encoder(16))
+
+
+@pytest.mark.skipif(hasattr(faiss, "StandardGpuResources"), reason="this FAISS has GPU support")
+def test_gpu_without_support_is_refused():
+    with pytest.raises(ConfigError, match=r"no GPU support.*faiss-gpu"):
+        faiss_index.to_gpu(filled("Flat", vectors_of(3)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not hasattr(faiss, "StandardGpuResources"), reason="this FAISS has no GPU support")
+@pytest.mark.parametrize(("factory", "float16"), [("Flat", False), ("Flat", True), ("IVF16,Flat", False)])
+def test_gpu_finds_what_the_cpu_finds(factory, float16):
+    vectors, queries = vectors_of(2000), vectors_of(20, seed=1)
+    index = filled(factory, vectors)
+    seen = faiss_index.to_gpu(index, float16=float16).search(queries, 10)[0]
+    np.testing.assert_allclose(seen, index.search(queries, 10)[0], atol=1e-2 if float16 else 1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not hasattr(faiss, "StandardGpuResources"), reason="this FAISS has no GPU support")
+def test_gpu_refuses_hnsw():
+    with pytest.raises(ConfigError, match="Use a Flat or IVF index"):
+        faiss_index.to_gpu(filled("HNSW16", vectors_of(100)))

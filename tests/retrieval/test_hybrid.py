@@ -1,0 +1,67 @@
+"""Hybrid retrieval: several retrievers, one ranking."""
+
+import threading
+
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import ReciprocalRankFusion
+from acqo_rl.retrieval import HybridRetriever
+from acqo_rl.types import Ranking
+
+
+class Scripted:
+    def __init__(self, name, lists):
+        self.name = name
+        self.lists = lists
+        self.asked = []
+
+    def search(self, texts, k):
+        self.asked.append(k)
+        return [
+            Ranking(tuple(self.lists.get(t, ())[:k]), tuple(range(len(self.lists.get(t, ())[:k]), 0, -1)), self.name, t)
+            for t in texts
+        ]
+
+
+def test_lists_are_merged_position_for_position():
+    dense = Scripted("dense", {"q": ["a", "b", "c"], "r": ["z"]})
+    sparse = Scripted("bm25", {"q": ["b", "d"]})
+    hybrid = HybridRetriever([dense, sparse], ReciprocalRankFusion(60), depth=50)
+    first, second, nothing, again = hybrid.search(["q", "r", "none", "q"], 2)
+    assert first == again
+    assert first.doc_ids == ("b", "a")
+    assert first.scores == pytest.approx((1 / 62 + 1 / 61, 1 / 61))
+    assert (first.retriever, first.query) == ("hybrid", "q")
+    assert (second.doc_ids, nothing.doc_ids) == (("z",), ())
+    assert dense.asked == sparse.asked == [50]
+    hybrid.search(["q"], 80)
+    assert dense.asked == [50, 80]
+
+
+def test_retrievers_search_at_the_same_time():
+    """S0-09: each waits until the other has begun."""
+    barrier = threading.Barrier(2, timeout=10)
+
+    class Waiting(Scripted):
+        def search(self, texts, k):
+            barrier.wait()
+            return super().search(texts, k)
+
+    hybrid = HybridRetriever([Waiting("one", {"q": ["a"]}), Waiting("two", {"q": ["b"]})], ReciprocalRankFusion(60))
+    assert set(hybrid.search(["q"], 5)[0].doc_ids) == {"a", "b"}
+
+
+def test_a_failure_of_one_retriever_is_raised():
+    class Broken(Scripted):
+        def search(self, texts, k):
+            raise RuntimeError("no index")
+
+    with pytest.raises(RuntimeError, match="no index"):
+        HybridRetriever([Scripted("one", {}), Broken("two", {})], ReciprocalRankFusion(60)).search(["q"], 5)
+
+
+@pytest.mark.parametrize("names", [[], ["dense", "dense"]])
+def test_parts_need_different_names(names):
+    with pytest.raises(ConfigError, match="names differing"):
+        HybridRetriever([Scripted(name, {}) for name in names], ReciprocalRankFusion(60))
