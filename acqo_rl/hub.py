@@ -1,0 +1,237 @@
+"""Trained policies as folders that others can load, and those folders on the Hugging Face Hub.
+
+model.safetensors config.json                            merged into the base model, bfloat16
+adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
+tokenizer.json tokenizer_config.json chat_template.jinja
+generation_config.json                                   greedy
+acqo.json                                                what the policy must be served with
+export.json                                              fingerprint of the model it was made from
+README.md                                                the model card
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from acqo_rl.errors import HubError
+from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
+
+EXPORT_FILE = "export.json"
+_ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
+_SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
+
+
+def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, card: str = "") -> bool:
+    """Writes a policy as a folder that ``Policy.from_pretrained`` loads, in one step.
+
+    Args:
+        model: the ``model/`` folder of a run.
+        output: a new folder, or one with the same export, which is left as it is.
+        merge: merge a LoRA adapter into its base (weights in bfloat16); otherwise keep the adapter alone.
+        card: text of ``README.md``.
+
+    Returns:
+        Whether it was written; False if ``output`` holds this export already.
+
+    Raises:
+        GrammarError: the model is of another grammar or prompt version.
+        ConfigError: the model cannot be loaded.
+        HubError: there is no policy in ``model``, or ``output`` holds something else.
+    """
+    model, output = Path(model), Path(output)
+    settings = read_settings(model)
+    made_from = {"source": _fingerprint(model), "form": "merged" if merge else "adapter"}
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        _check_same(output, made_from)
+        check_export(output)
+        return False
+    output.parent.mkdir(parents=True, exist_ok=True)
+    half_done = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
+    try:
+        half_done.chmod(0o755)
+        _write_model(model, half_done, settings, merge)
+        settings.save(half_done)
+        (half_done / EXPORT_FILE).write_text(json.dumps(made_from, indent=2) + "\n", encoding="utf-8")
+        (half_done / "README.md").write_text(card, encoding="utf-8")
+        check_export(half_done)
+        half_done.rename(output)
+    finally:
+        shutil.rmtree(half_done, ignore_errors=True)
+    return True
+
+
+def read_settings(folder: Path) -> PolicySettings:
+    """The settings of the policy in a folder.
+
+    Raises:
+        GrammarError: they are damaged, or of another grammar or prompt version.
+        HubError: there is no policy.
+    """
+    if not (folder / SETTINGS_FILE).is_file():
+        raise HubError(f"{folder} holds no policy: it has no {SETTINGS_FILE}. Give the model/ folder of a run.")
+    return PolicySettings.load(folder / SETTINGS_FILE)
+
+
+def check_export(folder: str | Path) -> None:
+    """Refuses a folder that ``Policy.from_pretrained`` would refuse, or that holds more than an export.
+
+    Raises:
+        GrammarError: it is of another grammar or prompt version.
+        HubError: it is no complete policy, holds a file that is none of an export's (a pickle, code), or asks for
+            code of its own.
+    """
+    folder = Path(folder)
+    read_settings(folder)
+    for path in sorted(folder.iterdir()):
+        if not path.is_file() or path.suffix not in _SUFFIXES:
+            raise HubError(f"{path} is no part of an export, which holds {', '.join(_SUFFIXES)} only; remove it.")
+        if path.suffix == ".json" and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
+            raise HubError(f"{path} asks for code of its own (auto_map), which is never run; remove the entry.")
+    merged = (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
+    if not merged and not all((folder / name).is_file() for name in _ADAPTER_FILES):
+        raise HubError(f"{folder} holds no weights as safetensors, neither a model nor an adapter; export it again.")
+    if not (folder / "tokenizer_config.json").is_file():
+        raise HubError(f"{folder} holds no tokenizer; export it again.")
+
+
+def check_repo_id(repo_id: str) -> None:
+    """Refuses what cannot be the name of a repository on the Hub.
+
+    Raises:
+        HubError: it is not of the form NAME/MODEL.
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise HubError(f"{repo_id!r} cannot name a repository: {error}") from error
+    if repo_id.count("/") != 1:
+        raise HubError(f"{repo_id!r} names no repository; wanted is NAME/MODEL, with your user or organisation's name.")
+
+
+def token() -> str:
+    """The token of this machine's Hub account.
+
+    Raises:
+        HubError: there is none.
+    """
+    from huggingface_hub import get_token
+
+    found = get_token()
+    if not found:
+        raise HubError(
+            "There is no Hugging Face token here. Run `hf auth login` or set HF_TOKEN to a token with write access"
+            " (https://huggingface.co/settings/tokens), or write the export to a folder only: --dry_run --output DIR."
+        )
+    return found
+
+
+def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
+    """Uploads an export; of an earlier one in the same repository nothing is left.
+
+    Args:
+        folder: what :func:`export_policy` wrote.
+        repo_id: NAME/MODEL; made where it is missing.
+        private: visibility of the repository; one that is there must have it already.
+
+    Returns:
+        The address of the repository.
+
+    Raises:
+        GrammarError: the export is of another grammar or prompt version.
+        HubError: the export is incomplete or needs a local model, there is no token, the Hub cannot be reached or
+            refuses, or the repository has the other visibility.
+    """
+    import httpx
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    check_repo_id(repo_id)
+    check_export(folder)
+    _check_base(Path(folder))
+    api = HfApi(token=token())
+    try:
+        url = api.create_repo(repo_id, private=private, exist_ok=True)
+        if api.model_info(repo_id).private != private:
+            seen, flag = ("public", "with --public") if private else ("private", "without --public")
+            raise HubError(f"{repo_id} is there and {seen}; push {flag}, or change its visibility on the Hub first.")
+        api.upload_folder(
+            repo_id=repo_id,
+            folder_path=folder,
+            allow_patterns=[f"*{suffix}" for suffix in _SUFFIXES],
+            delete_patterns=["*.safetensors", "*.json"],
+            commit_message="Policy exported by acqo_rl",
+        )
+    except HfHubHTTPError as error:
+        raise HubError(
+            f"The Hub refuses {repo_id}: {error} Is the token one with write access to {repo_id.split('/')[0]}?"
+        ) from error
+    except (OSError, httpx.TransportError) as error:
+        raise HubError(
+            f"The Hub cannot be reached ({error}). Check the network, HF_ENDPOINT and HF_HUB_OFFLINE;"
+            f" the export can be pushed later."
+        ) from error
+    return str(url)
+
+
+def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: bool) -> None:
+    """Weights, tokenizer and generation config."""
+    import torch
+    from transformers import GenerationConfig
+
+    from acqo_rl.language_models.local import TransformersModel
+
+    if merge:
+        TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
+    else:
+        for name in _ADAPTER_FILES:
+            if not (model / name).is_file():
+                raise HubError(f"{model} holds no adapter ({name} is missing), but a full model; leave --adapter out.")
+            shutil.copyfile(model / name, folder / name)
+    tokenizer = TransformersModel.load_tokenizer(str(model))
+    tokenizer.save_pretrained(folder)
+    GenerationConfig(
+        do_sample=False,
+        max_new_tokens=settings.max_new_tokens,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    ).save_pretrained(folder)
+
+
+def _check_same(output: Path, wanted: dict[str, Any]) -> None:
+    file = output / EXPORT_FILE
+    try:
+        seen = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise HubError(f"{output} is not empty and holds no export; give another output folder.") from error
+    if seen != wanted:
+        raise HubError(f"{output} holds another export ({seen}, wanted {wanted}); give another folder, or delete it.")
+
+
+def _check_base(folder: Path) -> None:
+    """An adapter on the Hub must not need a folder of this machine."""
+    from acqo_rl.language_models.local import is_missing_folder
+
+    file = folder / "adapter_config.json"
+    if not file.is_file():
+        return
+    base = json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]
+    if Path(base).is_dir() or is_missing_folder(base):
+        raise HubError(f"The adapter needs the folder {base}, which others do not have; leave --adapter out.")
+
+
+def _fingerprint(folder: Path) -> str:
+    """SHA-256 over names and contents of a folder's files."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()

