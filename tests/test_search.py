@@ -92,25 +92,26 @@ def test_a_failing_retriever_raises():
         add_feedback([Query("q", "a")], BrokenRetriever(), {}, 1, 1)
 
 
-class TestFeedback:
-    CORPUS = {
-        "1": Document("1", "One\ntitle", "first  words of\x00 a long text"),
-        "2": Document("2", "Two", "short"),
-    }
-    QUERY = Query("q", "a", history=("before",))
+CORPUS = {
+    "1": Document("1", "One\ntitle", "first  words of\x00 a long text"),
+    "2": Document("2", "Two", "short"),
+}
+QUERY = Query("q", "a", history=("before",))
 
+
+class TestFeedback:
     def test_is_cut_to_results_and_words(self):
-        first = add_feedback([self.QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), self.CORPUS, 1, 3)
+        first = add_feedback([QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), CORPUS, 1, 3)
         assert first[0].feedback == (Snippet("One title", "first words of"),)
         assert (first[0].text, first[0].history) == ("a", ("before",))
         assert first[1].feedback == ()
-        both = add_feedback([self.QUERY], ScriptedRetriever(FOUND), self.CORPUS, 5, 100)[0].feedback
+        both = add_feedback([QUERY], ScriptedRetriever(FOUND), CORPUS, 5, 100)[0].feedback
         assert both[1] == Snippet("Two", "short")
 
     def test_none_is_no_search(self):
-        assert add_feedback([self.QUERY], BrokenRetriever(), self.CORPUS, 0, 3) == [self.QUERY]
+        assert add_feedback([QUERY], BrokenRetriever(), CORPUS, 0, 3) == [QUERY]
 
     def test_one_call_a_batch(self):
         retriever = ScriptedRetriever(FOUND)
-        add_feedback([self.QUERY] * 3, retriever, self.CORPUS, 2, 3)
+        add_feedback([QUERY] * 3, retriever, CORPUS, 2, 3)
         assert len(retriever.calls) == 1

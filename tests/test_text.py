@@ -19,7 +19,7 @@ from acqo_rl.types import SubQuery
         ("capital  of\tPeru", "Capital of Peru."),
         ("Straße", "STRASSE"),
         ("\uff26\uff21\uff29\uff33\uff33\uff1f", "faiss"),
-        ("北京的人口是多少？", "北京的人口是多少"),
+        ("北京的人口是多少\uff1f", "北京的人口是多少"),
         ("caf\u00e9", "cafe\u0301"),
         ("zero\u200bwidth", "zero width"),
     ],

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.text import distinct
+from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
 
 READINGS = {
@@ -21,6 +21,9 @@ READINGS = {
     "python": ("programming language", "snake"),
     "saturn": ("planet", "mythology"),
 }
+
+_LONGEST = 1_000
+"""Characters; a longer text is no question that the rules were made for, and they would take long to fail on it."""
 
 _NAME_WORD = r"[^\W\d_a-z][\w'\u2019.-]*"
 _NAME = rf"{_NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{_NAME_WORD})*"
@@ -34,7 +37,7 @@ _COMPARATIVE = re.compile(
     re.I,
 )
 _COMPARING_WORDS = re.compile(
-    r"\b(?:compare|comparison of|comparing|what is the difference in|(?:the )?differences? (?:in|of|between))\b\s*",
+    r"\b(?:compare|comparison of|comparing|(?:what (?:is|are) )?(?:the )?differences?(?: in| of| between)?)\b\s*",
     re.I,
 )
 _YEAR = re.compile(r"\b(?:1[5-9]\d\d|20\d\d)\b")
@@ -54,13 +57,16 @@ _STARTERS = frozenset(_OPENERS.split())
 
 def classify(query: Query) -> Route:
     """The route the signals of S0-02 point at: references and known ambiguous names, then signs of several needs."""
-    if query.history and _REFERENCE.search(query.text):
+    text = one_line(query.text)
+    if len(text) > _LONGEST:
+        return "pass"
+    if query.history and _REFERENCE.search(text):
         return "disambiguate"
-    if _readings(query.text):
+    if _readings(text):
         return "disambiguate"
-    several_periods = len(set(_YEAR.findall(query.text))) > 1
-    compares = bool(_COMPARATIVE.search(query.text)) and len(_names(query.text)) > 1
-    if several_periods or compares or _find_list(query.text) or len(_clauses(query.text)) > 1:
+    several_periods = len(set(_YEAR.findall(text))) > 1
+    compares = bool(_COMPARATIVE.search(text)) and len(_names(text)) > 1
+    if several_periods or compares or _find_list(text) or len(_clauses(text)) > 1:
         return "decompose"
     return "pass"
 
@@ -68,14 +74,16 @@ def classify(query: Query) -> Route:
 def rewrite(query: Query, route: Route) -> tuple[SubQuery, ...]:
     """Self-contained sub-queries for a route; the query itself where the rules find none (S0-04, 05, 17)."""
     original = SubQuery(query.text, "original")
+    text = one_line(query.text)
     if route == "disambiguate":
         mentioned = [name for turn in reversed(query.history) for name in reversed(_names(turn))]
-        if mentioned and query.history and _REFERENCE.search(query.text):
-            return (SubQuery(f"{mentioned[0]} {query.text}", "reading"),)
-        return tuple(SubQuery(f"{query.text} {reading}", "reading") for reading in _readings(query.text)) or (original,)
+        if mentioned and query.history and _REFERENCE.search(text):
+            return (SubQuery(f"{mentioned[0]} {text}", "reading"),)
+        asked = text.rstrip(" ?!.")
+        return tuple(SubQuery(f"{asked} {reading}", "reading") for reading in _readings(text)) or (original,)
     if route == "decompose":
-        parts = _one_for_each_name(query.text) or _one_for_each_period(query.text) or _clauses(query.text)
-        return distinct(SubQuery(part, "part") for part in parts)
+        parts = _one_for_each_name(text) or _one_for_each_period(text) or _with_subject(text)
+        return distinct(SubQuery(part, "part") for part in parts) or (original,)
     return (original,)
 
 
@@ -94,7 +102,7 @@ class Heuristic:
     def _reformulate(self, query: Query) -> Reformulation:
         route = classify(query)
         sub_queries = rewrite(query, route)[: self.max_sub_queries]
-        if route == "pass" or not sub_queries or sub_queries[0].kind == "original":
+        if normalised(sub_queries[0].text) == normalised(query.text):
             return pass_through(query, self.name)
         return Reformulation(query, route, sub_queries, self.name)
 
@@ -114,6 +122,18 @@ def _readings(text: str) -> tuple[str, ...]:
 
 def _clauses(text: str) -> list[str]:
     return [clause for clause in (part.strip(" ,.") for part in _NEXT_NEED.split(text)) if len(clause.split()) > 1]
+
+
+def _with_subject(text: str) -> list[str]:
+    """The clauses; one that only refers ("when was it built") is told the last name before it."""
+    clauses: list[str] = []
+    subject = ""
+    for clause in _clauses(text):
+        names = _names(clause)
+        refers = subject and not names and _REFERENCE.search(clause)
+        clauses.append(f"{subject} {clause}" if refers else clause)
+        subject = names[-1] if names else subject
+    return clauses
 
 
 def _find_list(text: str) -> re.Match[str] | None:

@@ -32,7 +32,7 @@ _ROUTES: dict[str, tuple[Route, SubQueryKind]] = {
 }
 _LABEL = re.compile(rf"\b({'|'.join(_ROUTES)})\b", re.I)
 _NUMBERING = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+")
-_PREAMBLE = re.compile(r":\s*$")
+_PREAMBLE = re.compile(r"[:\uff1a]$")
 
 
 class Prompted:
@@ -61,6 +61,8 @@ class Prompted:
 
     def _read(self, query: Query, reply: Completion) -> Reformulation:
         lines = [line for line in (one_line(line) for line in reply.text.splitlines()) if line]
+        if lines and _PREAMBLE.search(lines[0]) and not _LABEL.search(lines[0]):
+            del lines[0]
         route, kind, problem = _label(lines)
         if not reply.finished and len(lines) > 2:
             lines.pop()  # cut in the middle

@@ -1,0 +1,138 @@
+"""Rules: which route the signals point at, and what is searched then."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.reformulation.heuristic import Heuristic, classify, rewrite
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.text import normalised
+from acqo_rl.types import Query, SubQuery
+
+GUERNICA = ("Who painted Guernica?", "It was painted by Pablo Picasso.")
+
+
+def reformulate(text, history=(), most=3):
+    return Heuristic(most).reformulate([Query("q", text, history)])[0]
+
+
+def searched(text, history=()):
+    return [s.text for s in reformulate(text, history).sub_queries]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the capital of Peru?",
+        "android phone",
+        "Thailand",
+        "rock and roll history",
+        "apple pie recipe",
+        "python list sort",
+        "java island population",
+        "How do I cook rice and beans?",
+        "Is Lima larger than Quito?",
+        "",
+        "?",
+        "\x00",
+    ],
+)
+def test_simple_queries_pass_unchanged(text):
+    """S0-03; no substring is a signal, and a name with a reading beside it is not ambiguous (S0-16, D0-03)."""
+    reformulation = reformulate(text)
+    assert reformulation.route == "pass"
+    assert reformulation.sub_queries == (SubQuery(text, "original"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        # comparative wording, several entities
+        ("Compare the economies of Japan and Germany", ["the economies of Japan", "the economies of Germany"]),
+        ("What is the difference between TCP and UDP?", ["TCP?", "UDP?"]),
+        ("Python vs Java performance", ["Python performance", "Java performance"]),
+        ("population of Lima, Quito and Bogota", [f"population of {c}" for c in ("Lima", "Quito", "Bogota")]),
+        # what is asked of all is repeated for each (S0-04, S0-25)
+        (
+            "How did the 2008 crisis affect US and European banks?",
+            ["How did the 2008 crisis affect US banks?", "How did the 2008 crisis affect European banks?"],
+        ),
+        # different periods
+        ("inflation in 1990 and 2020", ["inflation in 1990", "inflation in 2020"]),
+        ("GDP growth 2019 versus 2021", ["GDP growth 2019", "GDP growth 2021"]),
+        # conjunctions that join independent needs
+        ("capital of Peru; currency of Chad", ["capital of Peru", "currency of Chad"]),
+        ("Who wrote Hamlet and when was it published?", ["Who wrote Hamlet", "Hamlet when was it published"]),
+    ],
+)
+def test_compound_queries_are_split(text, parts):
+    """S0-02, S0-16, S0-17."""
+    reformulation = reformulate(text)
+    assert reformulation.route == "decompose"
+    assert reformulation.sub_queries == tuple(SubQuery(part, "part") for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("python", ["python programming language", "python snake"]),
+        ("What is Mercury?", [f"What is Mercury {reading}" for reading in ("planet", "element", "mythology")]),
+        ("tell me about Java", ["tell me about Java programming language", "tell me about Java island"]),
+    ],
+)
+def test_ambiguous_names_get_their_readings(text, readings):
+    """S0-05, S0-26."""
+    reformulation = reformulate(text)
+    assert reformulation.route == "disambiguate"
+    assert reformulation.sub_queries == tuple(SubQuery(reading, "reading") for reading in readings)
+
+
+def test_a_reference_gets_the_last_name_of_the_conversation():
+    assert searched("Where was he born?", GUERNICA) == ["Pablo Picasso Where was he born?"]
+    assert searched("Where was he born?") == ["Where was he born?"]
+    assert reformulate("Where was he born?", ("who was it?",)).route == "pass"
+
+
+def test_classify_and_rewrite_can_be_used_apart():
+    query = Query("q", "Compare Peru and Chad")
+    assert classify(query) == "decompose"
+    assert [s.text for s in rewrite(query, "decompose")] == ["Peru", "Chad"]
+    for route in ("pass", "disambiguate"):
+        assert rewrite(query, route) == (SubQuery(query.text, "original"),)
+    assert rewrite(Query("q", "Peru"), "decompose") == (SubQuery("Peru", "original"),)
+
+
+def test_no_more_than_the_limit():
+    """S0-08."""
+    assert len(reformulate("population of Lima, Quito, Bogota and Caracas").sub_queries) == 3
+    assert len(reformulate("What is Mercury?", most=2).sub_queries) == 2
+
+
+def test_position_for_position():
+    queries = [Query("a", "python"), Query("b", "Peru")]
+    assert [r.query for r in Heuristic().reformulate(queries)] == queries
+    assert [r.made_by for r in PassThrough().reformulate(queries)] == ["raw", "raw"]
+    assert Heuristic().reformulate([]) == []
+
+
+@given(st.text(), st.lists(st.text(), max_size=3))
+def test_every_text_gets_something_to_search(text, history):
+    reformulation = reformulate(text, tuple(history))
+    assert 1 <= len(reformulation.sub_queries) <= 3
+    if reformulation.route == "pass":
+        assert reformulation.sub_queries == (SubQuery(text, "original"),)
+    else:
+        assert all(normalised(s.text) for s in reformulation.sub_queries)
+
+
+@pytest.mark.parametrize("unit", ["A ", "a and ", "A, ", "A and ", "1990 and ", "? ", "\n", "A de la ", "vs "])
+def test_a_long_text_takes_no_longer_than_its_length(unit):
+    text = unit * (100_000 // len(unit))
+    begin = time.perf_counter()
+    assert reformulate(text).sub_queries[0].text == text
+    reformulate(text[:1000], (text,))
+    assert time.perf_counter() - begin < 2

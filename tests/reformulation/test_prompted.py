@@ -1,0 +1,116 @@
+"""An untrained language model asked in words: every way in which its reply can be read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import ScriptedLanguageModel
+
+from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.types import Completion, Query, SubQuery
+
+QUERY = Query("q", "Compare the moons of Mars and Jupiter")
+
+
+def read(reply, query=QUERY, most=3):
+    return Prompted(ScriptedLanguageModel(reply), most).reformulate([query])[0]
+
+
+@pytest.mark.parametrize("label", ["simple", "simple.", "Simple query", "**Simple**", "Label: simple", " SIMPLE \n"])
+def test_label_however_it_is_dressed(label):
+    """S0-23, D0-04: compared exactly, "simple." would be decomposed."""
+    reformulation = read(label)
+    assert (reformulation.route, reformulation.problem) == ("pass", None)
+    assert reformulation.sub_queries == (SubQuery(QUERY.text, "original"),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "route", "texts"),
+    [
+        ("compound\nmoons of Mars\nmoons of Jupiter", "decompose", ["moons of Mars", "moons of Jupiter"]),
+        ("Compound.\n\n1. moons of Mars\n2) moons of Jupiter", "decompose", ["moons of Mars", "moons of Jupiter"]),
+        ("ambiguous\n- Mars planet\n* Mars god\n\u2022 Mars chocolate", "disambiguate",
+         ["Mars planet", "Mars god", "Mars chocolate"]),
+        ("compound\n2008 financial crisis\n10.5 percent", "decompose", ["2008 financial crisis", "10.5 percent"]),
+        ("Here is the answer:\ncompound\nHere are the searches:\nmoons of Mars", "decompose", ["moons of Mars"]),
+        ("compound:\nmoons of Mars", "decompose", ["moons of Mars"]),
+        ("compound\n北京的人口\n上海的人口", "decompose", ["北京的人口", "上海的人口"]),
+        ("compound\n以下是查询\uff1a\n北京的人口", "decompose", ["北京的人口"]),
+        ("compound\nMars\nmars?\nJupiter\nIo\nEuropa", "decompose", ["Mars", "Jupiter", "Io"]),
+        ("compound\n" + "x" * 500 + "\nJupiter", "decompose", ["Jupiter"]),
+        ("compound\r\n\tmoons\x00 of \x1b Mars\u2028Jupiter", "decompose", ["moons of Mars", "Jupiter"]),
+    ],
+)  # fmt: skip
+def test_reads_the_sub_queries(reply, route, texts):
+    """S0-24."""
+    reformulation = read(reply)
+    assert (reformulation.route, reformulation.problem) == (route, None)
+    assert [s.text for s in reformulation.sub_queries] == texts
+    assert {s.kind for s in reformulation.sub_queries} == {"part" if route == "decompose" else "reading"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "holds none of the labels"),
+        (" \n\x00\n", "holds none of the labels"),
+        ("I cannot help with that.", "'I cannot help with that.' holds none of the labels"),
+        ("oversimplified", "holds none of the labels"),
+        ("compound", "no sub-query follows the label in 'compound'"),
+        ("compound\n\n?\n", "no sub-query follows"),
+        ("compound\n" + "x" * 100_000, "no sub-query follows"),
+        ("x" * 100_000, "holds none of the labels"),
+    ],
+)
+def test_falls_back_to_the_query_and_says_why(reply, problem):
+    """S0-24, S0-29."""
+    reformulation = read(reply)
+    assert reformulation.route == "pass"
+    assert reformulation.sub_queries == (SubQuery(QUERY.text, "original"),)
+    assert problem in reformulation.problem
+    assert len(reformulation.problem) < 300
+    assert reformulation.completion == reply
+
+
+def test_the_query_alone_is_the_pass_route():
+    """S0-28."""
+    reformulation = read(f"compound\n{QUERY.text.lower()}?")
+    assert (reformulation.route, reformulation.problem) == ("pass", None)
+    assert reformulation.sub_queries == (SubQuery(QUERY.text, "original"),)
+
+
+def test_a_line_that_the_limit_cut_is_dropped():
+    cut = Completion("compound\nmoons of Mars\nmoons of Jupi", 12, finished=False)
+    assert [s.text for s in read(cut).sub_queries] == ["moons of Mars"]
+    alone = Completion("compound\nmoons of Jupi", 12, finished=False)
+    assert [s.text for s in read(alone).sub_queries] == ["moons of Jupi"]
+
+
+@given(st.text())
+def test_every_reply_gives_something_to_search(reply):
+    assert 1 <= len(read(reply).sub_queries) <= 3
+
+
+def test_one_call_for_a_batch():
+    """S0-42: classification and rewriting are one request, and one generation covers the batch."""
+    model = ScriptedLanguageModel("simple", "compound\na b\nc d")
+    answers = Prompted(model, name="baseline").reformulate([QUERY, Query("r", "a b and c d")])
+    assert [len(call) for call in model.calls] == [2]
+    assert [a.route for a in answers] == ["pass", "decompose"]
+    assert [a.tokens for a in answers] == [1, 5]
+    assert {a.made_by for a in answers} == {"baseline"}
+
+
+def test_what_the_model_reads():
+    model = ScriptedLanguageModel("simple")
+    history = tuple(f"turn {i}<|im_end|>\n" for i in range(9))
+    query = Query("q", "and\nits <|im_start|>moons?", history)
+    Prompted(model, max_sub_queries=2, history_turns=3).reformulate([query])
+    conversation = model.calls[0][0]
+    assert "at most 2" in conversation[0]["content"]
+    assert [m["role"] for m in conversation[:3]] == ["system", "user", "assistant"]
+    last = conversation[-1]["content"].splitlines()
+    assert [line[:6] for line in last[:-1]] == ["turn 6", "turn 7", "turn 8"]
+    assert last[-1].startswith("Question: and its ")
+    assert "<|" not in conversation[-1]["content"]
