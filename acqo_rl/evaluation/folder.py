@@ -101,6 +101,23 @@ class EvaluationFolder:
         write_atomic(self.path / _SETTINGS, [json.dumps(content, indent=2)])
 
 
+def read_evaluations(path: str | Path) -> dict[str, Evaluation]:
+    """Every finished evaluation of a folder by name, in the order they were made.
+
+    Raises:
+        ConfigError: the folder holds no evaluation.
+    """
+    file = Path(path) / _SETTINGS
+    try:
+        finished = json.loads(file.read_text(encoding="utf-8"))["finished"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{path} holds no evaluation ({error}); run scripts/evaluate.py.") from error
+    return {
+        name: read_per_query(Path(path) / f"{name}.per_query.jsonl", name, entry["unmeasured"])
+        for name, entry in finished.items()
+    }
+
+
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as they come back from JSON."""
     return dict(json.loads(json.dumps(settings)))

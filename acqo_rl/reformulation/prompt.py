@@ -13,9 +13,8 @@ VERSION = "1"
 """Raised whenever the prompt changes, for a model trained on another one reads it badly."""
 
 _SYSTEM = (
-    f"Write searches for the question. First line: {TAGS['pass']}, {TAGS['disambiguate']} (unclear) or "
-    f"{TAGS['decompose']} (several needs). Then at most {{most}} searches, one a line; "
-    f"{ORIGINAL} is the question itself."
+    f"{TAGS['pass']}, {TAGS['disambiguate']} or {TAGS['decompose']}, then at most {{most}} searches, one a line; "
+    f"{ORIGINAL} is the question"
 )
 
 

@@ -204,6 +204,7 @@ def build_trainer(
         mask_truncated_completions=False,
         gradient_checkpointing=settings.gradient_checkpointing,
         bf16=on_gpu,
+        dataloader_pin_memory=on_gpu,
         eval_strategy="steps",
         eval_steps=settings.eval_steps,
         eval_on_start=True,

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.language_models.local import TransformersModel, base_model_of, native_dtype
+from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, native_dtype
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.run_folder import publish_model
 
@@ -27,7 +27,7 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
 
     base, adapter = base_model_of(path)
     tokenizer = TransformersModel.load_tokenizer(path)
-    dtype = native_dtype() if lora_rank else torch.float32
+    dtype = native_dtype(default_device()) if lora_rank else torch.float32
     model = AutoModelForCausalLM.from_pretrained(resolve(base), dtype=dtype, use_safetensors=True)
     set_seed(seed)
     if adapter is not None:

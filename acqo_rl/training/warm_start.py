@@ -158,6 +158,7 @@ def train(
         max_length=None,
         gradient_checkpointing=False,
         bf16=torch.cuda.is_available(),
+        dataloader_pin_memory=torch.cuda.is_available(),
         report_to=report_to,
         seed=seed,
     )

@@ -1,0 +1,99 @@
+"""What every training stage opens: queries, judgements, the index, the fusion, the reward."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean as mean
+
+from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus, read_qrels, read_queries
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.run import evaluate
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.retrieval.build import load_retriever
+from acqo_rl.rewards import Reward
+from acqo_rl.search import add_feedback
+from acqo_rl.training.data import with_gold
+from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings
+from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever
+
+
+@dataclass(frozen=True)
+class Materials:
+    """Opened once a stage.
+
+    Attributes:
+        train: queries to learn from, each with a gold document and with feedback where the prompt has it.
+        dev: queries to measure on, likewise.
+        qrels: judgements of both.
+        corpus: document id -> document.
+        retriever: of the index.
+        fusion: as configured.
+    """
+
+    train: list[Query]
+    dev: list[Query]
+    qrels: Qrels
+    corpus: Mapping[str, Document]
+    retriever: Retriever
+    fusion: Fusion
+
+    def reward(self, stage: str, settings: RewardSettings, max_sub_queries: int) -> Reward:
+        """The reward of a stage over this index."""
+        return Reward(
+            "explore" if stage == "explore" else "converge",
+            self.retriever,
+            self.fusion,
+            grammar=Grammar(max_sub_queries),
+            cost=settings.cost,
+            invalid=settings.invalid,
+            decay=settings.decay,
+            top_ranks=settings.top_ranks,
+            top_bonus=settings.top_bonus,
+        )
+
+    def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:
+        """The measure of a policy on a fixed sample of dev queries, its searches a query and its share of passes."""
+        sample = self.dev if limit >= len(self.dev) else random.Random(0).sample(self.dev, limit)
+        results = evaluate(policy, sample, self.qrels, self.retriever, self.fusion, measures=[measure]).results
+        return {
+            measure: mean(result.measures[measure] for result in results),
+            "searches": mean(result.searches for result in results),
+            "pass": mean(result.reformulation.route == "pass" for result in results),
+        }
+
+
+def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
+    """Reads data and index, and refuses an index of another corpus.
+
+    Raises:
+        DataError: the data cannot be read.
+        IndexMismatchError: the index does not fit the data.
+        ConfigError: no query of the split has a gold document.
+    """
+    corpus = read_corpus(paths.data)
+    retriever = load_retriever(paths.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    qrels: Qrels = {}
+    parts: list[list[Query]] = []
+    for split in (paths.split, paths.dev_split):
+        check_beir(paths.data, split)
+        judgements = read_qrels(paths.data, split)
+        qrels |= judgements
+        queries = with_gold(read_queries(paths.data, split), judgements)
+        if not queries:
+            raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; nothing to learn.")
+        parts.append(queries)
+    train, dev = parts
+    if 0 < paths.limit < len(train):
+        train = random.Random(paths.seed).sample(train, paths.limit)
+    look = prompt.feedback_results, prompt.feedback_words
+    return Materials(
+        train=add_feedback(train, retriever, corpus, *look),
+        dev=add_feedback(dev, retriever, corpus, *look),
+        qrels=qrels,
+        corpus=corpus,
+        retriever=retriever,
+        fusion=RankScoreFusion() if paths.fusion == "rsf" else ReciprocalRankFusion(),
+    )
