@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from acqo_rl.types import Conversation, Query
 
 VERSION = "1"
 """Raised whenever the prompt changes, for a model trained on another one reads it badly."""
+
+_MARKER = re.compile(r"([<\[])(?=[|/\uff5c\w])")
 
 _SYSTEM = (
     f"{TAGS['pass']}, {TAGS['disambiguate']} or {TAGS['decompose']}, then at most {{most}} searches, one a line; "
@@ -63,5 +66,9 @@ class Prompt:
 
 
 def untrusted(text: str) -> str:
-    """Text of users and documents: one line, and no marker of a chat template that could end the turn."""
-    return one_line(text).replace("<|", "< |")
+    """Text of users and documents: one line, and no special token of a chat template that could end the turn.
+
+    Special tokens are written "<...>" or "[...]" ("<|im_end|>", "</s>", "<start_of_turn>", "[/INST]"); a space after
+    the bracket makes them plain text.
+    """
+    return _MARKER.sub(r"\1 ", one_line(text))
