@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 from acqo_rl.rewards import Reward
+from acqo_rl.text import one_line
 from acqo_rl.types import Qrels, Query, Reformulator
 
 _BATCH = 32
@@ -104,8 +106,7 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
 
 def save_difficulties(difficulties: Sequence[Difficulty], file: str | Path) -> None:
     """One JSON object a line."""
-    lines = (json.dumps(asdict(d)) + "\n" for d in difficulties)
-    Path(file).write_text("".join(lines), encoding="utf-8")
+    write_atomic(Path(file), (json.dumps(asdict(d)) for d in difficulties))
 
 
 def load_difficulties(file: str | Path) -> list[Difficulty]:
@@ -123,7 +124,7 @@ def load_difficulties(file: str | Path) -> list[Difficulty]:
 
 def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examples: int = 5) -> None:
     """Writes ``report.md`` and ``histogram.png``: what each side of the band dropped, with examples."""
-    text = {query.id: query.text for query in queries}
+    text = {query.id: one_line(query.text).replace("|", "\\|") for query in queries}
     total = len(band.kept) + len(band.too_easy) + len(band.too_hard)
     sides = (
         (f"Kept: mean reward from {band.low:g} to {band.high:g}", band.kept),
@@ -139,10 +140,9 @@ def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examp
         if side:
             lines += ["| mean | spread | best | query |", "|---|---|---|---|"]
             shown = side[:: max(1, len(side) // examples)][:examples]
-            escaped = [(d, text[d.query_id].replace("|", "\\|")) for d in shown]
-            lines += [f"| {d.mean:.2f} | {d.spread:.2f} | {d.best:.2f} | {words} |" for d, words in escaped]
+            lines += [f"| {d.mean:.2f} | {d.spread:.2f} | {d.best:.2f} | {text[d.query_id]} |" for d in shown]
             lines.append("")
-    Path(folder, "report.md").write_text("\n".join(lines), encoding="utf-8")
+    write_atomic(Path(folder, "report.md"), lines)
     _plot(band, Path(folder, "histogram.png"))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.types import Ranking
 
 _TOLERANCE = 1e-12
@@ -130,7 +131,7 @@ class ReciprocalRankFusion:
 
     def __init__(self, rank_constant: float = 60.0) -> None:
         if rank_constant < 0:
-            raise ValueError(f"rank_constant is {rank_constant}; it must not be negative (60 is usual).")
+            raise ConfigError(f"rank_constant is {rank_constant}; it must not be negative (60 is usual).")
         self.rank_constant = rank_constant
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acqo_rl.errors import GrammarError
+from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.search import DEPTH, search_each
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
@@ -54,6 +54,9 @@ class Reward:
         decay: eta with several gold documents; with one it is 1.
         top_ranks: k*.
         top_bonus: lambda.
+
+    Raises:
+        ConfigError: there is no such stage, or ``invalid`` is not below zero.
     """
 
     def __init__(
@@ -70,9 +73,9 @@ class Reward:
         top_bonus: float = 0.5,
     ) -> None:
         if stage not in ("explore", "converge"):
-            raise ValueError(f"stage is {stage!r}; it must be explore or converge.")
+            raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
         if invalid >= 0:
-            raise ValueError(f"invalid is {invalid}; it must be below 0, so that garbage never beats an honest miss.")
+            raise ConfigError(f"invalid is {invalid}; it must be below 0, so that garbage never beats an honest miss.")
         self.stage = stage
         self.retriever = retriever
         self.fusion = fusion
@@ -115,7 +118,7 @@ class Reward:
         fused_full = self.fusion.fuse(rankings, DEPTH)
         best = self._scores(rankings, fused_full, [gold[i] for i in valid])
         for i, lists, score in zip(valid, rankings, best, strict=True):
-            rewards[i] = score - self.cost * (len(lists) - 1)
+            rewards[i] = score - self.cost * max(len(lists) - 1, 0)
         if log_metric is not None:
             found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
             for name, value in parts(read, found).items():

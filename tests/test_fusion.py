@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ranking
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion, ScoreFusion
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion(), ScoreFusion(), ScoreFusion(multiply_by_hits=True))
@@ -159,7 +160,7 @@ class TestReciprocalRankFusion:
         assert list(fuse(ReciprocalRankFusion(rank_constant), *lists, k=100).doc_ids) == order
 
     def test_a_negative_constant_is_refused(self):
-        with pytest.raises(ValueError, match="rank_constant is -1"):
+        with pytest.raises(ConfigError, match="rank_constant is -1"):
             ReciprocalRankFusion(-1)
 
 

@@ -1,0 +1,123 @@
+"""Difficulty, the two-sided band, its report, and the history that feeds the sampler (S0-33)."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from stand_ins import ScriptedLanguageModel, ScriptedRetriever
+
+from acqo_rl.curriculum import (
+    Difficulty,
+    RewardHistory,
+    load_difficulties,
+    save_difficulties,
+    score_difficulty,
+    select_band,
+    write_report,
+)
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.rewards import Reward
+from acqo_rl.types import Query
+
+DIFFICULTIES = [Difficulty(name, mean, 0.1, 2.0) for name, mean in [("a", 0.0), ("b", 0.05), ("c", 1.0), ("d", 5 / 3)]]
+DIFFICULTIES.append(Difficulty("e", 1.7, 0.0, 1.7))
+
+
+def test_rollouts_are_scored_as_in_training():
+    model = ScriptedLanguageModel("split\ngood", "pass", "broken", "split\nbad")
+    settings = PolicySettings()
+    queries = [Query("q", "bad"), Query("r", "good")]
+    reward = Reward("explore", ScriptedRetriever({"good": ("g",)}), RankScoreFusion(), cost=0.0)
+    found = score_difficulty(
+        queries, {"q": {"g": 1}, "r": {"g": 2, "x": 0}}, Policy(model, prompt_of(settings, len), settings), reward, 4
+    )
+    first, second = [2, 0, -0.1, 0], [2, 2, -0.1, 0]
+    assert [d.query_id for d in found] == ["q", "r"]
+    assert [(d.mean, d.spread, d.best) for d in found] == [
+        pytest.approx((np.mean(v), np.std(v), 2)) for v in (first, second)
+    ]
+
+
+class TestBand:
+    def test_has_two_sides_and_its_bounds_belong_to_it(self):
+        band = select_band(DIFFICULTIES, 0.05, 5 / 3)
+        assert [[d.query_id for d in side] for side in (band.too_hard, band.kept, band.too_easy)] == [
+            ["a"],
+            ["b", "c", "d"],
+            ["e"],
+        ]
+
+    def test_crossed_bounds_are_refused(self):
+        with pytest.raises(ConfigError, match="low is 2, high is 1"):
+            select_band(DIFFICULTIES, 2, 1)
+
+    def test_an_empty_band_is_refused_with_the_counts(self):
+        with pytest.raises(ConfigError, match=r"of 5, 2 have a mean reward under 0.2 and 3 over 0.3"):
+            select_band(DIFFICULTIES, 0.2, 0.3)
+
+
+def test_files(tmp_path):
+    file = tmp_path / "difficulty.jsonl"
+    save_difficulties(DIFFICULTIES, file)
+    assert load_difficulties(file) == DIFFICULTIES
+    assert [p.name for p in tmp_path.iterdir()] == [file.name]
+    file.write_text(file.read_text()[:-20])
+    with pytest.raises(ConfigError, match="does not hold difficulties"):
+        load_difficulties(file)
+    with pytest.raises(ConfigError, match=r"run scripts/score_difficulty\.py"):
+        load_difficulties(tmp_path / "nowhere")
+
+
+def test_report(tmp_path):
+    queries = [Query(name, f"text | of\n{name}") for name in "abcde"]
+    write_report(select_band(DIFFICULTIES, 0.05, 5 / 3), queries, tmp_path, examples=2)
+    report = (tmp_path / "report.md").read_text()
+    assert "5 queries scored" in report
+    assert "Kept: mean reward from 0.05 to 1.66667" in report
+    assert "3 of 5 queries (60%)" in report
+    assert "0 of them had the same reward" in report
+    assert "| 1.70 | 0.00 | 1.70 | text \\| of e |" in report
+    assert report.count("text \\| of ") == 4
+    assert (tmp_path / "histogram.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_report_of_one_side_only(tmp_path):
+    write_report(select_band(DIFFICULTIES, 0, 2), [Query(name, name) for name in "abcde"], tmp_path)
+    assert "0 of 5 queries (0%)" in (tmp_path / "report.md").read_text()
+
+
+class TestRewardHistory:
+    def test_by_hand(self):
+        """(varied + 1) / (groups + 1): 2/2, 1/3, 1/2 and, of a prompt never drawn, 1."""
+        history = RewardHistory(4)
+        history.record([0, 0, 1, 1], [0.0, 1.0, 0.5, 0.5])
+        history.record([1, 1, 2, 2], [2.0, 2.0, float("nan"), 1.0])
+        weights = np.array([1, 1 / 3, 1 / 2, 1])
+        assert history.probabilities() == pytest.approx(weights / weights.sum())
+
+    def test_a_group_without_rewards_did_not_vary(self):
+        history = RewardHistory(1)
+        history.record([0, 0], [float("nan"), float("nan")])
+        assert (history.groups.tolist(), history.varied.tolist()) == ([1], [0])
+
+    def test_noise_is_no_variance(self):
+        history = RewardHistory(1)
+        history.record([0, 0], [1.0, 1.0 + 1e-9])
+        assert history.varied.tolist() == [0]
+
+    def test_no_prompt_is_lost(self):
+        history = RewardHistory(2)
+        for _ in range(100):
+            history.record([0, 0], [1.0, 1.0])
+        assert history.probabilities()[0] == pytest.approx((1 / 101) / (1 + 1 / 101))
+
+    def test_state_round_trip(self):
+        history, again = RewardHistory(3), RewardHistory(3)
+        history.record([0, 0, 2, 2], [0.0, 1.0, 0.5, 0.5])
+        again.restore(json.loads(json.dumps(history.state())))
+        assert again.probabilities() == pytest.approx(history.probabilities())
+        again.record([1, 1], [0, 1])

@@ -1,0 +1,203 @@
+"""Rewards of both stages by hand, and what they must never do."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.rewards import Reward, gold_ranks, rank_map
+from acqo_rl.search import search_each
+from acqo_rl.types import Query, Reformulation, SubQuery
+
+
+def at(rank, doc_id, depth=100):
+    """A list of ``depth`` documents with one of them at a rank."""
+    before, after = range(1, rank), range(rank + 1, depth + 1)
+    return [*(f"{doc_id}-{i}" for i in before), doc_id, *(f"{doc_id}-{i}" for i in after)]
+
+
+FOUND = {
+    "raw": at(50, "g1"),
+    "one": at(1, "g1"),
+    "two": at(1, "g2"),
+    "middling": at(7, "g1"),
+    "garbage": at(1, "nothing"),
+}
+SCORES = st.lists(st.integers(1, 120), min_size=1, max_size=4)
+
+
+def rewards(stage, *completions, gold=("g1",), query="raw", retriever=None, **settings):
+    reward = Reward(stage, retriever or ScriptedRetriever(FOUND), RankScoreFusion(), **{"cost": 0.0, **settings})
+    n = len(completions)
+    return reward(prompts=[None] * n, completions=completions, query=[query] * n, gold=[list(gold)] * n)
+
+
+def split(*texts):
+    return "\n".join(["split", *texts])
+
+
+class TestValues:
+    @pytest.mark.parametrize(
+        ("rank", "value"),
+        [(1, 2), (2, 17 / 9), (10, 1), (11, 89 / 90), (99, 1 / 90), (100, 0), (101, 0), (np.inf, 0)],
+    )
+    def test_rank_map(self, rank, value):
+        """Phi(r)."""
+        assert rank_map(np.array([float(rank)])) == pytest.approx([value])
+
+    @given(st.integers(1, 99))
+    def test_a_better_rank_is_worth_more(self, rank):
+        here, below = rank_map(np.array([rank, rank + 1.0]))
+        assert here > below
+
+    def test_ranks_of_the_gold_documents(self):
+        found = gold_ranks(ranking("a", "b", "c"), ["c", "x", "a"])
+        assert found.tolist() == [1, 3, np.inf]
+
+    def test_one_gold_document_counts_in_full(self):
+        assert rewards("explore", split("one"), split("middling"), "pass") == pytest.approx([2, 12 / 9, 50 / 90])
+
+    def test_two_gold_documents_decay_by_rank(self):
+        """Ranks 1 and 1 of two disjoint lists are 1 and 2 of the fused list: 0.6 * 2 + 0.36 * 17/9."""
+        assert rewards("explore", split("one", "two"), gold=("g1", "g2")) == pytest.approx([1.2 + 0.36 * 17 / 9])
+        assert rewards("explore", split("one"), gold=("g1", "g2")) == pytest.approx([1.2])
+
+    def test_stage_two_adds_a_bonus_at_the_top(self):
+        """Phi'(r) = Phi(r) + 0.5 / log2(r + 1) for r <= 3."""
+        reward = Reward("converge", ScriptedRetriever({}), RankScoreFusion())
+        assert reward.score(np.array([1.0])) == pytest.approx(2 + 0.5)
+        assert reward.score(np.array([3.0])) == pytest.approx(16 / 9 + 0.25)
+        assert reward.score(np.array([4.0])) == pytest.approx(15 / 9)
+        two = 0.6 * 2.5 + 0.36 * (17 / 9 + 0.5 / np.log2(3))
+        assert reward.score(np.array([1.0, 2.0])) == pytest.approx(two)
+        assert reward.score(np.array([np.inf])) == 0
+        without = Reward("converge", ScriptedRetriever({}), RankScoreFusion(), top_ranks=0)
+        assert without.score(np.array([1.0])) == 2
+
+    def test_stage_one_takes_the_best_subset_stage_two_all(self):
+        """Garbage costs nothing when exploring; when converging it pushes the gold document to rank 2."""
+        assert rewards("explore", split("garbage", "one")) == pytest.approx([2])
+        assert rewards("converge", split("garbage", "one"), top_bonus=0.0) == pytest.approx([17 / 9])
+
+    def test_each_search_after_the_first_costs(self):
+        found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)
+        assert found == pytest.approx([2, 1.97, 1.94])
+
+    def test_a_query_of_nothing_costs_nothing(self):
+        assert rewards("explore", "pass", query="?", cost=0.03) == [0.0]
+
+    @given(st.lists(st.sampled_from(sorted(FOUND)), unique=True, min_size=1, max_size=3), st.data())
+    def test_stage_one_is_the_maximum_over_subsets_by_brute_force(self, texts, data):
+        gold = data.draw(st.sampled_from([("g1",), ("g2",), ("g1", "g2")]))
+        lists = search_each(
+            [Reformulation(Query("", ""), "decompose", tuple(SubQuery(t, "part") for t in texts), "")],
+            ScriptedRetriever(FOUND),
+        )[0]
+        reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
+        subsets = [s for size in range(1, len(lists) + 1) for s in combinations(lists, size)]
+        best = max(reward.score(gold_ranks(RankScoreFusion().fuse([s], 100)[0], gold)) for s in subsets)
+        assert rewards("explore", split(*texts), gold=gold) == pytest.approx([best])
+
+
+@pytest.mark.parametrize("stage", ["explore", "converge"])
+class TestEveryStage:
+    @given(ranks=SCORES, place=st.integers(0, 3))
+    def test_a_better_rank_never_scores_less(self, stage, ranks, place):
+        reward = Reward(stage, ScriptedRetriever({}), RankScoreFusion())
+        ranks = sorted(ranks)
+        better = sorted(r - 1 if i == place and r > 1 else r for i, r in enumerate(ranks))
+        assert reward.score(np.array(better, float)) >= reward.score(np.array(ranks, float))
+
+    @pytest.mark.parametrize("completion", ["", "Pass", "split", "split\na\nb\nc\nd", "raw", "x" * 100_000, "\x00"])
+    def test_format_is_a_gate(self, stage, completion):
+        """Below an honest miss, whatever was found."""
+        assert rewards(stage, completion) == [-0.1]
+        assert rewards(stage, split("garbage")) == [0.0]
+
+    def test_rewrites_of_one_query_get_rewards_of_their_own(self, stage):
+        """Keyed by position: every rollout of a group shares the query."""
+        group = (split("garbage"), split("one"), "broken", "pass", split("middling"))
+        together = rewards(stage, *group)
+        assert len(set(together)) == 5
+        assert together == [rewards(stage, completion)[0] for completion in group]
+
+    def test_one_retriever_call_for_the_distinct_texts(self, stage):
+        retriever = ScriptedRetriever(FOUND)
+        rewards(stage, split("one", "two"), split("two"), "pass", "pass", "broken", retriever=retriever)
+        assert retriever.calls == [["one", "two", "raw"]]
+
+    def test_a_failing_retriever_raises(self, stage):
+        with pytest.raises(ConnectionError):
+            rewards(stage, split("one"), retriever=BrokenRetriever())
+
+    def test_nothing_valid_asks_nothing(self, stage):
+        assert rewards(stage, "broken", retriever=BrokenRetriever()) == [-0.1]
+
+    def test_self_test_without_a_model(self, stage):
+        """S0-34: gold sub-queries give the maximum, garbage the floor, everything else lies between."""
+        reward = Reward(stage, ScriptedRetriever(FOUND), RankScoreFusion())
+        best = reward.score(np.array([1.0, 2.0]))
+        found = rewards(
+            stage, split("one", "two"), split("one"), split("middling"), "pass", split("garbage"), "broken",
+            gold=("g1", "g2"),
+        )  # fmt: skip
+        assert found[0] == pytest.approx(best)
+        assert found == sorted(found, reverse=True)
+        assert found[-2:] == [0.0, -0.1]
+
+    def test_is_what_trl_wants(self, stage):
+        """Conversations of one message, unknown columns, a name for the metric, and it can be pickled."""
+        reward = Reward(stage, ScriptedRetriever(FOUND), RankScoreFusion(), grammar=Grammar(2))
+        again = pickle.loads(pickle.dumps(reward))
+        assert again.__name__ == f"acqo_{stage}"
+        columns = {"query": ["raw"], "gold": [["g1"]], "row": [0], "trainer_state": None, "completion_ids": [[1]]}
+        message = [{"role": "assistant", "content": split("one")}]
+        assert again(prompts=[[]], completions=[message], **columns) == reward([""], [split("one")], ["raw"], [["g1"]])
+        three = split("one", "two", "garbage")
+        assert again(prompts=[""], completions=[three], query=["raw"], gold=[["g1"]]) == [-0.1]
+
+
+def test_parts_are_logged():
+    logged, columns = {}, {}
+    reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
+    completions = [split("one", "="), "pass", "broken", split("one", "two")]
+    reward(
+        prompts=[""] * 4,
+        completions=completions,
+        query=["raw"] * 4,
+        gold=[["g1", "g2"]] * 4,
+        log_metric=logged.__setitem__,
+        log_extra=columns.__setitem__,
+    )
+    assert logged == pytest.approx(
+        {
+            "part/format": 3 / 4,
+            "part/sub_queries": 5 / 3,
+            "part/pass": 1 / 3,
+            "part/copy_of_query": 2 / 3,
+            "part/hit": 2 / 3,
+            "part/recall": (1 / 2 + 0 + 1) / 3,
+            "part/all_gold": 1 / 3,
+            "part/ndcg": (1 / (1 + 1 / np.log2(3)) + 0 + 1) / 3,
+        }
+    )
+    assert columns == {"query": ["raw"] * 4, "route": ["decompose", "pass", "invalid", "decompose"]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"stage": "third"}, "stage is 'third'"), ({"invalid": 0.0}, "invalid is 0.0; it must be below 0")],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    arguments = {"stage": "explore", "retriever": BrokenRetriever(), "fusion": RankScoreFusion(), **settings}
+    with pytest.raises(ConfigError, match=message):
+        Reward(**arguments)
