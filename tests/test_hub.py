@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tiny_policy import byte_tokenizer, random_llama, save_policy
 
 from acqo_rl import hub
 from acqo_rl.errors import ConfigError, GrammarError, HubError
@@ -23,61 +24,17 @@ QUERIES = [
 TOKENS = 12
 
 
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture(scope="module")
 def tokenizer():
-    """One token a byte, and the turns of SmolLM2's chat template."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    letters = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<|endoftext|>", eos_token="<|im_end|>", padding_side="left"
-    )
-    fast.chat_template = (
-        "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-    )
-    return fast
-
-
-def tiny_llama(tokenizer, seed):
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    return LlamaForCausalLM(config).to(torch.bfloat16)
-
-
-def save(model, tokenizer, folder):
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    PolicySettings(max_new_tokens=TOKENS).save(folder)
-    return folder
+    return byte_tokenizer()
 
 
 @pytest.fixture(scope="module")
 def full(tokenizer, tmp_path_factory):
     """A model folder of full fine-tuning."""
-    return save(tiny_llama(tokenizer, 0), tokenizer, tmp_path_factory.mktemp("full") / "model")
+    return save_policy(
+        random_llama(tokenizer), tokenizer, tmp_path_factory.mktemp("full") / "model", max_new_tokens=TOKENS
+    )
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +44,7 @@ def adapter(tokenizer, tmp_path_factory):
     from peft import LoraConfig, get_peft_model
 
     base = tmp_path_factory.mktemp("base") / "model"
-    model = tiny_llama(tokenizer, 1)
+    model = random_llama(tokenizer, seed=1)
     model.save_pretrained(base)
     config = LoraConfig(r=4, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
     model = get_peft_model(model, config)
@@ -95,7 +52,7 @@ def adapter(tokenizer, tmp_path_factory):
         if "lora_B" in name:
             torch.nn.init.normal_(weights)
     model.peft_config["default"].base_model_name_or_path = str(base)
-    return save(model, tokenizer, tmp_path_factory.mktemp("adapter") / "model")
+    return save_policy(model, tokenizer, tmp_path_factory.mktemp("adapter") / "model", max_new_tokens=TOKENS)
 
 
 def completions(folder):

@@ -1,0 +1,253 @@
+r"""Search a corpus with a reformulator: one query, or a conversation.
+
+    python scripts/search.py --data data/embedded --index indexes/embedded --model runs/acqo/model \
+        --query "Compare the populations of Oslo and Bergen"
+    python scripts/search.py --data data/embedded --index indexes/embedded --reformulator rules
+
+Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
+conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from acqo_rl import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
+from acqo_rl.text import distinct, one_line
+from acqo_rl.types import Document, Query, Ranking, Retriever, SubQuery
+
+SHOWN_OF_EACH = 5
+WORDS_OF_ANSWER = 20
+CELL = 40
+
+
+@dataclass
+class SearchConfig:
+    """Settings of a search."""
+
+    data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
+    index: str = field(metadata={"help": "Index of it that scripts/build_index.py wrote."})
+    reformulator: Literal["raw", "rules", "prompted", "policy"] = field(
+        default="policy", metadata={"help": "Who writes the searches."}
+    )
+    model: str | None = field(
+        default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
+    )
+    query: str | None = field(default=None, metadata={"help": "What to search; without it, you are asked."})
+    history: list[str] = field(
+        default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..."'}
+    )
+    k: int = field(default=10, metadata={"help": "Documents of the fused list."})
+    fusion: Literal["rsf", "rrf"] = field(
+        default="rsf", metadata={"help": "Rank-score fusion or reciprocal rank fusion."}
+    )
+    json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query found, and the milliseconds that each step took."""
+
+    found: SearchResult
+    ms: dict[str, float]
+
+
+class Stopwatch:
+    """A retriever that counts the milliseconds of its searches."""
+
+    def __init__(self, retriever: Retriever) -> None:
+        self.retriever = retriever
+        self.name = retriever.name
+        self.ms = 0.0
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """The retriever's own answer."""
+        begin = time.perf_counter()
+        rankings = self.retriever.search(texts, k)
+        self.ms += 1000 * (time.perf_counter() - begin)
+        return rankings
+
+
+class Searcher:
+    """Corpus, index, reformulator and fusion, opened once."""
+
+    def __init__(self, config: SearchConfig) -> None:
+        from acqo_rl.data.beir import corpus_hash, read_corpus
+        from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+        from acqo_rl.reformulation.load import load_reformulator
+        from acqo_rl.retrieval.build import load_retriever
+
+        self.k = config.k
+        self.corpus = read_corpus(config.data)
+        self.retriever = load_retriever(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
+        self.reformulator, self.results, self.words = load_reformulator(config.reformulator, config.model or "")
+        self.fusion = RankScoreFusion() if config.fusion == "rsf" else ReciprocalRankFusion()
+        self.retriever.search(["the first search of a process is slow"], 1)
+
+    def ask(self, text: str, history: Sequence[str]) -> Answer:
+        """Walks one query along the path."""
+        first, second = Stopwatch(self.retriever), Stopwatch(self.retriever)
+        queries = add_feedback([Query("query", text, tuple(history))], first, self.corpus, self.results, self.words)
+        begin = time.perf_counter()
+        reformulations = self.reformulator.reformulate(queries)
+        reformulated = time.perf_counter()
+        [found] = search(reformulations, second, self.fusion, self.k, max(self.k, DEPTH))
+        searched = time.perf_counter()
+        ms = {
+            "first search": first.ms,
+            "reformulation": 1000 * (reformulated - begin),
+            "retrieval": second.ms,
+            "fusion": 1000 * (searched - reformulated) - second.ms,
+        }
+        return Answer(found, ms)
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(SearchConfig, description=__doc__)
+
+
+def main(config: SearchConfig) -> None:
+    """Answer one query, or talk."""
+    check(config)
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(errors="replace")
+    searcher = Searcher(config)
+    if config.query is None:
+        converse(searcher, config)
+    else:
+        show(searcher.ask(one_line(config.query), config.history), searcher, config)
+
+
+def check(config: SearchConfig) -> None:
+    """Refuses settings that would fail late.
+
+    Raises:
+        ConfigError: the query is empty, ``k`` is out of range, or the model is missing.
+    """
+    if config.query is not None and not one_line(config.query):
+        raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
+    if config.k < 1:
+        raise ConfigError(f"k is {config.k}; it must be at least 1.")
+    if config.reformulator in ("prompted", "policy") and not config.model:
+        raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
+
+
+def converse(searcher: Searcher, config: SearchConfig) -> None:
+    """Asks for queries until the end of the input; the best document's first words are the system's turn."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  (input() uses it to edit lines)
+    if not config.json:
+        print("Type a query. :new starts a new conversation, :quit ends.")
+    history = list(config.history)
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        while (text := one_line(input("" if config.json else "\nquery> "))) != ":quit":
+            if text == ":new":
+                history = []
+            elif text:
+                answer = searcher.ask(text, history)
+                show(answer, searcher, config)
+                history.append(f"U: {text}")
+                for doc_id in answer.found.fused.doc_ids[:1]:
+                    words = one_line(searcher.corpus[doc_id].text).split(" ")
+                    history.append(f"S: {' '.join(words[:WORDS_OF_ANSWER])}")
+
+
+def show(answer: Answer, searcher: Searcher, config: SearchConfig) -> None:
+    """Prints an answer."""
+    if config.json:
+        print(json.dumps(as_json(answer, searcher.corpus)), flush=True)
+        return
+    width = shutil.get_terminal_size((120, 0)).columns
+    for line in lines(answer, searcher.corpus, "1/P" if config.fusion == "rsf" else "score"):
+        print(cut(line, width), flush=True)
+
+
+def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Iterator[str]:
+    """The answer as text for a terminal; each line is free of control characters."""
+    reformulation, fused = answer.found.reformulation, answer.found.fused
+    yield f"route: {reformulation.route}, by {reformulation.made_by}"
+    if reformulation.problem:
+        yield f"problem: {one_line(reformulation.problem)}"
+    for number, (sub_query, ranking) in enumerate(searches(answer.found), start=1):
+        yield ""
+        yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
+        top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
+        rows = [(str(rank), f"{score:.3f}", d, corpus[d].title) for rank, (d, score) in enumerate(top, start=1)]
+        yield from table(("rank", "score", "id", "title"), rows)
+    yield ""
+    yield "fused"
+    scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+    rows = [
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, corpus[d].title, corpus[d].text[:500])
+        for rank, (d, score, best) in enumerate(scored, start=1)
+    ]
+    yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
+    yield ""
+    yield ", ".join(f"{step} {ms:.1f} ms" for step, ms in answer.ms.items())
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Aligned lines; left of the column ``id`` stand numbers."""
+    if not rows:
+        yield "   nothing found"
+        return
+    cells = [[one_line(cell) for cell in row] for row in (header, *rows)]
+    cells = [[*(cut(cell, CELL) for cell in row[:-1]), row[-1]] for row in cells]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numbers = header.index("id")
+    for row in cells:
+        aligned = [c.rjust(w) if i < numbers else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        yield f"   {'  '.join(aligned)}".rstrip()
+
+
+def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
+    """Each distinct sub-query and its list."""
+    return list(zip(distinct(found.reformulation.sub_queries), found.rankings, strict=True))
+
+
+def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
+    """The answer for machines: the whole texts."""
+    reformulation, fused = answer.found.reformulation, answer.found.fused
+    return {
+        "query": reformulation.query.text,
+        "history": reformulation.query.history,
+        "route": reformulation.route,
+        "made_by": reformulation.made_by,
+        "problem": reformulation.problem,
+        "completion": reformulation.completion,
+        "sub_queries": [
+            {
+                "text": sub_query.text,
+                "kind": sub_query.kind,
+                "documents": [
+                    {"id": doc_id, "score": score}
+                    for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)
+                ],
+            }
+            for sub_query, ranking in searches(answer.found)
+        ],
+        "documents": [
+            {"id": d, "score": score, "similarity": best, "title": corpus[d].title, "text": corpus[d].text}
+            for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+        ],
+        "ms": answer.ms,
+    }
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` characters."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())

@@ -1,0 +1,172 @@
+"""scripts/search.py as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tiny_policy import byte_tokenizer, random_llama, save_policy
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.types import Document
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "search.py"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+ESCAPES = "\x1b[31mred\x1b]0;title\x07\r\x9b2J"
+DOCUMENTS = [
+    *(Document(f"{name}-capital", name, f"{city} is the capital of {name}.") for name, city in
+      (("Peru", "Lima"), ("Chad", "Ndjamena"), ("Japan", "Tokyo"))),
+    Document("Peru-money", "Peru", "The currency of Peru is the sol."),
+    Document("strange", f"{ESCAPES} 名前\u202e", f"{ESCAPES} strange\nthings " + "and more " * 500),
+]  # fmt: skip
+
+
+def run(folder, *arguments, status=0, **settings):
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--data", str(folder), "--index", str(folder / "index"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=120,
+        **settings,
+    )
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A BEIR folder with a BM25 index in it."""
+    folder = tmp_path_factory.mktemp("search")
+    write_beir(folder, DOCUMENTS, [], {})
+    build_bm25_index(folder / "index", DOCUMENTS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def policy(folder):
+    """A policy of random weights that reads the first results."""
+    tokenizer = byte_tokenizer()
+    return save_policy(random_llama(tokenizer), tokenizer, folder / "model", feedback_results=2, max_new_tokens=4)
+
+
+def test_a_compound_query_by_the_rules(folder):
+    out = run(folder, "--reformulator", "rules", "--query", "Compare the capital of Peru and Chad").stdout
+    assert "route: decompose, by rules" in out
+    assert "\n1. [part] the capital of Peru\n   rank  score  id " in out
+    assert "\n2. [part] the capital of Chad\n" in out
+    fused = out[out.index("\nfused\n") :].splitlines()
+    assert fused[2].split() == ["rank", "1/P", "best", "id", "title", "text"]
+    assert {line.split()[3] for line in fused[3:5]} == {"Peru-capital", "Chad-capital"}
+    assert "retrieval" in fused[-1]
+    assert all(len(line) <= 100 for line in out.splitlines())
+
+
+def test_json_holds_everything(folder):
+    arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
+    answer = json.loads(run(folder, *arguments).stdout)
+    assert answer["route"] == "pass"
+    assert answer["problem"] is None
+    [sub_query] = answer["sub_queries"]
+    assert sub_query["kind"] == "original"
+    assert [document["id"] for document in answer["documents"]] == [d["id"] for d in sub_query["documents"][:2]]
+    best = answer["documents"][0]
+    assert best["text"] == "Lima is the capital of Peru."
+    assert best["score"] == pytest.approx(1 / 61)
+    assert best["similarity"] == sub_query["documents"][0]["score"]
+    assert set(answer["ms"]) == {"first search", "reformulation", "retrieval", "fusion"}
+
+
+@pytest.mark.slow
+def test_a_conversation_with_a_policy(folder, policy):
+    typed = "capital of Peru\n\n  \nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
+    done = run(folder, "--model", policy, "--json", input=typed)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["query"] for answer in answers] == ["capital of Peru", "and its currency", "capital of Chad"]
+    assert answers[0]["history"] == []
+    assert answers[1]["history"] == ["U: capital of Peru", "S: Lima is the capital of Peru."]
+    assert answers[2]["history"] == []
+    assert all(answer["made_by"] == "policy" and answer["completion"] for answer in answers)
+    assert all(answer["problem"] for answer in answers)  # random weights write no grammar: the raw query is searched
+    assert [answer["documents"][0]["id"] for answer in answers] == ["Peru-capital", "Peru-money", "Chad-capital"]
+    assert all(answer["ms"]["first search"] > 0 for answer in answers)
+
+
+def test_the_end_of_the_input_ends_it_and_nothing_found_is_said(folder):
+    done = run(folder, "--reformulator", "raw", "--history", "U: hello", "S: hello", input="xyzzy")
+    assert done.stdout.count("query> ") == 2
+    assert done.stdout.count("nothing found") == 2
+
+
+def test_an_interrupt_at_the_prompt_ends_it(folder):
+    arguments = ("--data", folder, "--index", folder / "index", "--reformulator", "raw")
+    with subprocess.Popen(
+        [sys.executable, "-u", SCRIPT, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as talk:
+        assert talk.stdout.readline().startswith("Type a query.")
+        assert talk.stdout.read(len("\nquery> ")) == "\nquery> "
+        talk.send_signal(signal.SIGINT)
+        _, errors = talk.communicate(timeout=60)
+    assert talk.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+def test_control_characters_do_not_reach_the_terminal(folder):
+    done = run(folder, "--reformulator", "raw", "--query", f"strange{ESCAPES} things\udcff", errors="surrogateescape")
+    assert "strange" in done.stdout
+    assert "名前" in done.stdout
+    assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")]
+
+
+def test_input_that_is_no_utf8(folder):
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--data", folder, "--index", folder / "index", "--reformulator", "rules"],
+        input=b"caf\xe9 strange \x1b[2J\n",
+        capture_output=True,
+        env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\x1b" not in done.stdout
+    assert b"nothing found" not in done.stdout
+
+
+def test_a_query_of_100000_characters(folder):
+    done = run(folder, "--reformulator", "rules", input="capital of Peru " * 6250)
+    assert "Peru-capital" in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--reformulator", "raw", "--query", " \x1b\n"), "The query is empty"),
+        (("--reformulator", "raw", "--query", "a", "--k", "0"), "k is 0"),
+        (("--query", "a"), "give --model MODEL"),
+        (("--query", "a", "--model", "runs/acqo/modle"), "no such folder"),
+        (("--query", "a", "--reformulator", "raw", "--index", "nowhere"), "nowhere"),
+        (("--query", "a", "--reformulator", "magic"), "invalid choice: 'magic'"),
+    ],
+)
+def test_errors_say_what_to_do(folder, arguments, message):
+    assert message in run(folder, *arguments, status=2).stderr
+
+
+def test_help_answers_at_once(folder):
+    begin = time.perf_counter()
+    done = run(folder, "--help")
+    assert time.perf_counter() - begin < 2
+    assert ":quit" in done.stdout
