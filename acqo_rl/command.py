@@ -30,10 +30,26 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
         pass
 
     class Parser(TrlParser):
-        """Adds ``--config`` to ``--help``: TrlParser takes it before argparse sees it."""
+        """Names ``--config`` in ``--help``, and holds values of the YAML file to the rules of the command line."""
 
         def format_help(self) -> str:
             return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
+
+        def set_defaults_with_config(self, **settings: Any) -> list[str]:
+            for action in self._actions:
+                if settings.get(action.dest) is not None and not isinstance(settings[action.dest], dict):
+                    settings[action.dest] = self._checked(action, settings[action.dest])
+            return super().set_defaults_with_config(**settings)
+
+        def _checked(self, action: argparse.Action, value: Any) -> Any:
+            """The value as the command line would read it: TrlParser takes wrong types and choices as they are."""
+            values = value if isinstance(value, list) else [value]
+            if action.nargs != "+" and isinstance(value, list):
+                raise argparse.ArgumentError(action, f"one value expected, not {value!r}")
+            read = [self._get_value(action, str(one)) for one in values]
+            for one in read:
+                self._check_value(action, one)
+            return read if action.nargs == "+" else read[0]
 
     return Parser(config_types, description=description, formatter_class=Formatter)
 
@@ -42,11 +58,13 @@ def parse(parser: TrlParser, args: Sequence[str] | None = None) -> tuple[Any, ..
     """Dataclass instances from the command line and the YAML file.
 
     Raises:
-        ConfigError: the YAML file is missing or is no mapping, or it holds an unknown key.
+        ConfigError: the YAML file is missing or is no mapping, or it holds an unknown key or a value that does not fit.
     """
+    from yaml import YAMLError
+
     try:
         return tuple(parser.parse_args_and_config(args))
-    except (ValueError, OSError, IndexError) as error:
+    except (ValueError, OSError, IndexError, YAMLError, argparse.ArgumentError) as error:
         raise ConfigError(f"The configuration cannot be read: {error} (see --help for every setting).") from error
 
 

@@ -1,6 +1,7 @@
 r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II converges (all of them).
 
-    accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR
+    accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
+        --model WARM_START/model --output_dir outputs/stage1
     accelerate launch --cpu --num_processes 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml
     python train/grpo.py --config configs/grpo/embedded_stage1.yaml --max_steps 4
 

@@ -1,7 +1,8 @@
 r"""Warm start: supervised fine-tuning on reformulations that the reward has verified.
 
     python train/warm_start.py --config configs/warm_start/embedded.yaml
-    accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR
+    accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR \
+        --output_dir outputs/warm_start
 
 The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
 """

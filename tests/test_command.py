@@ -1,0 +1,104 @@
+"""What every entry point shares: settings from YAML and command line, errors without a traceback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+
+from acqo_rl import command
+from acqo_rl.errors import AcqoError, ConfigError
+
+
+@dataclass
+class Config:
+    data: str = field(metadata={"help": "A folder."})
+    rate: float = field(default=0.1, metadata={"help": "A number."})
+    limit: int = field(default=0, metadata={"help": "A whole number."})
+    names: list[str] = field(default_factory=lambda: ["a"], metadata={"help": "Names."})
+    stage: Literal["explore", "converge"] = field(default="explore", metadata={"help": "A choice."})
+    fast: bool = field(default=False, metadata={"help": "A switch."})
+    note: str | None = field(default="x", metadata={"help": "A text or nothing."})
+
+
+@pytest.fixture
+def parse(tmp_path):
+    def _parse(yaml=None, *args):
+        if yaml is not None:
+            (tmp_path / "config.yaml").write_text(yaml)
+            args = ("--config", str(tmp_path / "config.yaml"), *args)
+        return command.parse(command.make_parser(Config, description="x"), args)[0]
+
+    return _parse
+
+
+def test_the_command_line_overrides_the_file(parse):
+    assert parse("data: there\nlimit: 3\n", "--limit", "5") == Config("there", limit=5)
+    assert parse(None, "--data", "here") == Config("here")
+
+
+def test_a_file_is_read_as_the_command_line_is(parse):
+    config = parse("data: 2024\nrate: 1e-6\nlimit: 7\nnames: b\nstage: converge\nfast: true\nnote: null\n")
+    assert config == Config("2024", 1e-6, 7, ["b"], "converge", True, None)
+    assert parse("data: x\nrate: 1\nnames: [c, 4]\n") == Config("x", 1.0, names=["c", "4"])
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("data: x\nlimt: 3\n", "limt"),
+        ("data: x\nlimit: 2.5\n", "limit.*invalid int value: '2.5'"),
+        ("data: x\nlimit: many\n", "limit.*invalid int value: 'many'"),
+        ("data: x\nstage: third\n", "stage.*invalid choice: 'third'"),
+        ("data: [x, y]\n", r"data.*one value expected, not \['x', 'y'\]"),
+        ("data: x\nfast: perhaps\n", "fast"),
+        ("- x\n", "must contain a YAML mapping"),
+        ("", "must contain a YAML mapping"),
+        ("data: [\n", "cannot be read"),
+        ("data: \x00\n", "cannot be read"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(parse, yaml, message):
+    with pytest.raises(ConfigError, match=message):
+        parse(yaml)
+
+
+def test_a_file_that_is_not_there_is_refused(parse, tmp_path):
+    with pytest.raises(ConfigError, match="nowhere"):
+        parse(None, "--config", str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigError, match="cannot be read"):
+        parse(None, "--data", "x", "--config")
+    with pytest.raises(ConfigError, match="--surprise"):
+        parse(None, "--data", "x", "--surprise", "1")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [(AcqoError("do this"), 2, "error: do this\n"), (KeyboardInterrupt(), 130, "start the same command again")],
+)
+def test_expected_ends_have_no_traceback(capsys, error, status, message):
+    def main(config):
+        raise error
+
+    with pytest.raises(SystemExit) as ended:
+        command.run(main, command.make_parser(Config, description="x"), ["--data", "x"])
+    assert ended.value.code == status
+    assert message in capsys.readouterr().err
+
+
+def test_unexpected_errors_keep_theirs():
+    def main(config):
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError):
+        command.run(main, command.make_parser(Config, description="x"), ["--data", "x"])
+
+
+def test_help_shows_examples_and_the_file(capsys):
+    with pytest.raises(SystemExit):
+        command.parse(command.make_parser(Config, description="Does it.\n\n    python it.py --data x\n"), ["--help"])
+    text = capsys.readouterr().out
+    assert "\n    python it.py --data x\n" in text
+    assert "--config FILE" in text
+    assert "(default: explore)" in text
