@@ -155,6 +155,7 @@ def train(
         save_steps=save_steps,
         save_total_limit=2,
         completion_only_loss=True,
+        train_sampling_strategy="group_by_length",
         max_length=None,
         gradient_checkpointing=False,
         bf16=torch.cuda.is_available(),
