@@ -1,0 +1,175 @@
+"""scripts/build_index.py as a user runs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acqo_rl import command
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever, passage_text
+from acqo_rl.types import Document
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "build_index.py"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+INDEX_FILES = ("index.faiss", "doc_ids.json")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("build_index") / "data"
+    animals = ["otter", "heron", "badger", "lynx", "newt"]
+    documents = [
+        Document(f"d{i}", f"Note {i}" if i % 2 else "", f"The {animals[i % 5]} was seen {i} times. " * (1 + i % 3))
+        for i in range(40)
+    ]
+    write_beir(folder, documents, [], {})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("build_index", SCRIPT)
+    module = sys.modules["build_index"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def build(script):
+    """Runs the script in this process; gives an argument list to the parser, as the command line does."""
+
+    def run(*arguments):
+        script.main(*command.parse(script.make_parser(), list(map(str, arguments))))
+
+    return run
+
+
+def test_help_is_quick_and_complete(script):
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, SCRIPT, "--help"], capture_output=True, text=True, check=True)
+    assert time.monotonic() - begin < 2
+    assert "accelerate launch" in done.stdout
+    assert all(f"--{name} " in done.stdout for name in script.BuildIndexConfig.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "build_index").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_config_is_accepted(script, path):
+    (config,) = command.parse(script.make_parser(), ["--config", str(path), "--data", "D", "--output", "O"])
+    script.check(config)
+    assert path.read_text().startswith("# ")
+    assert f"scripts/build_index.py --config {path.relative_to(ROOT)} --data DATA --output OUTPUT" in path.read_text()
+
+
+@pytest.mark.slow
+def test_two_processes_build_the_same_index_as_one(data, tmp_path):
+    """On CPU ``--multi_gpu`` only makes accelerate start several processes; they talk through gloo."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    settings = ["--data", data, "--shard_size", "8", "--threads", "1"]
+    first = subprocess.run(
+        [sys.executable, SCRIPT, *settings, "--output", one],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    assert "40 documents; index of about 0.1 MB (Flat, 384 dimensions)." in first.stdout
+    assert "5 of 5 shards are to be encoded." in first.stdout
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
+    second = subprocess.run(
+        [*launch, SCRIPT, *settings, "--output", two], capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.count("ready to search") == 1
+    for name in INDEX_FILES:
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+    assert sorted(path.name for path in two.iterdir()) == ["doc_ids.json", "index.faiss", "manifest.json"]
+
+
+@pytest.mark.slow
+def test_a_killed_build_goes_on_and_ends_the_same(data, tmp_path, build):
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    settings = ["--data", data, "--shard_size", "1", "--threads", "1"]
+    process = subprocess.Popen(
+        [sys.executable, SCRIPT, *settings, "--output", killed], env=ENVIRONMENT, stderr=subprocess.DEVNULL
+    )
+    while process.poll() is None and not list(killed.rglob("000002.npy")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 3 <= len(list(killed.rglob("*.npy"))) < 40
+    assert not (killed / "manifest.json").exists()
+    build(*settings, "--output", killed)
+    build(*settings, "--output", whole)
+    assert (killed / "doc_ids.json").read_bytes() == (whole / "doc_ids.json").read_bytes()
+    texts = ["otter", "five herons"]
+    for a, b in zip(load_retriever(killed).search(texts, 5), load_retriever(whole).search(texts, 5), strict=True):
+        assert a.doc_ids == b.doc_ids
+        assert a.scores == pytest.approx(b.scores, abs=1e-6)
+
+
+def test_a_finished_index_is_found_and_another_one_refused(data, tmp_path, build, capsys):
+    build("--data", data, "--output", tmp_path, "--kind", "bm25")
+    assert "40 documents; index of about 0.0 MB (BM25, english).\n" in capsys.readouterr().out
+    build("--data", data, "--output", tmp_path, "--kind", "bm25")
+    printed = capsys.readouterr().out
+    assert "was there already, nothing to do" in printed
+    assert "about" not in printed
+    with pytest.raises(IndexMismatchError, match=r"its k1 is 1.5, wanted 2.0"):
+        build("--data", data, "--output", tmp_path, "--kind", "bm25", "--k1", "2")
+    assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
+
+
+def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_path, build):
+    documents = list(read_corpus(data).values())
+    embeddings = SentenceTransformerEncoder("embedded:minilm").encode_passages([passage_text(d) for d in documents])
+    np.save(tmp_path / "vectors.npy", embeddings)
+    (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents))
+    given = ["--embeddings", tmp_path / "vectors.npy"]
+    build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "ids")
+    build(*given, "--data", data, "--output", tmp_path / "data")
+    by_ids, by_data = (load_retriever(tmp_path / name).search(["a lynx"], 5)[0] for name in ("ids", "data"))
+    assert by_ids == by_data
+    assert read_corpus(data)[by_ids.doc_ids[0]].text.startswith("The lynx")
+    with pytest.raises(DataError, match=r"shape \(40, 384\); 39 ids"):
+        (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents[1:]))
+        build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "short")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "D", "--kind", "tree"], "kind is 'tree'"),
+        (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "made from text"),
+        (["--embeddings", "E.npy"], "Nothing to index"),
+        ([], "Nothing to index"),
+        (["--colour", "red"], "colour"),
+    ],
+)
+def test_contradictory_settings_are_refused_before_anything_is_loaded(tmp_path, build, arguments, message):
+    with pytest.raises((ConfigError, DataError), match=message):
+        build("--output", tmp_path / "index", *arguments)
+
+
+def test_an_error_ends_with_status_2_and_no_traceback(tmp_path):
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--data", tmp_path / "nowhere", "--output", tmp_path / "index", "--kind", "bm25"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 2
+    assert "corpus.jsonl: no such file" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "index").exists()
