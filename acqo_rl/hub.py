@@ -16,7 +16,6 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from acqo_rl.errors import HubError
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
@@ -31,8 +30,10 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
 
     Args:
         model: the ``model/`` folder of a run.
-        output: a new folder, or one with the same export, which is left as it is.
-        merge: merge a LoRA adapter into its base (weights in bfloat16); otherwise keep the adapter alone.
+        output: a new folder, or one with the same export, of which only the card is renewed, and this only if nobody
+            has edited it.
+        merge: merge a LoRA adapter into its base. Weights are rounded to bfloat16, so that where float32 was
+            computed a near tie between two tokens may fall the other way. Otherwise keep the adapter alone.
         card: text of ``README.md``.
 
     Returns:
@@ -45,10 +46,9 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
     """
     model, output = Path(model), Path(output)
     settings = read_settings(model)
-    made_from = {"source": _fingerprint(model), "form": "merged" if merge else "adapter"}
+    made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        _check_same(output, made_from)
-        check_export(output)
+        _renew_card(output, made_from, card)
         return False
     output.parent.mkdir(parents=True, exist_ok=True)
     half_done = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
@@ -56,13 +56,34 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
         half_done.chmod(0o755)
         _write_model(model, half_done, settings, merge)
         settings.save(half_done)
-        (half_done / EXPORT_FILE).write_text(json.dumps(made_from, indent=2) + "\n", encoding="utf-8")
-        (half_done / "README.md").write_text(card, encoding="utf-8")
+        _write_card(half_done, made_from, card)
         check_export(half_done)
         half_done.rename(output)
     finally:
         shutil.rmtree(half_done, ignore_errors=True)
     return True
+
+
+def read_export(folder: str | Path) -> dict[str, str] | None:
+    """What an export was made from: ``source`` (:func:`fingerprint`), ``form``, hash of its ``card``.
+
+    Returns:
+        ``None`` if the folder holds no export.
+    """
+    try:
+        return dict(json.loads(Path(folder, EXPORT_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def fingerprint(folder: str | Path) -> str:
+    """SHA-256 over names and contents of a folder's files."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in Path(folder).iterdir() if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()
 
 
 def read_settings(folder: Path) -> PolicySettings:
@@ -205,14 +226,32 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: boo
     ).save_pretrained(folder)
 
 
-def _check_same(output: Path, wanted: dict[str, Any]) -> None:
-    file = output / EXPORT_FILE
-    try:
-        seen = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HubError(f"{output} is not empty and holds no export; give another output folder.") from error
-    if seen != wanted:
-        raise HubError(f"{output} holds another export ({seen}, wanted {wanted}); give another folder, or delete it.")
+def _renew_card(output: Path, made_from: dict[str, str], card: str) -> None:
+    """Writes the card of a finished export again, unless somebody has edited it.
+
+    Raises:
+        HubError: the folder holds something else than this export.
+    """
+    there = read_export(output)
+    if there is None:
+        raise HubError(f"{output} is not empty and holds no export; give another output folder.")
+    card_there = there.pop("card", "")
+    if there != made_from:
+        raise HubError(f"{output} holds another export ({there}, wanted {made_from}); give another output folder.")
+    check_export(output)
+    file = output / "README.md"
+    if file.is_file() and _hash(file.read_text(encoding="utf-8")) == card_there:
+        _write_card(output, made_from, card)
+
+
+def _write_card(folder: Path, made_from: dict[str, str], card: str) -> None:
+    for name, text in (
+        ("README.md", card),
+        (EXPORT_FILE, json.dumps({**made_from, "card": _hash(card)}, indent=2) + "\n"),
+    ):
+        half_done = folder / f"{name}.tmp"
+        half_done.write_text(text, encoding="utf-8")
+        half_done.replace(folder / name)
 
 
 def _check_base(folder: Path) -> None:
@@ -227,11 +266,5 @@ def _check_base(folder: Path) -> None:
         raise HubError(f"The adapter needs the folder {base}, which others do not have; leave --adapter out.")
 
 
-def _fingerprint(folder: Path) -> str:
-    """SHA-256 over names and contents of a folder's files."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.name} {content}\n".encode())
-    return digest.hexdigest()
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

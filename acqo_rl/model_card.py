@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acqo_rl.errors import DataError, HubError
+from acqo_rl.hub import fingerprint, read_export
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 from acqo_rl.text import one_line
 
@@ -48,7 +49,8 @@ def model_card(
         repo_id: NAME/MODEL.
         merged: the card is of the merged model, not of the adapter alone.
         run: folder of the run (``config.json``, ``environment.json``).
-        evaluation: folder of ``scripts/evaluate.py`` with results of this model and of what it is compared to.
+        evaluation: folder of ``scripts/evaluate.py`` with results of this model, or of an export of it, and of
+            what it is compared to.
 
     Raises:
         GrammarError: the model is of another grammar or prompt version.
@@ -187,15 +189,16 @@ def _results(folder: Path, model: Path) -> Results:
 
 
 def _name_of(model: Path, evaluation: Path) -> str:
-    """What the evaluation calls this model."""
+    """What the evaluation calls this model, or an export of it."""
     finished = _read_json(evaluation / "settings.json")["finished"]
+    source = fingerprint(model)
     for name, entry in finished.items():
         path = entry["made_with"].get("model")
-        if path and Path(path).resolve() == model.resolve():
+        if path and (Path(path).resolve() == model.resolve() or (read_export(path) or {}).get("source") == source):
             return str(name)
     raise HubError(
-        f"{evaluation} holds no results of {model}, only of {', '.join(finished) or 'nothing'}; evaluate this folder"
-        f" with scripts/evaluate.py, or leave the evaluation out."
+        f"{evaluation} holds no results of {model}, only of {', '.join(finished) or 'nothing'}; evaluate it, or its"
+        f" export, with scripts/evaluate.py, or leave the evaluation out."
     )
 
 

@@ -26,7 +26,8 @@ class PushConfig:
     repo_id: str = field(metadata={"help": "Where to push to, and how the model card calls it: NAME/MODEL."})
     run: str | None = field(default=None, metadata={"help": "The run's folder, for the card; by default around MODEL."})
     evaluation: str | None = field(
-        default=None, metadata={"help": "Folder of scripts/evaluate.py with this model's results, for the card."}
+        default=None,
+        metadata={"help": "Folder of scripts/evaluate.py that holds MODEL or its export, for the card."},
     )
     adapter: bool = field(default=False, metadata={"help": "Export the LoRA adapter alone, not merged."})
     public: bool = field(default=False, metadata={"help": "Make the repository public."})
@@ -69,7 +70,7 @@ def export(config: PushConfig, folder: Path) -> str:
     if export_policy(model, folder, merge=not config.adapter, card=card):
         print(f"Exported {model} to {folder}.")
     else:
-        print(f"{folder} holds this export already; it is left as it is, with its model card.")
+        print(f"{folder} holds this export already; only its model card is renewed, unless it was edited.")
     return (folder / "README.md").read_text(encoding="utf-8")
 
 

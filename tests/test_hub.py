@@ -1,4 +1,4 @@
-"""Export, model card and push, with tiny models of random weights."""
+"""Export and push, with tiny models of random weights."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tiny_policy import byte_tokenizer, random_llama, save_policy
+from tiny_policy import adapter_model, byte_tokenizer, full_model
 
 from acqo_rl import hub
 from acqo_rl.errors import ConfigError, GrammarError, HubError
-from acqo_rl.model_card import model_card
-from acqo_rl.reformulation.policy import Policy, PolicySettings
-from acqo_rl.text import one_line
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.types import Query
 
 QUERIES = [
@@ -25,34 +23,13 @@ TOKENS = 12
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    return byte_tokenizer()
+def full(tmp_path_factory):
+    return full_model(tmp_path_factory.mktemp("full"), max_new_tokens=TOKENS)
 
 
 @pytest.fixture(scope="module")
-def full(tokenizer, tmp_path_factory):
-    """A model folder of full fine-tuning."""
-    return save_policy(
-        random_llama(tokenizer), tokenizer, tmp_path_factory.mktemp("full") / "model", max_new_tokens=TOKENS
-    )
-
-
-@pytest.fixture(scope="module")
-def adapter(tokenizer, tmp_path_factory):
-    """A model folder of LoRA, on a base in another folder."""
-    import torch
-    from peft import LoraConfig, get_peft_model
-
-    base = tmp_path_factory.mktemp("base") / "model"
-    model = random_llama(tokenizer, seed=1)
-    model.save_pretrained(base)
-    config = LoraConfig(r=4, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
-    model = get_peft_model(model, config)
-    for name, weights in model.named_parameters():
-        if "lora_B" in name:
-            torch.nn.init.normal_(weights)
-    model.peft_config["default"].base_model_name_or_path = str(base)
-    return save_policy(model, tokenizer, tmp_path_factory.mktemp("adapter") / "model", max_new_tokens=TOKENS)
+def adapter(tmp_path_factory):
+    return adapter_model(tmp_path_factory.mktemp("adapter"), max_new_tokens=TOKENS)
 
 
 def completions(folder):
@@ -72,15 +49,14 @@ def test_an_export_completes_as_its_source(kind, merge, request, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_adapter_changes_the_completions(adapter, tokenizer, tmp_path):
+def test_an_adapter_changes_the_completions(adapter, tmp_path):
     base = json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"]
-    shutil.copytree(base, tmp_path / "base")
-    tokenizer.save_pretrained(tmp_path / "base")
-    PolicySettings(max_new_tokens=TOKENS).save(tmp_path / "base")
+    shutil.copytree(adapter, tmp_path / "base", ignore=shutil.ignore_patterns("adapter_*"))
+    shutil.copytree(base, tmp_path / "base", dirs_exist_ok=True)
     assert completions(tmp_path / "base") != completions(adapter)
 
 
-def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tokenizer, tmp_path):
+def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tmp_path):
     import torch
     from safetensors.torch import load_file
 
@@ -90,6 +66,7 @@ def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tokenizer
     assert not any("lora" in name for name in weights)
     generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
     assert generation["max_new_tokens"] == TOKENS
+    tokenizer = byte_tokenizer()
     assert generation["eos_token_id"] == tokenizer.eos_token_id
     assert generation["pad_token_id"] == tokenizer.pad_token_id
     assert not generation.get("do_sample")
@@ -98,13 +75,16 @@ def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tokenizer
     assert "lora" not in written.lower()
 
 
-def test_the_same_export_is_left_and_another_one_refused(full, adapter, tmp_path):
+def test_the_same_export_is_kept_with_a_new_card_and_another_one_refused(full, adapter, tmp_path):
     out = tmp_path / "out"
     assert hub.export_policy(full, out, card="first")
     before = (out / "model.safetensors").stat().st_mtime_ns
     assert not hub.export_policy(full, out, card="second")
     assert (out / "model.safetensors").stat().st_mtime_ns == before
-    assert (out / "README.md").read_text() == "first"
+    assert (out / "README.md").read_text() == "second"
+    (out / "README.md").write_text("edited")
+    assert not hub.export_policy(full, out, card="third")
+    assert (out / "README.md").read_text() == "edited"
     with pytest.raises(HubError, match="holds another export"):
         hub.export_policy(adapter, out)
     (out / "export.json").unlink()
@@ -123,14 +103,9 @@ def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-def copy_of(folder, target):
-    shutil.copytree(folder, target)
-    return target
-
-
 @pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])
 def test_another_grammar_or_prompt_is_refused(full, tmp_path, key, what):
-    model = copy_of(full, tmp_path / "model")
+    model = shutil.copytree(full, tmp_path / "model")
     settings = json.loads((model / "acqo.json").read_text())
     (model / "acqo.json").write_text(json.dumps(settings | {key: "0"}))
     for refuse in (
@@ -151,7 +126,7 @@ def test_pickles_are_never_read(full, adapter, tmp_path):
         (full, "model.safetensors", "pytorch_model.bin"),
         (adapter, "adapter_model.safetensors", "adapter_model.bin"),
     ):
-        model = copy_of(source, tmp_path / source.parent.name / "model")
+        model = shutil.copytree(source, tmp_path / source.parent.name / "model")
         torch.save(load_file(model / safe), model / pickled)
         (model / safe).unlink()
         with pytest.raises(ConfigError, match="pickle"):
@@ -166,7 +141,7 @@ def test_pickles_are_never_read(full, adapter, tmp_path):
 
 @pytest.mark.parametrize("model_type", ["llama", "unheard_of"])
 def test_code_of_a_model_is_never_run(full, tmp_path, model_type, monkeypatch):
-    model = copy_of(full, tmp_path / "model")
+    model = shutil.copytree(full, tmp_path / "model")
     (model / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: ...\nclass Model: ...\n")
     config = json.loads((model / "config.json").read_text()) | {
         "model_type": model_type,
@@ -191,7 +166,7 @@ def test_what_is_no_policy_is_refused(full, tmp_path):
         hub.export_policy(tmp_path, tmp_path / "out")
     with pytest.raises(HubError, match="leave --adapter out"):
         hub.export_policy(full, tmp_path / "out", merge=False)
-    model = copy_of(full, tmp_path / "model")
+    model = shutil.copytree(full, tmp_path / "model")
     (model / "training_args.bin").write_bytes(b"pickle")
     with pytest.raises(HubError, match=r"training_args\.bin is no part"):
         hub.check_export(model)
@@ -287,119 +262,3 @@ def test_bad_repository_names(repo_id):
     with pytest.raises(HubError, match="repository"):
         hub.check_repo_id(repo_id)
     hub.check_repo_id("name/acqo-demo_1.0")
-
-
-def test_card_without_run_and_evaluation(full):
-    from huggingface_hub import ModelCard
-
-    text = model_card(full, "name/model")
-    card = ModelCard(text)
-    assert card.data.library_name == "transformers"
-    assert card.data.base_model is None
-    assert card.data.license is None
-    assert 'Policy.from_pretrained("name/model")' in text
-    assert "No evaluation was given" in text
-    assert "settings of the training run were not at hand" in text
-
-
-NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
-
-
-def difference(mean):
-    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "p": 0.01, "queries": 50}
-
-
-@pytest.fixture
-def evaluation(adapter, tmp_path):
-    folder = tmp_path / "evaluation"
-    folder.mkdir()
-    systems = {
-        name: {"overall": {"queries": 50, "sub_queries": searches, "measures": {"nDCG@10": score, "R@10": score}}}
-        for name, searches, score in (("raw", 1, 0.5), ("rules", 1.5, 0.55), ("policy", 2.25, 0.71234))
-    }
-    summary = {
-        "settings": {
-            "data": f"/home/somebody/{NASTY.replace('/', '')}",
-            "split": "test",
-            "queries": 50,
-            "fusion": "rsf",
-            "measures": ["nDCG@10", "R@10"],
-            "index fingerprint": "f" * 64,
-        },
-        "reformulators": systems,
-        "comparisons": [
-            {"system": "rules", "differences": {"nDCG@10": difference(0.05)}},
-            {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
-        ],
-    }
-    (folder / "summary.json").write_text(json.dumps(summary))
-    finished = {name: {"made_with": {"model": "", "files": ""}} for name in ("raw", "rules")}
-    finished["policy"] = {"made_with": {"model": str(adapter), "files": "x"}}
-    (folder / "settings.json").write_text(json.dumps({"finished": finished}))
-    return folder
-
-
-def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
-    from huggingface_hub import ModelCard
-
-    from acqo_rl.data.beir import write_beir
-    from acqo_rl.retrieval.build import build_bm25_index
-    from acqo_rl.types import Document
-
-    document = Document("d", "Peru", "Lima is the capital of Peru.")
-    data, index, run = tmp_path / "some_data", tmp_path / "index", tmp_path / "run"
-    write_beir(data, [document], QUERIES, {"train": {"a": {"d": 1}, "b": {"d": 1}}, "dev": {"c": {"d": 1}}})
-    manifest = build_bm25_index(index, [document])
-    run.mkdir()
-    warm = str(tmp_path / "warm" / "model")
-    config = {"data": str(data), "index": str(index), "output_dir": str(run), "model": warm, "split": "train",
-              "dev_split": "dev", "learning_rate": 1e-4, "difficulty": None, "note": NASTY}  # fmt: skip
-    (run / "config.json").write_text(json.dumps(config))
-    (run / "environment.json").write_text(json.dumps({"packages": {"torch": "2.13", "trl": "1.16"}}))
-
-    text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
-    card = ModelCard(text)
-    measured = {result.metric_type: result.metric_value for result in card.data.eval_results}
-    assert measured == {"nDCG@10": 0.7123, "R@10": 0.7123}
-    assert {"peft", "acqo"} <= set(card.data.tags)
-    [row] = [line for line in text.splitlines() if "policy (this model)" in line]
-    assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip
-    for fact in ("some_data", "train, 2 queries", "dev, 1 queries", "BM25, 1 documents", manifest.fingerprint):
-        assert fact in text
-    assert "model: warm\n" in text
-    assert "torch 2.13, trl 1.16" in text
-    assert str(tmp_path) not in text
-    assert "somebody" not in text
-    assert text.count("\n```") == 6
-    assert f"\nnote: '{one_line(NASTY)}'\n" in text
-    body = text.split("---\n", 2)[2].replace("note: '``` | # <script>", "")
-    assert "\\<script>" in body
-    assert "<script>" not in body.replace("\\<", "")
-
-
-def test_card_of_the_embedded_base_model(adapter, tmp_path):
-    from huggingface_hub import ModelCard
-
-    model = copy_of(adapter, tmp_path / "model")
-    config = json.loads((model / "adapter_config.json").read_text())
-    (model / "adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": "embedded:smollm2"}))
-    text = model_card(model, "name/model")
-    card = ModelCard(text)
-    assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
-    assert card.data.license == "apache-2.0"
-    assert "quantised to 4 bits" in text
-
-
-def test_the_base_of_a_full_model_is_found_through_its_runs(full, adapter, tmp_path):
-    for stage, begins_with in (("one", "embedded:smollm2"), ("two", str(tmp_path / "one" / "model"))):
-        copy_of(full, tmp_path / stage / "model")
-        (tmp_path / stage / "config.json").write_text(json.dumps({"model": begins_with}))
-    assert "HuggingFaceTB/SmolLM2-135M-Instruct" in model_card(tmp_path / "two" / "model", "name/model")
-
-
-def test_an_evaluation_of_another_model_is_refused(full, evaluation):
-    with pytest.raises(HubError, match=r"holds no results of .*, only of raw, rules, policy"):
-        model_card(full, "name/model", evaluation=evaluation)
-    with pytest.raises(HubError, match="cannot be read"):
-        model_card(full, "name/model", evaluation=evaluation / "nowhere")

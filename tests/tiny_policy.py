@@ -1,4 +1,4 @@
-"""A policy folder of random weights that loads at once: one token a byte, two layers, width 16."""
+"""Policy folders of random weights that load at once: one token a byte, two layers, width 16."""
 
 from __future__ import annotations
 
@@ -26,11 +26,32 @@ def byte_tokenizer():
     return fast
 
 
-def random_llama(tokenizer, seed=0):
-    """A Llama of random weights in bfloat16."""
+def full_model(folder, **settings):
+    """The ``model/`` folder of full fine-tuning."""
+    return _save(_random_llama(seed=0), folder / "model", settings)
+
+
+def adapter_model(folder, **settings):
+    """The ``model/`` folder of LoRA, on a base model in the folder ``base``."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    base = _random_llama(seed=1)
+    base.save_pretrained(folder / "base")
+    config = LoraConfig(r=4, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
+    model = get_peft_model(base, config)
+    for name, weights in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weights)
+    model.peft_config["default"].base_model_name_or_path = str(folder / "base")
+    return _save(model, folder / "model", settings)
+
+
+def _random_llama(seed):
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    tokenizer = byte_tokenizer()
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -44,9 +65,9 @@ def random_llama(tokenizer, seed=0):
     return LlamaForCausalLM(config).to(torch.bfloat16)
 
 
-def save_policy(model, tokenizer, folder, **settings):
+def _save(model, folder, settings):
     """Writes a policy as training does."""
     model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
     PolicySettings(**settings).save(folder)
     return folder

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny_policy import byte_tokenizer, random_llama, save_policy
+from tiny_policy import full_model
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
@@ -54,8 +54,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def policy(folder):
     """A policy of random weights that reads the first results."""
-    tokenizer = byte_tokenizer()
-    return save_policy(random_llama(tokenizer), tokenizer, folder / "model", feedback_results=2, max_new_tokens=4)
+    return full_model(folder, feedback_results=2, max_new_tokens=4)
 
 
 def test_a_compound_query_by_the_rules(folder):

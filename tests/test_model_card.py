@@ -1,0 +1,152 @@
+"""The model card, with tiny models of random weights."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from tiny_policy import adapter_model, full_model
+
+from acqo_rl import hub
+from acqo_rl.errors import HubError
+from acqo_rl.model_card import model_card
+from acqo_rl.text import one_line
+from acqo_rl.types import Query
+
+QUERIES = [Query("a", "capital of Peru"), Query("b", "capital of Chad"), Query("c", "Compare Oslo and Bergen")]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    return full_model(tmp_path_factory.mktemp("full"))
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory):
+    return adapter_model(tmp_path_factory.mktemp("adapter"))
+
+
+def test_card_without_run_and_evaluation(full):
+    from huggingface_hub import ModelCard
+
+    text = model_card(full, "name/model")
+    card = ModelCard(text)
+    assert card.data.library_name == "transformers"
+    assert card.data.base_model is None
+    assert card.data.license is None
+    assert 'Policy.from_pretrained("name/model")' in text
+    assert "No evaluation was given" in text
+    assert "settings of the training run were not at hand" in text
+
+
+NASTY = "``` | # <script>\n---\n{{ config }} `x` [a](b)"
+
+
+def difference(mean):
+    return {"mean": mean, "low": mean - 0.01, "high": mean + 0.01, "p": 0.01, "queries": 50}
+
+
+@pytest.fixture
+def evaluation(adapter, tmp_path):
+    folder = tmp_path / "evaluation"
+    folder.mkdir()
+    systems = {
+        name: {"overall": {"queries": 50, "sub_queries": searches, "measures": {"nDCG@10": score, "R@10": score}}}
+        for name, searches, score in (("raw", 1, 0.5), ("rules", 1.5, 0.55), ("policy", 2.25, 0.71234))
+    }
+    summary = {
+        "settings": {
+            "data": f"/home/somebody/{NASTY.replace('/', '')}",
+            "split": "test",
+            "queries": 50,
+            "fusion": "rsf",
+            "measures": ["nDCG@10", "R@10"],
+            "index fingerprint": "f" * 64,
+        },
+        "reformulators": systems,
+        "comparisons": [
+            {"system": "rules", "differences": {"nDCG@10": difference(0.05)}},
+            {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
+        ],
+    }
+    (folder / "summary.json").write_text(json.dumps(summary))
+    finished = {name: {"made_with": {"model": "", "files": ""}} for name in ("raw", "rules")}
+    finished["policy"] = {"made_with": {"model": str(adapter), "files": "x"}}
+    (folder / "settings.json").write_text(json.dumps({"finished": finished}))
+    return folder
+
+
+def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
+    from huggingface_hub import ModelCard
+
+    from acqo_rl.data.beir import write_beir
+    from acqo_rl.retrieval.build import build_bm25_index
+    from acqo_rl.types import Document
+
+    document = Document("d", "Peru", "Lima is the capital of Peru.")
+    data, index, run = tmp_path / "some_data", tmp_path / "index", tmp_path / "run"
+    write_beir(data, [document], QUERIES, {"train": {"a": {"d": 1}, "b": {"d": 1}}, "dev": {"c": {"d": 1}}})
+    manifest = build_bm25_index(index, [document])
+    run.mkdir()
+    warm = str(tmp_path / "warm" / "model")
+    config = {"data": str(data), "index": str(index), "output_dir": str(run), "model": warm, "split": "train",
+              "dev_split": "dev", "learning_rate": 1e-4, "difficulty": None, "note": NASTY}  # fmt: skip
+    (run / "config.json").write_text(json.dumps(config))
+    (run / "environment.json").write_text(json.dumps({"packages": {"torch": "2.13", "trl": "1.16"}}))
+
+    text = model_card(adapter, "name/model", merged=False, run=run, evaluation=evaluation)
+    card = ModelCard(text)
+    measured = {result.metric_type: result.metric_value for result in card.data.eval_results}
+    assert measured == {"nDCG@10": 0.7123, "R@10": 0.7123}
+    assert {"peft", "acqo"} <= set(card.data.tags)
+    [row] = [line for line in text.splitlines() if "policy (this model)" in line]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip
+    for fact in ("some_data", "train, 2 queries", "dev, 1 queries", "BM25, 1 documents", manifest.fingerprint):
+        assert fact in text
+    assert "model: warm\n" in text
+    assert "torch 2.13, trl 1.16" in text
+    assert str(tmp_path) not in text
+    assert "somebody" not in text
+    assert text.count("\n```") == 6
+    assert f"\nnote: '{one_line(NASTY)}'\n" in text
+    body = text.split("---\n", 2)[2].replace("note: '``` | # <script>", "")
+    assert "\\<script>" in body
+    assert "<script>" not in body.replace("\\<", "")
+
+
+def test_card_of_the_embedded_base_model(adapter, tmp_path):
+    from huggingface_hub import ModelCard
+
+    model = shutil.copytree(adapter, tmp_path / "model")
+    config = json.loads((model / "adapter_config.json").read_text())
+    (model / "adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": "embedded:smollm2"}))
+    text = model_card(model, "name/model")
+    card = ModelCard(text)
+    assert card.data.base_model == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert card.data.license == "apache-2.0"
+    assert "quantised to 4 bits" in text
+
+
+def test_the_base_of_a_full_model_is_found_through_its_runs(full, adapter, tmp_path):
+    for stage, begins_with in (("one", "embedded:smollm2"), ("two", str(tmp_path / "one" / "model"))):
+        shutil.copytree(full, tmp_path / stage / "model")
+        (tmp_path / stage / "config.json").write_text(json.dumps({"model": begins_with}))
+    assert "HuggingFaceTB/SmolLM2-135M-Instruct" in model_card(tmp_path / "two" / "model", "name/model")
+
+
+def test_an_evaluation_of_the_export_counts(adapter, full, evaluation, tmp_path):
+    finished = json.loads((evaluation / "settings.json").read_text())
+    for source, name in ((adapter, "policy"), (full, "rules")):
+        hub.export_policy(source, tmp_path / name)
+        finished["finished"][name]["made_with"]["model"] = str(tmp_path / name)
+        (evaluation / "settings.json").write_text(json.dumps(finished))
+        assert f"{name} (this model)" in model_card(source, "name/model", evaluation=evaluation)
+
+
+def test_an_evaluation_of_another_model_is_refused(full, evaluation):
+    with pytest.raises(HubError, match=r"holds no results of .*, only of raw, rules, policy"):
+        model_card(full, "name/model", evaluation=evaluation)
+    with pytest.raises(HubError, match="cannot be read"):
+        model_card(full, "name/model", evaluation=evaluation / "nowhere")
