@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
+from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains every weight."})
     learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
     epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
-    batch_size: int = field(default=16, metadata={"help": "Examples a device and step."})
+    batch_size: int = field(default=16, metadata={"help": "Examples a device and optimizer step."})
+    micro_batch_size: int = field(default=4, metadata={"help": "Examples a forward pass; divides batch_size."})
     save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints."})
     report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
 
@@ -53,6 +55,10 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.run_folder import open_run
     from acqo_rl.training.warm_start import train
 
+    if config.batch_size % config.micro_batch_size:
+        raise ConfigError(
+            f"batch_size is {config.batch_size}, no multiple of micro_batch_size {config.micro_batch_size}."
+        )
     folder = Path(config.output_dir)
     state = PartialState()
     with state.main_process_first():
@@ -73,6 +79,7 @@ def main(config: WarmStartConfig) -> None:
         learning_rate=config.learning_rate,
         epochs=config.epochs,
         batch_size=config.batch_size,
+        micro_batch_size=config.micro_batch_size,
         save_steps=config.save_steps,
         seed=config.seed,
         report_to=config.report_to,

@@ -62,15 +62,19 @@ class Alarms(TrainerCallback):
             for name, side, bound in self.bounds
             if logs.get(name) is not None and (logs[name] < bound if side == "under" else logs[name] > bound)
         ]
-        self.best_reward = max(self.best_reward, logs["reward"])
-        if logs["reward"] < self.least_reward_share * self.best_reward:
-            found.append(f"reward is {logs['reward']:.3g}, the best was {self.best_reward:.3g}")
+        if (reward := logs["reward"]) is None:
+            found.append("no completion has a reward")
+        else:
+            self.best_reward = max(self.best_reward, reward)
+            if reward < self.least_reward_share * self.best_reward:
+                found.append(f"reward is {reward:.3g}, the best was {self.best_reward:.3g}")
         self.in_a_row = self.in_a_row + 1 if found else 0
+        stops = 0 < self.patience <= self.in_a_row
+        control.should_training_stop |= stops  # every process: one that went on would wait for the others for ever
         if not found or not state.is_world_process_zero:
             return
         logger.warning("Step %d: %s.", state.global_step, "; ".join(found))
+        if stops:
+            logger.warning("Training stops after %d alarmed log lines in a row.", self.in_a_row)
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"step": state.global_step, "alarms": found}) + "\n")
-        if self.patience and self.in_a_row >= self.patience:
-            logger.warning("Training stops after %d alarmed log lines in a row.", self.in_a_row)
-            control.should_training_stop = True

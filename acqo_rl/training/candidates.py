@@ -31,7 +31,7 @@ _NAME = re.compile(
 )
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
-_MAX_NAMES = 6
+_MAX_NAMES = 4
 
 
 def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.types import Qrels, Query
@@ -34,13 +34,13 @@ def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Data
     )
 
 
-def sft_dataset(queries: Sequence[Query], completions: Mapping[str, str], prompt: Prompt) -> Dataset:
-    """Columns ``prompt`` and ``completion``, both conversations, for queries that have a completion."""
+def sft_dataset(pairs: Sequence[tuple[Query, str]], prompt: Prompt) -> Dataset:
+    """Columns ``prompt`` and ``completion``, both conversations."""
     from datasets import Dataset
 
-    rows: list[dict[str, Any]] = [
-        {"prompt": prompt.render(q), "completion": [{"role": "assistant", "content": completions[q.id]}]}
-        for q in queries
-        if q.id in completions
-    ]
-    return Dataset.from_list(rows)
+    return Dataset.from_list(
+        [
+            {"prompt": prompt.render(query), "completion": [{"role": "assistant", "content": completion}]}
+            for query, completion in pairs
+        ]
+    )

@@ -40,6 +40,8 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
     folder = Path(folder)
     file = folder / "config.json"
     config = json.loads(json.dumps(config))
+    if folder.is_file():
+        raise ConfigError(f"{folder} is no folder but a file; give another output folder.")
     if not file.exists():
         foreign = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
         if foreign:
@@ -50,7 +52,10 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
         write_json(folder / "environment.json", environment())
         write_json(file, config)
         return "new"
-    before = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        before = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{file} is damaged ({error}); give another output folder, or delete this one.") from error
     changed = [
         f"{key}: {before.get(key)!r} -> {config.get(key)!r}"
         for key in sorted(before.keys() | config.keys())

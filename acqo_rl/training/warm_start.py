@@ -116,6 +116,22 @@ def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]
     return generator.sample(chosen, len(chosen))
 
 
+def arranged(queries: Sequence[Query], examples: Sequence[Example], batch_size: int) -> list[tuple[Query, str]]:
+    """Queries with their completions; the examples of each optimizer step stand in order of length.
+
+    A step is a random mixture, its forward passes hold texts of like length: little is padded.
+    """
+    query_of = {query.id: query for query in queries}
+    pairs = [(query_of[example.query_id], example.completion) for example in examples]
+    steps = [pairs[start : start + batch_size] for start in range(0, len(pairs), batch_size)]
+    return [pair for step in steps for pair in sorted(step, key=_length)]
+
+
+def _length(pair: tuple[Query, str]) -> int:
+    query, completion = pair
+    return len(completion) + len(query.text) + sum(map(len, query.history)) + sum(len(s.text) for s in query.feedback)
+
+
 def train(
     queries: Sequence[Query],
     examples: Sequence[Example],
@@ -127,6 +143,7 @@ def train(
     learning_rate: float,
     epochs: float,
     batch_size: int,
+    micro_batch_size: int,
     save_steps: int,
     seed: int,
     report_to: str = "none",
@@ -146,7 +163,8 @@ def train(
         output_dir=str(output_dir),
         learning_rate=learning_rate,
         num_train_epochs=epochs,
-        per_device_train_batch_size=batch_size,
+        per_device_train_batch_size=micro_batch_size,
+        gradient_accumulation_steps=batch_size // micro_batch_size,
         lr_scheduler_type="cosine",
         warmup_steps=0.05,
         weight_decay=0.0,
@@ -155,7 +173,7 @@ def train(
         save_steps=save_steps,
         save_total_limit=2,
         completion_only_loss=True,
-        train_sampling_strategy="group_by_length",
+        train_sampling_strategy="sequential",
         max_length=None,
         gradient_checkpointing=False,
         bf16=torch.cuda.is_available(),
@@ -167,7 +185,7 @@ def train(
         model=trainable,
         args=arguments,
         processing_class=tokenizer,
-        train_dataset=sft_dataset(queries, {e.query_id: e.completion for e in examples}, prompt),
+        train_dataset=sft_dataset(queries, arranged(queries, examples, batch_size), prompt),
         callbacks=list(callbacks),
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
