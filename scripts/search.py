@@ -155,6 +155,8 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
                 history = []
             elif text:
                 answer = searcher.ask(text, history)
+                if not config.json:
+                    print()
                 show(answer, searcher, config)
                 history.append(f"U: {text}")
                 for doc_id in answer.found.fused.doc_ids[:1]:

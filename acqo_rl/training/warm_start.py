@@ -185,7 +185,7 @@ def train(
         model=trainable,
         args=arguments,
         processing_class=tokenizer,
-        train_dataset=sft_dataset(queries, arranged(queries, examples, batch_size), prompt),
+        train_dataset=sft_dataset(arranged(queries, examples, batch_size), prompt),
         callbacks=list(callbacks),
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
