@@ -1,0 +1,83 @@
+"""A run's folder: what is resumed, what is refused, what is never half written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.training.run_folder import last_checkpoint, open_run, publish_model, write_json
+
+CONFIG = {"learning_rate": 1e-6, "names": ("a", "b"), "report_to": "none"}
+
+
+class TestOpenRun:
+    def test_a_new_folder_gets_settings_and_environment(self, tmp_path):
+        folder = tmp_path / "deep" / "run"
+        assert open_run(folder, CONFIG) == "new"
+        assert json.loads((folder / "config.json").read_text()) == {**CONFIG, "names": ["a", "b"]}
+        environment = json.loads((folder / "environment.json").read_text())
+        assert environment["packages"]["torch"]
+        assert environment["python"].startswith("3.")
+
+    def test_an_empty_folder_is_new(self, tmp_path):
+        assert open_run(tmp_path, CONFIG) == "new"
+
+    def test_the_same_settings_resume(self, tmp_path):
+        open_run(tmp_path, CONFIG)
+        assert open_run(tmp_path, CONFIG) == "resume"
+        assert open_run(tmp_path, {**CONFIG, "report_to": "wandb"}) == "resume"
+
+    def test_a_model_says_that_the_run_is_finished(self, tmp_path):
+        open_run(tmp_path, CONFIG)
+        (tmp_path / "model").mkdir()
+        assert open_run(tmp_path, CONFIG) == "finished"
+
+    def test_other_settings_are_refused(self, tmp_path):
+        open_run(tmp_path, CONFIG)
+        with pytest.raises(ConfigError, match=r"learning_rate: 1e-06 -> 0\.1") as refused:
+            open_run(tmp_path, {**CONFIG, "learning_rate": 0.1})
+        assert "names" not in str(refused.value)
+        with pytest.raises(ConfigError, match="extra: None -> 1"):
+            open_run(tmp_path, {**CONFIG, "extra": 1})
+
+    def test_a_folder_of_something_else_is_refused(self, tmp_path):
+        (tmp_path / "thesis.tex").touch()
+        with pytest.raises(ConfigError, match=r"is not empty \(thesis\.tex\)"):
+            open_run(tmp_path, CONFIG)
+        with pytest.raises(ConfigError, match="is no folder"):
+            open_run(tmp_path / "thesis.tex", CONFIG)
+        assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+    def test_damaged_settings_are_refused(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"learn')
+        with pytest.raises(ConfigError, match=r"config\.json is damaged"):
+            open_run(tmp_path, CONFIG)
+
+
+def test_last_checkpoint_is_the_newest_complete_one(tmp_path):
+    assert last_checkpoint(tmp_path) is None
+    for step in (2, 10, 9):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
+    (tmp_path / "checkpoint-12").mkdir()  # the process was killed while it was written
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+
+
+def test_a_model_is_published_in_one_step(tmp_path):
+    for version in ("old", "new"):
+        half_done = tmp_path / "half"
+        half_done.mkdir()
+        (half_done / version).touch()
+        assert publish_model(half_done, tmp_path) == tmp_path / "model"
+    assert [p.name for p in (tmp_path / "model").iterdir()] == ["new"]
+
+
+def test_json_is_never_half_written(tmp_path):
+    file = tmp_path / "log.json"
+    write_json(file, {"a": 1})
+    with pytest.raises(TypeError):
+        write_json(file, {"a": object()})
+    assert json.loads(file.read_text()) == {"a": 1}
+    assert [p.name for p in tmp_path.iterdir()] == ["log.json"]

@@ -1,0 +1,168 @@
+"""Warm start: targets that the reward has verified, and training on them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from stand_ins import ScriptedRetriever
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.rewards import Reward
+from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
+from acqo_rl.training.warm_start import Example, arranged, balanced, train, verified_examples
+from acqo_rl.types import Query, SubQuery
+
+FOUND = {
+    "raw": ("x", "y", "g1"),
+    "plain": ("g1",),
+    "plainer": ("g1",),
+    "bad": ("x",),
+    "other": ("g2",),
+    "near": ("x", "g1"),
+}
+
+
+def parts(*texts):
+    return ("decompose", tuple(SubQuery(t, "part") for t in texts))
+
+
+def best(candidates, gold=("g1",), margin=0.05, text="raw"):
+    reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
+    queries = [Query("q", text)]
+    return verified_examples(queries, {"q": dict.fromkeys(gold, 1)}, {"q": candidates}, reward, margin)[0]
+
+
+class TestVerifiedExamples:
+    def test_the_best_by_the_reward_wins(self):
+        example = best([parts("bad"), parts("near"), parts("plain")])
+        assert example == Example("q", "decompose", "split\nplain", pytest.approx(2), pytest.approx(16 / 9))
+
+    def test_the_plainer_of_two_within_the_margin_wins(self):
+        """One search more costs 0.03, less than the margin; the first candidate is the plainer one."""
+        assert best([parts("plain", "bad"), parts("plainer")], margin=0.05).completion == "split\nplain\nbad"
+        assert best([parts("bad", "plain"), parts("plainer")], margin=0.01).completion == "split\nplainer"
+
+    def test_the_raw_query_is_passed_where_nothing_beats_it(self):
+        assert best([parts("bad")]) == Example("q", "pass", "pass", pytest.approx(16 / 9), pytest.approx(16 / 9))
+        assert best([]).completion == "pass"
+        assert best([parts("near")], margin=0.5).completion == "pass"
+
+    def test_the_raw_list_may_take_part(self):
+        """The raw query finds one need, the candidate the other: both lists together are best."""
+        example = best([parts("other")], gold=("g1", "g2"), text="plain")
+        assert example.completion == "split\nother\n="
+
+    def test_what_the_grammar_cannot_say_is_left_out(self):
+        assert best([parts("a", "b", "c", "d"), parts("="), parts("")]).completion == "pass"
+
+    def test_every_query_gets_one_example(self):
+        queries = [Query(str(i), "raw") for i in range(150)]
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion())
+        examples = verified_examples(queries, {q.id: {"g1": 1} for q in queries}, {"149": [parts("plain")]}, reward)
+        assert [e.query_id for e in examples] == [q.id for q in queries]
+        assert [e.completion for e in examples] == ["pass"] * 149 + ["split\nplain"]
+
+
+class TestBalanced:
+    EXAMPLES = (
+        *(Example(f"p{i}", "pass", "pass", i / 10, i / 10) for i in range(20)),
+        *(Example(f"s{i}", "decompose", "split\na", 1.0, 0.0) for i in range(8)),
+        *(Example(f"r{i}", "disambiguate", "resolve\na", 1.0, 0.0) for i in range(2)),
+    )
+
+    def routes(self, size):
+        chosen = balanced(self.EXAMPLES, size, seed=0)
+        assert len({e.query_id for e in chosen}) == len(chosen)
+        return [sum(e.route == route for e in chosen) for route in ("pass", "decompose", "disambiguate")]
+
+    def test_shares_are_equal_as_far_as_there_are_examples(self):
+        assert self.routes(6) == [2, 2, 2]
+        assert self.routes(12) == [5, 5, 2]
+        assert self.routes(20) == [10, 8, 2]
+
+    def test_no_more_than_there_are(self):
+        assert sum(self.routes(1000)) == 30
+
+    def test_passing_a_query_that_fails_all_the_same_comes_last(self):
+        kept = {e.query_id for e in balanced(self.EXAMPLES, 6, seed=0) if e.route == "pass"}
+        assert kept == {"p19", "p18"}
+
+    def test_follows_the_seed(self):
+        assert balanced(self.EXAMPLES, 9, seed=3) == balanced(self.EXAMPLES, 9, seed=3)
+        assert balanced(self.EXAMPLES, 9, seed=3) != balanced(self.EXAMPLES, 9, seed=4)
+
+
+def test_a_step_is_a_mixture_in_order_of_length():
+    queries = [Query(str(i), "x" * (10 - i)) for i in range(6)]
+    examples = [Example(q.id, "pass", "pass", 1.0, 1.0) for q in queries]
+    pairs = arranged(queries, examples, batch_size=4)
+    assert [q.id for q, _ in pairs] == ["3", "2", "1", "0", "5", "4"]
+
+
+def test_columns_of_the_data_sets(tokenizer):
+    from acqo_rl.reformulation.prompt import Prompt
+
+    prompt = Prompt(len)
+    queries = [Query("a", "one"), Query("b", "two")]
+    qrels = {"a": {"g": 1, "x": 0}, "b": {"x": 0}}
+    assert with_gold(queries, qrels) == queries[:1]
+    row = grpo_dataset(queries, qrels, prompt)[0]
+    assert row == {"prompt": prompt.render(queries[0]), "row": 0, "query_id": "a", "query": "one", "gold": ["g"]}
+    learned = sft_dataset([(queries[1], "pass")], prompt)
+    assert learned.to_list() == [
+        {"prompt": prompt.render(queries[1]), "completion": [{"role": "assistant", "content": "pass"}]}
+    ]
+
+
+QUERIES = [Query(str(i), f"capital of country {i}") for i in range(8)]
+EXAMPLES = [Example(q.id, "pass", "pass", 1.0, 1.0) for q in QUERIES]
+SETTINGS = PolicySettings(max_new_tokens=8)
+
+
+def learn(model, folder, epochs=4.0, lora_rank=0, **changed):
+    arguments = {"learning_rate": 0.05, "batch_size": 4, "micro_batch_size": 4, "save_steps": 100, "seed": 0} | changed
+    folder.mkdir(exist_ok=True)
+    return train(QUERIES, EXAMPLES, SETTINGS, folder, model=model, lora_rank=lora_rank, epochs=epochs, **arguments)
+
+
+def losses(folder):
+    log = json.loads((folder / "log.json").read_text())
+    return {entry["step"]: entry["loss"] for entry in log if "loss" in entry}
+
+
+class TestTrain:
+    def test_learns_what_it_is_shown(self, tiny_model, tmp_path):
+        model = learn(tiny_model, tmp_path / "run", epochs=15.0)
+        found = losses(tmp_path / "run")
+        assert found[max(found)] < found[min(found)] / 2
+        policy = Policy.from_pretrained(str(model))
+        assert policy.settings == SETTINGS
+        answers = policy.reformulate(QUERIES)
+        assert {a.completion for a in answers} == {"pass"}
+        assert {a.problem for a in answers} == {None}
+
+    def test_an_adapter_moves_and_names_its_base(self, tiny_model, tmp_path):
+        from safetensors.torch import load_file
+
+        model = learn(tiny_model, tmp_path / "run", epochs=2.0, lora_rank=2)
+        weights = load_file(model / "adapter_model.safetensors")
+        assert all(w.abs().sum() > 0 for name, w in weights.items() if "lora_B" in name)
+        assert json.loads((model / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny_model
+        assert Policy.from_pretrained(str(model)).reformulate(QUERIES[:1])[0].query == QUERIES[0]
+
+    def test_resumed_equals_uninterrupted(self, tiny_model, tmp_path):
+        from transformers import TrainerCallback
+
+        class Stop(TrainerCallback):
+            def on_save(self, args, state, control, **_):
+                control.should_training_stop = True
+
+        learn(tiny_model, tmp_path / "whole", epochs=5.0)
+        learn(tiny_model, tmp_path / "cut", epochs=5.0, save_steps=5, callbacks=[Stop()])
+        assert list(losses(tmp_path / "cut")) == [5]
+        learn(tiny_model, tmp_path / "cut", epochs=5.0, save_steps=5)
+        whole, resumed = losses(tmp_path / "whole"), losses(tmp_path / "cut")
+        assert list(whole) == [5, 10]
+        assert resumed == pytest.approx(whole, abs=1e-5)
