@@ -47,14 +47,13 @@ def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
 
 
 def _candidates(query: Query) -> Iterator[tuple[Route, Sequence[str]]]:
-    rules = Heuristic().reformulate([query])[0]
-    if rules.route != "pass":
-        yield rules.route, [s.text for s in rules.sub_queries]
     asked = _content(query.text)
     if query.history:
         yield from _with_spans_of_the_conversation(query, asked)
-    yield from _without_other_names(query.text)
     yield from _clauses_with_shared_words(query.text)
+    yield from _without_other_names(query.text)
+    rules = Heuristic().reformulate([query])[0]
+    yield rules.route, [s.text for s in rules.sub_queries]
 
 
 def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
@@ -107,7 +106,8 @@ def _remove(text: str, names: Sequence[str]) -> str:
 
 
 def _content(text: str) -> list[str]:
-    return [w for w in _WORD.findall(text) if w.lower() not in _STOP]
+    words = (word.rstrip(".'") for word in _WORD.findall(text))
+    return [word for word in words if word.lower() not in _STOP]
 
 
 def _names(text: str) -> list[str]:
