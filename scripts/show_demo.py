@@ -44,8 +44,8 @@ def make_parser() -> Any:
 def main(config: ShowDemoConfig) -> None:
     """Prints the table, the examples and the commands."""
     from acqo_rl.data.beir import read_corpus
-    from acqo_rl.evaluation.folder import read_evaluations
     from acqo_rl.evaluation.compare import compare
+    from acqo_rl.evaluation.folder import read_evaluations
     from acqo_rl.evaluation.tables import format_table, interval
 
     out = Path(config.output_dir)
@@ -56,20 +56,15 @@ def main(config: ShowDemoConfig) -> None:
     print(format_table(shown, shown[0]))
     print("\nWhat reinforcement learning added, in nDCG@10 with 95 % confidence interval:")
     for stage, before, after in STAGES:
-        print(
-            f"  {stage} {interval(compare(evaluations[after], evaluations[before], ['nDCG@10']).differences['nDCG@10'])}"
-        )
+        difference = compare(evaluations[after], evaluations[before], ["nDCG@10"]).differences["nDCG@10"]
+        print(f"  {stage} {interval(difference)}")
     print("\nThree questions before and after:")
     for kind in KINDS:
         show_example(kind, evaluations["raw"], evaluations["policy"], titles)
+    print(f"\nThe whole report, with plots: {out / 'evaluation' / 'report.html'}\n\nGo on:")
+    print(f"  .venv/bin/python scripts/search.py --data {out}/data --index {out}/index --model {out}/policy")
     print(
-        f"""
-The whole report, with plots: {out / "evaluation" / "report.html"}
-
-Go on:
-  search with it        .venv/bin/python scripts/search.py --data {out}/data --index {out}/index --model {out}/policy
-  use your own data     .venv/bin/python train/acqo.py --config configs/acqo/embedded.yaml --data BEIR_DIR --output_dir outputs/mine
-"""
+        "  .venv/bin/python train/acqo.py --config configs/acqo/embedded.yaml --data BEIR_DIR --output_dir outputs/mine"
     )
 
 

@@ -77,7 +77,10 @@ def make_parser() -> Any:
 
 def main(config: RecipeConfig) -> None:
     """Runs the stages in order."""
+    from acqo_rl.training.run_folder import open_run
+
     stages = plan(config)
+    open_run(config.output_dir, asdict(config))
     begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
     for number, stage in enumerate(stages):
         minutes = (time.monotonic() - begin) / 60
@@ -91,9 +94,7 @@ def main(config: RecipeConfig) -> None:
                 f"The stage '{stage.name}' ended with status {ended}; its message stands above. "
                 f"Earlier stages are kept: start the same command again when the cause is mended."
             )
-    print(
-        f"\nAll stages are done after {(time.monotonic() - begin) / 60:.1f} minutes. Everything is in {config.output_dir}."
-    )
+    print(f"\nAll stages are done after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 
 def plan(config: RecipeConfig) -> list[Stage]:
@@ -112,6 +113,7 @@ def plan(config: RecipeConfig) -> list[Stage]:
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
     script, launch = [sys.executable], shlex.split(config.launcher) or [sys.executable]
     difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
+    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy"}
     stages = [
         Stage("index", [*script, "scripts/build_index.py"],
               {"data": data, "output": index, "encoder": config.encoder, "factory": config.index_factory}),
@@ -123,13 +125,13 @@ def plan(config: RecipeConfig) -> list[Stage]:
         Stage("Stage II: converge", [*launch, "train/grpo.py"],
               {**shared, "stage": "converge", "model": one, "output_dir": two.parent,
                "difficulty": out / "difficulty" / "difficulty.jsonl", **_mapping(config, "stage2")}),
+        Stage("export", [*script, "scripts/push_to_hub.py"], export),
         Stage("evaluation", [*script, "scripts/evaluate.py"],
               {"data": data, "split": config.test_split, "index": index, "output": out / "evaluation",
                "reformulator": [
                    "raw", "rules", *([f"prompted={config.model}"] if config.prompted_baseline else []),
-                   f"warm_start={warm}", f"stage1={one}", f"policy={two}"]}),
-        Stage("export", [*script, "scripts/push_to_hub.py"],
-              {"model": two, "run": out, "evaluation": out / "evaluation", "dry_run": True, "output": out / "policy"}),
+                   f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]}),
+        Stage("model card", [*script, "scripts/push_to_hub.py"], {**export, "evaluation": out / "evaluation"}),
     ]  # fmt: skip
     if embedded:
         made = {"dataset": "embedded", "output": data, "seed": config.seed}

@@ -139,7 +139,7 @@ class AcqoTrainer(GRPOTrainer):
             metrics = {f"eval_{name}": value for name, value in self._dev_measures(policy).items()}
         self.log(metrics)
         self.model.train()
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
