@@ -15,6 +15,7 @@ from torch.utils.data import Sampler
 from trl import GRPOConfig, GRPOTrainer
 
 from acqo_rl.curriculum import RewardHistory
+from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
@@ -67,16 +68,16 @@ class HistorySampler(Sampler[int]):
         drawn = self._generator.choice(len(chances), self.groups_per_batch, replace=False, p=chances)
         return [int(row) for row in drawn]
 
-    def state(self) -> dict[str, Any]:
-        """For a checkpoint."""
+    def state(self, epoch_is_over: bool) -> dict[str, Any]:
+        """For a checkpoint; at the end of an epoch there is nothing to replay."""
         return {
             "history": self.history.state(),
-            "draws": self._draws,
+            "draws": [] if epoch_is_over else self._draws,
             "generator": self._generator.bit_generator.state,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """From a checkpoint: the next epoch replays the draws that were made."""
+        """From a checkpoint: the draws that were made in the running epoch are made again."""
         self.history.restore(state["history"])
         self._replay = state["draws"]
         self._generator.bit_generator.state = state["generator"]
@@ -98,14 +99,13 @@ class AcqoTrainer(GRPOTrainer):
         self._history = RewardHistory(len(trainer["train_dataset"]))
         self._history_sampling = history_sampling
         self._sampler: HistorySampler | None = None
+        self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
 
     def resume(self, checkpoint: Path | None) -> None:
         """Trains, from a checkpoint of this trainer where there is one."""
         if checkpoint is not None and (file := checkpoint / SAMPLER_FILE).exists():
             self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
-        else:
-            self._sampler_state = None
         self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
@@ -145,9 +145,8 @@ class AcqoTrainer(GRPOTrainer):
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
         if self._sampler is not None and self.args.should_save:
-            write_json(
-                Path(self.args.output_dir, f"checkpoint-{self.state.global_step}", SAMPLER_FILE), self._sampler.state()
-            )
+            file = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}", SAMPLER_FILE)
+            write_json(file, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
 
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
@@ -171,7 +170,17 @@ def build_trainer(
     seed: int,
     callbacks: Sequence[Any] = (),
 ) -> AcqoTrainer:
-    """The trainer of one stage."""
+    """The trainer of one stage.
+
+    Raises:
+        ConfigError: a checkpoint would fall between two passes over one generated batch, which a resumed run cannot
+            take up again.
+    """
+    if settings.eval_steps % settings.num_iterations:
+        raise ConfigError(
+            f"eval_steps is {settings.eval_steps}, num_iterations is {settings.num_iterations}; "
+            f"make eval_steps a multiple of num_iterations."
+        )
     on_gpu = torch.cuda.is_available()
     vllm: dict[str, Any] = {}
     if settings.use_vllm:

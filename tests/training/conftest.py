@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiny_policy import full_model
 
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.retrieval.build import build_bm25_index
@@ -35,3 +36,9 @@ def index(data):
     folder = data.parent / "index"
     build_bm25_index(folder, list(read_corpus(data).values()))
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Folder of a policy of random weights."""
+    return str(full_model(tmp_path_factory.mktemp("tiny"), max_new_tokens=8))

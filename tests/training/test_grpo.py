@@ -1,0 +1,245 @@
+"""GRPO on a model of random weights, with a reward that has variance: the number of distinct letters."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from transformers import TrainerCallback
+
+from acqo_rl.curriculum import RewardHistory
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.training.callbacks import Alarms
+from acqo_rl.training.data import grpo_dataset
+from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, build_trainer, finish
+from acqo_rl.training.model import load_trainable
+from acqo_rl.training.run_folder import last_checkpoint
+from acqo_rl.training.settings import GrpoSettings
+from acqo_rl.types import Query
+
+POLICY = PolicySettings(max_new_tokens=8)
+QUERIES = [Query(str(i), f"capital of country {i}") for i in range(6)]
+QRELS = {q.id: {"g": 1} for q in QUERIES}
+
+
+class DistinctLetters:
+    """A reward that varies within a group; keeps the queries it was asked about."""
+
+    __name__ = "letters"
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, prompts, completions, query, **_):
+        self.asked.append(query)
+        texts = [c[-1]["content"] for c in completions]
+        return [len(set(text)) / 8 for text in texts]
+
+
+def dev_measures(*values):
+    """A dev measure that takes these values in turn, the last one for ever."""
+    left = list(values)
+
+    def measure(policy):
+        assert policy.reformulate(QUERIES[:1])
+        return {"nDCG@10": left.pop(0) if len(left) > 1 else left[0]}
+
+    return measure
+
+
+def trainer_of(model, folder, *, dev=(0.0, 1.0), reward=None, callbacks=(), lora_rank=0, **changed):
+    settings = GrpoSettings(
+        **{
+            "max_steps": 6,
+            "per_device_train_batch_size": 4,
+            "num_generations": 2,
+            "learning_rate": 1e-2,
+            "warmup_steps": 0,
+            "lora_rank": lora_rank,
+            "eval_steps": 2,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            **changed,
+        }
+    )
+    trainable, tokenizer = load_trainable(model, lora_rank, seed=0)
+    return build_trainer(
+        settings,
+        model=trainable,
+        tokenizer=tokenizer,
+        policy=POLICY,
+        reward=reward or DistinctLetters(),
+        train_dataset=grpo_dataset(QUERIES, QRELS, prompt_of(POLICY, len)),
+        dev_measures=dev_measures(*dev),
+        output_dir=folder,
+        seed=0,
+        callbacks=callbacks,
+    )
+
+
+class Stop(TrainerCallback):
+    """Ends training after a checkpoint, as a kill does."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_save(self, args, state, control, **_):
+        control.should_training_stop = state.global_step == self.step
+
+
+def steps_of(trainer):
+    """What each training step logged, without clocks."""
+    kept = ("loss", "reward", "reward_std", "grad_norm", "entropy", "completions/mean_length")
+    return {e["step"]: [e[name] for name in kept] for e in trainer.state.log_history if "reward" in e}
+
+
+def weights_of(model):
+    return {name: value.detach().clone() for name, value in model.named_parameters()}
+
+
+@pytest.fixture(scope="module")
+def whole(tiny, tmp_path_factory):
+    """An uninterrupted run: six steps over two epochs, and the weights it began with."""
+    trainer = trainer_of(tiny, tmp_path_factory.mktemp("whole"))
+    before = weights_of(trainer.model)
+    trainer.resume(None)
+    return trainer, before
+
+
+def test_parameters_move(whole):
+    trainer, before = whole
+    moved = [name for name, value in trainer.model.named_parameters() if not torch.equal(value, before[name])]
+    assert len(moved) == len(before)
+
+
+def test_every_step_is_logged(whole):
+    trainer, _ = whole
+    assert list(steps_of(trainer)) == [1, 2, 3, 4, 5, 6]
+    assert all(np.isfinite(values).all() for values in steps_of(trainer).values())
+    assert any(values[2] > 0 for values in steps_of(trainer).values())
+    assert [e["step"] for e in trainer.state.log_history if "eval_nDCG@10" in e] == [0, 2, 4, 6]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [2, 4], ids=["within an epoch", "in the second epoch"])
+def test_resumed_equals_uninterrupted(whole, tiny, tmp_path, step):
+    """Same prompts, completions, rewards and losses, with prompts drawn by the history of rewards."""
+    trainer_of(tiny, tmp_path, callbacks=[Stop(step)]).resume(None)
+    checkpoint = last_checkpoint(tmp_path)
+    assert checkpoint.name == f"checkpoint-{step}"
+    resumed = trainer_of(tiny, tmp_path)
+    resumed.resume(checkpoint)
+    wanted = steps_of(whole[0])
+    assert steps_of(resumed) == {s: pytest.approx(values, rel=1e-4, abs=1e-6) for s, values in wanted.items()}
+    for name, value in resumed.model.named_parameters():
+        assert torch.allclose(value, dict(whole[0].model.named_parameters())[name], atol=1e-5)
+
+
+@pytest.mark.slow
+def test_resumed_at_the_end_of_an_epoch_draws_anew(tiny, tmp_path):
+    """Three batches make an epoch: a checkpoint after the third must not replay its draws."""
+    alone, both = DistinctLetters(), DistinctLetters()
+    trainer_of(tiny, tmp_path / "whole", reward=alone, eval_steps=3).resume(None)
+    trainer_of(tiny, tmp_path / "cut", reward=both, eval_steps=3, callbacks=[Stop(3)]).resume(None)
+    trainer_of(tiny, tmp_path / "cut", reward=both, eval_steps=3).resume(last_checkpoint(tmp_path / "cut"))
+    assert len(alone.asked) == 6
+    assert both.asked == alone.asked
+
+
+class TestFinish:
+    def test_the_best_checkpoint_is_kept(self, tiny, tmp_path):
+        trainer = trainer_of(tiny, tmp_path, dev=(0.1, 0.9, 0.2), max_steps=4)
+        trainer.resume(None)
+        best = weights_of(load_trainable(str(tmp_path / "checkpoint-2"), 0, 0)[0])
+        assert "rose from 0.1000 to 0.9000" in finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+        kept = weights_of(load_trainable(str(tmp_path / "model"), 0, 0)[0])
+        assert all(torch.equal(kept[name], best[name]) for name in best)
+        assert PolicySettings.load(tmp_path / "model" / "acqo.json") == POLICY
+        log = json.loads((tmp_path / "log.json").read_text())
+        assert [e["eval_nDCG@10"] for e in log if "eval_nDCG@10" in e] == [0.1, 0.9, 0.2]
+
+    def test_the_start_is_kept_where_nothing_is_better(self, tiny, tmp_path):
+        trainer = trainer_of(tiny, tmp_path, dev=(0.9, 0.1), max_steps=2)
+        trainer.resume(None)
+        assert "the starting model is kept" in finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+        kept, start = (weights_of(load_trainable(p, 0, 0)[0]) for p in (str(tmp_path / "model"), tiny))
+        assert all(torch.equal(kept[name], start[name]) for name in start)
+
+    def test_an_adapter_is_kept_as_one(self, tiny, tmp_path):
+        trainer = trainer_of(tiny, tmp_path, lora_rank=2, max_steps=2)
+        trainer.resume(None)
+        finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+        assert json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
+        assert Policy.from_pretrained(str(tmp_path / "model")).reformulate(QUERIES[:1])[0].tokens > 0
+
+
+def test_an_alarm_ends_training(tiny, tmp_path):
+    """Every completion of a random model is cut by the token limit."""
+    trainer = trainer_of(tiny, tmp_path, callbacks=[Alarms(2, tmp_path)])
+    trainer.resume(None)
+    assert trainer.state.global_step == 2
+    assert len((tmp_path / "alarms.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_failing_reward_ends_training(tiny, tmp_path):
+    class Broken(DistinctLetters):
+        def __call__(self, prompts, completions, query, **_):
+            raise ConnectionError("the search server does not answer")
+
+    with pytest.raises(ConnectionError):
+        trainer_of(tiny, tmp_path, reward=Broken()).resume(None)
+
+
+def test_a_checkpoint_must_fall_between_generated_batches(tiny, tmp_path):
+    with pytest.raises(ConfigError, match="eval_steps is 3, num_iterations is 2"):
+        trainer_of(tiny, tmp_path, eval_steps=3, num_iterations=2)
+
+
+class TestHistorySampler:
+    def sampler(self, history=None, **changed):
+        arguments = {"groups_per_batch": 2, "group_size": 3, "repeats": 2, "seed": 0, **changed}
+        return HistorySampler(history or RewardHistory(5), **arguments)
+
+    def test_has_the_order_of_trl(self):
+        """Each generated batch holds distinct prompts, a prompt's rollouts stand together, a batch is repeated."""
+        rows = list(self.sampler())
+        assert len(rows) == len(self.sampler()) == 2 * 2 * 3 * 2
+        for batch in (rows[:12], rows[12:]):
+            first, second = batch[:6], batch[6:]
+            assert first == second
+            assert first == [first[0]] * 3 + [first[3]] * 3
+            assert first[0] != first[3]
+
+    def test_prompts_that_vary_are_drawn_more_often(self):
+        history = RewardHistory(10)
+        for _ in range(20):
+            history.record([0, 0, 1, 1], [1.0, 1.0, 0.0, 1.0])
+        drawn = [next(iter(self.sampler(history, groups_per_batch=1, seed=s, repeats=1))) for s in range(300)]
+        assert drawn.count(1) > 15
+        assert drawn.count(0) < 10
+
+    def test_processes_draw_alike_and_epochs_do_not(self):
+        one, other = self.sampler(), self.sampler()
+        epochs = [(list(one), list(other)) for _ in range(3)]
+        assert all(a == b for a, b in epochs)
+        assert epochs[0] != epochs[1]
+
+    def test_state_goes_through_json(self):
+        sampler = self.sampler()
+        epoch = iter(sampler)
+        begun = [next(epoch) for _ in range(13)]  # the second batch is drawn
+        state = json.loads(json.dumps(sampler.state(epoch_is_over=False)))
+        rest = list(epoch)
+        again = self.sampler()
+        again.restore(state)
+        assert list(again) == begun + rest
+        assert list(again) == list(sampler)
+
+
+def test_sampler_state_is_beside_the_checkpoint(whole):
+    trainer, _ = whole
+    state = json.loads((last_checkpoint(trainer.args.output_dir) / SAMPLER_FILE).read_text())
+    assert sum(state["history"]["groups"]) == 12
