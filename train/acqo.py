@@ -113,7 +113,7 @@ def plan(config: RecipeConfig) -> list[Stage]:
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
     script, launch = [sys.executable], shlex.split(config.launcher) or [sys.executable]
     difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
-    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy"}
+    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     stages = [
         Stage("index", [*script, "scripts/build_index.py"],
               {"data": data, "output": index, "encoder": config.encoder, "factory": config.index_factory}),

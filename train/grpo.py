@@ -49,10 +49,11 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.run_folder import last_checkpoint, open_run
 
     folder = Path(config.output_dir)
-    with PartialState().main_process_first():
+    state = PartialState()
+    with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":
-        print(f"{folder} is finished: {folder / 'model'}")
+        state.print(f"{folder} is finished: {folder / 'model'}")
         return
     materials = open_materials(config, config)
     queries = within_band(config, materials.train)
@@ -72,7 +73,7 @@ def main(config: GrpoRunConfig) -> None:
         callbacks=[Alarms(config.alarm_patience, folder)],
     )
     trainer.resume(last_checkpoint(folder))
-    print(finish(trainer, settings, config.model, config.eval_measure, folder))
+    state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
 
 
 def within_band(config: GrpoRunConfig, queries: list[Query]) -> list[Query]:

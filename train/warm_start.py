@@ -64,7 +64,7 @@ def main(config: WarmStartConfig) -> None:
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":
-        print(f"{folder} is finished: {folder / 'model'}")
+        state.print(f"{folder} is finished: {folder / 'model'}")
         return
     materials = open_materials(config, config)
     with state.main_process_first():
@@ -84,7 +84,7 @@ def main(config: WarmStartConfig) -> None:
         seed=config.seed,
         report_to=config.report_to,
     )
-    print(f"The warm-started policy is in {folder / 'model'}.")
+    state.print(f"The warm-started policy is in {folder / 'model'}.")
 
 
 def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequence[Example]:

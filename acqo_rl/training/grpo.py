@@ -13,6 +13,7 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.utils import selective_log_softmax_and_entropy
 
 from acqo_rl.curriculum import RewardHistory
 from acqo_rl.errors import ConfigError
@@ -23,6 +24,7 @@ from acqo_rl.rewards import Reward
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import write_json
 from acqo_rl.training.settings import GrpoSettings
+from acqo_rl.training.shared_prompt import completion_logits
 
 SAMPLER_FILE = "sampler.json"
 
@@ -84,7 +86,11 @@ class HistorySampler(Sampler[int]):
 
 
 class AcqoTrainer(GRPOTrainer):
-    """TRL's trainer; three methods are overridden: which prompts are drawn, what is recorded, what is evaluated."""
+    """TRL's trainer with four methods of its own.
+
+    They say which prompts are drawn, what is recorded of their rewards, how log-probabilities are computed (each
+    prompt of a group once) and what is evaluated.
+    """
 
     def __init__(
         self,
@@ -92,12 +98,14 @@ class AcqoTrainer(GRPOTrainer):
         dev_measures: Callable[[Policy], dict[str, float]],
         settings: PolicySettings,
         history_sampling: bool,
+        share_prompts: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
         self._history = RewardHistory(len(trainer["train_dataset"]))
         self._history_sampling = history_sampling
+        self._share_prompts = share_prompts
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
@@ -130,6 +138,31 @@ class AcqoTrainer(GRPOTrainer):
             rows = gather_object([example["row"] for example in inputs])
             self._history.record(rows, rewards[:, 0].tolist())
         return rewards
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        **others: Any,
+    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+        if not self._share_prompts:
+            return super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
+            )
+        with self.accelerator.autocast():
+            logits = completion_logits(model, input_ids, attention_mask, logits_to_keep)
+        logps, entropies = selective_log_softmax_and_entropy(
+            logits.float(),
+            input_ids[:, -logits_to_keep:],
+            entropy_requires_grad=False,
+            temperature=self.temperature,
+            row_mask=attention_mask[:, -logits_to_keep:],
+        )
+        return logps, entropies if compute_entropy else None, None
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Greedy dev measures of the policy as it stands, named ``eval_MEASURE``."""
@@ -235,6 +268,7 @@ def build_trainer(
         dev_measures=dev_measures,
         settings=policy,
         history_sampling=settings.history_sampling,
+        share_prompts=settings.share_prompts,
         model=model,
         reward_funcs=[reward],
         args=arguments,

@@ -155,7 +155,9 @@ def train(
         The folder of the model.
     """
     import torch
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTConfig
+
+    from acqo_rl.training.sft import CompletionTrainer
 
     trainable, tokenizer = load_trainable(model, lora_rank, seed)
     prompt = prompt_of(settings, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
@@ -181,7 +183,7 @@ def train(
         report_to=report_to,
         seed=seed,
     )
-    trainer = SFTTrainer(
+    trainer = CompletionTrainer(
         model=trainable,
         args=arguments,
         processing_class=tokenizer,
@@ -189,8 +191,11 @@ def train(
         callbacks=list(callbacks),
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
-    write_json(Path(output_dir, "log.json"), trainer.state.log_history)
-    return save_policy(trainer.model, tokenizer, settings, output_dir)
+    if trainer.accelerator.is_main_process:
+        write_json(Path(output_dir, "log.json"), trainer.state.log_history)
+        save_policy(trainer.model, tokenizer, settings, output_dir)
+    trainer.accelerator.wait_for_everyone()
+    return Path(output_dir, "model")
 
 
 def write_examples(examples: Sequence[Example], file: Path) -> None:

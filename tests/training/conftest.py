@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tiny_policy import full_model
+from tiny_policy import byte_tokenizer, full_model
 
 from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
@@ -42,3 +43,43 @@ def index(data):
 def tiny(tmp_path_factory):
     """Folder of a policy of random weights."""
     return str(full_model(tmp_path_factory.mktemp("tiny"), max_new_tokens=8))
+
+
+@pytest.fixture(scope="session")
+def passing(tmp_path_factory):
+    """Folder of a policy made by hand, which looks at its last token alone.
+
+    After a line end it writes "pass" with probability 0.8, else any one letter; after both it ends. Greedy, it always
+    passes; sampled, some completions of a group are outside the grammar.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("passing") / "model"
+    tokenizer = byte_tokenizer()
+    tokenizer.add_tokens(["pass"])
+    line_end, word = tokenizer("\n")["input_ids"][0], tokenizer.convert_tokens_to_ids("pass")
+    letters = len(tokenizer)
+    config = LlamaConfig(
+        vocab_size=letters, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, tie_word_embeddings=False,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.zero_()
+        model.lm_head.weight.zero_()
+        model.model.embed_tokens.weight[:, 1] = 1.0
+        model.model.embed_tokens.weight[line_end] = torch.eye(16)[0]
+        scale = 16**0.5  # what normalisation makes of a unit vector
+        model.lm_head.weight[word, 0] = (
+            torch.logit(torch.tensor(0.8)).item() / scale + torch.log(torch.tensor(letters - 1.0)) / scale
+        )
+        model.lm_head.weight[tokenizer.eos_token_id, 1] = 20.0 / scale
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    PolicySettings(max_new_tokens=4).save(folder)
+    return str(folder)

@@ -1,0 +1,172 @@
+"""train/ and scripts/score_difficulty.py as a user runs them, on a world of twelve passages."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from acqo_rl.curriculum import load_difficulties
+from acqo_rl.reformulation.policy import Policy
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+GRPO = {
+    "max_steps": 4,
+    "per_device_train_batch_size": 8,
+    "num_generations": 4,
+    "learning_rate": 1e-3,
+    "lora_rank": 0,
+    "eval_steps": 2,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "max_new_tokens": 4,
+    "alarm_patience": 0,
+}
+
+pytestmark = pytest.mark.slow
+
+
+def command_of(script, settings, launcher=(sys.executable,)):
+    arguments = (text for key, value in settings.items() for text in (f"--{key}", str(value)))
+    return [*launcher, str(ROOT / script), *arguments]
+
+
+def run(script, settings, status=0, **more):
+    done = subprocess.run(
+        command_of(script, settings, **more), capture_output=True, text=True, env=ENVIRONMENT, timeout=300
+    )
+    assert done.returncode == status, done.stderr[-3000:]
+    return done
+
+
+def log_of(folder):
+    return json.loads((folder / "log.json").read_text())
+
+
+def rewards_of(folder):
+    return [entry["reward"] for entry in log_of(folder) if "reward" in entry]
+
+
+@pytest.fixture(scope="module")
+def shared(data, index, passing):
+    return {"data": data, "index": index, "model": passing}
+
+
+@pytest.fixture(scope="module")
+def whole(shared, tmp_path_factory):
+    """A GRPO run that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("grpo") / "whole"
+    done = run("train/grpo.py", {**shared, **GRPO, "output_dir": folder})
+    assert "nDCG@10 on dev was" in done.stdout
+    return folder
+
+
+def test_grpo_writes_all_that_a_run_needs(whole):
+    for name in ("config.json", "environment.json", "log.json", "model/acqo.json", "model/model.safetensors"):
+        assert (whole / name).stat().st_size > 0
+    log = log_of(whole)
+    assert [e["step"] for e in log if "reward" in e] == [1, 2, 3, 4]
+    assert any(e["reward_std"] > 0 for e in log if "reward" in e)
+    assert 0 < log[1]["part/format"] <= 1
+    measured = [e for e in log if "eval_nDCG@10" in e]
+    assert [e["step"] for e in measured] == [0, 2, 4]
+    assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1
+    assert 0 < measured[0]["eval_nDCG@10"] < 1
+
+
+def test_grpo_killed_and_started_again(whole, shared, tmp_path):
+    """The killed run leaves a checkpoint; the same command goes on to the same rewards; a third time there is nothing left."""
+    settings = {**shared, **GRPO, "output_dir": tmp_path / "run"}
+    process = subprocess.Popen(
+        command_of("train/grpo.py", settings), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 240
+    while not (tmp_path / "run" / "checkpoint-2" / "sampler.json").exists() and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "run" / "model").exists()
+
+    run("train/grpo.py", settings)
+    assert rewards_of(tmp_path / "run") == pytest.approx(rewards_of(whole))
+
+    assert "is finished" in run("train/grpo.py", settings).stdout
+    refused = run("train/grpo.py", {**settings, "learning_rate": 0.5}, status=2)
+    assert "learning_rate: 0.001 -> 0.5" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
+    """Greedy, so that completions do not hang on the seed of a process."""
+    greedy = {**shared, **GRPO, "temperature": 0.01, "eval_steps": 4}
+    run("train/grpo.py", {**greedy, "output_dir": tmp_path / "one"})
+    two = (sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1")
+    half = GRPO["per_device_train_batch_size"] // 2
+    done = run(
+        "train/grpo.py",
+        {**greedy, "per_device_train_batch_size": half, "output_dir": tmp_path / "two"},
+        launcher=(*two, "--mixed_precision", "no", "--dynamo_backend", "no"),
+    )
+    assert done.stdout.count("nDCG@10 on dev was") == 1
+    assert len(set(rewards_of(tmp_path / "one"))) > 1
+    assert rewards_of(tmp_path / "two") == pytest.approx(rewards_of(tmp_path / "one"))
+    for one, other in zip(log_of(tmp_path / "one"), log_of(tmp_path / "two"), strict=True):
+        shared_names = [name for name in one if name.startswith(("part/", "eval_"))]
+        assert {n: other[n] for n in shared_names} == pytest.approx({n: one[n] for n in shared_names})
+
+
+@pytest.fixture(scope="module")
+def difficulty(shared, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("difficulty") / "run"
+    settings = {**shared, "output_dir": folder, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5}
+    return folder, settings, run("scripts/score_difficulty.py", settings)
+
+
+def test_score_difficulty(difficulty):
+    folder, settings, done = difficulty
+    scored = load_difficulties(folder / "difficulty.jsonl")
+    assert len(scored) == 8
+    assert any(d.spread > 0 for d in scored)
+    assert "Kept " in done.stdout
+    for name in ("report.md", "histogram.png", "config.json"):
+        assert (folder / name).stat().st_size > 0
+
+
+def test_grpo_learns_from_the_band_alone(difficulty, shared, tmp_path):
+    file = difficulty[0] / "difficulty.jsonl"
+    settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "difficulty": file}
+    refused = run("train/grpo.py", {**settings, "band_low": 5, "band_high": 6}, status=2)
+    assert "No query is kept" in refused.stderr
+
+
+def test_warm_start(data, index, tiny, tmp_path):
+    settings = {
+        "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "batch_size": 4,
+        "micro_batch_size": 2, "lora_rank": 0, "max_new_tokens": 8,
+    }  # fmt: skip
+    done = run("train/warm_start.py", settings)
+    assert "Chosen to train on: " in done.stdout
+    examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
+    assert 1 <= len(examples) <= 8
+    assert all(e["reward"] >= e["raw_reward"] for e in examples)
+    policy = Policy.from_pretrained(str(tmp_path / "run" / "model"))
+    assert policy.settings.max_new_tokens == 8
+    assert "is finished" in run("train/warm_start.py", settings).stdout
+
+
+def test_an_index_of_other_data_is_refused(shared, data, tmp_path):
+    other = tmp_path / "data"
+    other.mkdir()
+    for name in ("queries.jsonl", "qrels"):
+        (other / name).symlink_to(data / name)
+    (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
+    refused = run("train/grpo.py", {**shared, **GRPO, "data": other, "output_dir": tmp_path / "run"}, status=2)
+    assert "another corpus" in refused.stderr
