@@ -82,7 +82,7 @@ def test_grpo_writes_all_that_a_run_needs(whole):
 
 
 def test_grpo_killed_and_started_again(whole, shared, tmp_path):
-    """The killed run leaves a checkpoint; the same command goes on to the same rewards; a third time there is nothing left."""
+    """The same command goes on from the checkpoint to the same rewards; then there is nothing left to do."""
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run"}
     process = subprocess.Popen(
         command_of("train/grpo.py", settings), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -127,11 +127,11 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
 def difficulty(shared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("difficulty") / "run"
     settings = {**shared, "output_dir": folder, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5}
-    return folder, settings, run("scripts/score_difficulty.py", settings)
+    return folder, run("scripts/score_difficulty.py", settings)
 
 
 def test_score_difficulty(difficulty):
-    folder, settings, done = difficulty
+    folder, done = difficulty
     scored = load_difficulties(folder / "difficulty.jsonl")
     assert len(scored) == 8
     assert any(d.spread > 0 for d in scored)
