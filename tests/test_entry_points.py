@@ -39,7 +39,7 @@ def commands(text):
     """The lines of a text that run a program; a backslash joins lines."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     stripped = (line.strip().removeprefix("$ ") for line in lines)
-    return [line for line in stripped if re.match(r"(?:\w+=\S+ )*(?:\S*/)?(?:python3?|accelerate|bash)\s", line)]
+    return [line for line in stripped if re.match(r"(?:\w+=\S+ )*(?:\S*/)?(?:python3?|accelerate|torchrun|bash)\s", line)]
 
 
 def accept(line, tmp_path):

@@ -2,7 +2,7 @@ r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II c
 
     accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
         --model WARM_START/model --output_dir outputs/stage1
-    accelerate launch --cpu --num_processes 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml
+    torchrun --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # two CPU processes
     python train/grpo.py --config configs/grpo/embedded_stage1.yaml --max_steps 4
 
 The run's folder ends with log.json (every metric of every step) and model/ (the best model by the dev measure).
@@ -39,7 +39,7 @@ def main(config: GrpoRunConfig) -> None:
 
     from accelerate import PartialState
 
-    from acqo_rl.language_models.local import TransformersModel
+    from acqo_rl.language_models.local import TransformersModel, default_device
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.data import grpo_dataset
@@ -49,7 +49,7 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.run_folder import last_checkpoint, open_run
 
     folder = Path(config.output_dir)
-    state = PartialState()
+    state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

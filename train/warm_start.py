@@ -51,6 +51,7 @@ def main(config: WarmStartConfig) -> None:
 
     from accelerate import PartialState
 
+    from acqo_rl.language_models.local import default_device
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.run_folder import open_run
     from acqo_rl.training.warm_start import train
@@ -60,7 +61,7 @@ def main(config: WarmStartConfig) -> None:
             f"batch_size is {config.batch_size}, no multiple of micro_batch_size {config.micro_batch_size}."
         )
     folder = Path(config.output_dir)
-    state = PartialState()
+    state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

@@ -247,6 +247,7 @@ def build_trainer(
         gradient_checkpointing=settings.gradient_checkpointing,
         bf16=on_gpu,
         dataloader_pin_memory=on_gpu,
+        use_cpu=not on_gpu,
         eval_strategy="steps",
         eval_steps=settings.eval_steps,
         eval_on_start=True,

@@ -180,6 +180,7 @@ def train(
         gradient_checkpointing=False,
         bf16=torch.cuda.is_available(),
         dataloader_pin_memory=torch.cuda.is_available(),
+        use_cpu=not torch.cuda.is_available(),
         report_to=report_to,
         seed=seed,
     )

@@ -108,12 +108,12 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     """Greedy, so that completions do not hang on the seed of a process."""
     greedy = {**shared, **GRPO, "temperature": 0.01, "eval_steps": 4}
     run("train/grpo.py", {**greedy, "output_dir": tmp_path / "one"})
-    two = (sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1")
+    two = (sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0")
     half = GRPO["per_device_train_batch_size"] // 2
     done = run(
         "train/grpo.py",
         {**greedy, "per_device_train_batch_size": half, "output_dir": tmp_path / "two"},
-        launcher=(*two, "--mixed_precision", "no", "--dynamo_backend", "no"),
+        launcher=two,
     )
     assert done.stdout.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1
