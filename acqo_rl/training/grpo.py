@@ -13,7 +13,6 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import GRPOConfig, GRPOTrainer
-from trl.trainer.utils import selective_log_softmax_and_entropy
 
 from acqo_rl.curriculum import RewardHistory
 from acqo_rl.errors import ConfigError
@@ -24,7 +23,7 @@ from acqo_rl.rewards import Reward
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import write_json
 from acqo_rl.training.settings import GrpoSettings
-from acqo_rl.training.shared_prompt import completion_logits
+from acqo_rl.training.shared_prompt import completion_log_probs
 
 SAMPLER_FILE = "sampler.json"
 
@@ -154,14 +153,7 @@ class AcqoTrainer(GRPOTrainer):
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
             )
         with self.accelerator.autocast():
-            logits = completion_logits(model, input_ids, attention_mask, logits_to_keep)
-        logps, entropies = selective_log_softmax_and_entropy(
-            logits.float(),
-            input_ids[:, -logits_to_keep:],
-            entropy_requires_grad=False,
-            temperature=self.temperature,
-            row_mask=attention_mask[:, -logits_to_keep:],
-        )
+            logps, entropies = completion_log_probs(model, input_ids, attention_mask, logits_to_keep, self.temperature)
         return logps, entropies if compute_entropy else None, None
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:

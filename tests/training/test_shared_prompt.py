@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from acqo_rl.training.shared_prompt import completion_logits
+from acqo_rl.training.shared_prompt import completion_log_probs
 
 PAD, PROMPT, COMPLETION = 0, 7, 5
 
@@ -32,38 +32,47 @@ def batch():
     return ids.masked_fill(mask == 0, PAD), mask
 
 
-def log_probabilities(logits, ids, mask):
-    picked = logits.log_softmax(-1).gather(-1, ids[:, -COMPLETION:, None]).squeeze(-1)
-    return picked * mask[:, -COMPLETION:]
+def one_pass(model, ids, mask, temperature):
+    logits = model(input_ids=ids, attention_mask=mask).logits[:, -COMPLETION - 1 : -1] / temperature
+    log_probs = logits.log_softmax(-1)
+    entropies = -(log_probs.exp() * log_probs).sum(-1)
+    picked = log_probs.gather(-1, ids[:, -COMPLETION:, None]).squeeze(-1)
+    inside = mask[:, -COMPLETION:]
+    return picked * inside, entropies.detach() * inside
 
 
-def test_same_log_probabilities_and_gradients_as_one_pass(model, batch):
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_same_values_and_gradients_as_one_pass(model, batch, temperature):
     ids, mask = batch
-    plain = model(input_ids=ids, attention_mask=mask).logits[:, -COMPLETION - 1 : -1]
-    expected = log_probabilities(plain, ids, mask)
+    expected, expected_entropies = one_pass(model, ids, mask, temperature)
     weights = torch.linspace(-1, 1, expected.numel()).view_as(expected)
     (expected * weights).sum().backward()
     gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
     model.zero_grad()
 
-    shared = log_probabilities(completion_logits(model, ids, mask, COMPLETION), ids, mask)
+    shared, entropies = completion_log_probs(model, ids, mask, COMPLETION, temperature)
     (shared * weights).sum().backward()
 
     torch.testing.assert_close(shared, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(entropies, expected_entropies, rtol=1e-4, atol=1e-5)
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(parameter.grad, gradients[name], rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_each_distinct_prompt_is_read_once(model, batch):
+def test_each_distinct_prompt_is_read_once_and_no_pass_is_longer_than_its_completions(model, batch, monkeypatch):
+    monkeypatch.setattr("acqo_rl.training.shared_prompt._ROWS", 3)
     ids, mask = batch
     seen = []
-    model.register_forward_pre_hook(lambda _, __, kwargs: seen.append(kwargs["input_ids"].shape), with_kwargs=True)
-    completion_logits(model, ids, mask, COMPLETION)
-    assert seen == [(2, PROMPT), (6, COMPLETION - 1)]
+    model.register_forward_pre_hook(
+        lambda _, __, kwargs: seen.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+    )
+    completion_log_probs(model, ids, mask, COMPLETION, 1.0)
+    assert seen == [(2, PROMPT), (3, 2), (3, COMPLETION - 1)]
 
 
 def test_completions_of_one_token_need_no_second_pass(model, batch):
     ids, mask = batch
-    logits = completion_logits(model, ids[:, : PROMPT + 1], mask[:, : PROMPT + 1], 1)
-    plain = model(input_ids=ids[:, : PROMPT + 1], attention_mask=mask[:, : PROMPT + 1]).logits[:, -2:-1]
-    torch.testing.assert_close(logits, plain, rtol=1e-4, atol=1e-5)
+    short = mask.clone()
+    short[:, PROMPT + 1 :] = 0
+    shared, _ = completion_log_probs(model, ids, short, COMPLETION, 1.0)
+    torch.testing.assert_close(shared, one_pass(model, ids, short, 1.0)[0], rtol=1e-4, atol=1e-5)
