@@ -20,6 +20,7 @@ SCRIPTS = sorted(
     p for folder in ("train", "scripts") for p in (ROOT / folder).rglob("*.py") if "make_parser" in p.read_text()
 )
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
+PROGRAM = re.compile(r"(?:\w+=\S+ )*(?:\S*/)?(?:python3?|accelerate|torchrun|bash)\s")
 BLOCK = re.compile(r"^ *```(?:bash|sh|console)\n(.*?)^ *```", re.M | re.S)
 
 
@@ -39,7 +40,7 @@ def commands(text):
     """The lines of a text that run a program; a backslash joins lines."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     stripped = (line.strip().removeprefix("$ ") for line in lines)
-    return [line for line in stripped if re.match(r"(?:\w+=\S+ )*(?:\S*/)?(?:python3?|accelerate|torchrun|bash)\s", line)]
+    return [line for line in stripped if PROGRAM.match(line)]
 
 
 def accept(line, tmp_path):

@@ -21,7 +21,7 @@ from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
 from acqo_rl.training.model import load_trainable, save_policy
-from acqo_rl.training.run_folder import write_json
+from acqo_rl.training.run_folder import prepare_tracking, write_json
 from acqo_rl.training.settings import GrpoSettings
 from acqo_rl.training.shared_prompt import completion_log_probs
 
@@ -206,6 +206,7 @@ def build_trainer(
             f"eval_steps is {settings.eval_steps}, num_iterations is {settings.num_iterations}; "
             f"make eval_steps a multiple of num_iterations."
         )
+    prepare_tracking(settings.report_to, output_dir)
     on_gpu = torch.cuda.is_available()
     vllm: dict[str, Any] = {}
     if settings.use_vllm:

@@ -91,6 +91,24 @@ def write_json(file: str | Path, value: Any) -> None:
     half_done.replace(file)
 
 
+def prepare_tracking(report_to: str, folder: str | Path) -> None:
+    """Lets wandb write into the run's folder, and offline where there is no key (``wandb sync`` uploads it later)."""
+    if report_to != "wandb":
+        return
+    os.environ.setdefault("WANDB_DIR", str(folder))
+    if not os.environ.get("WANDB_API_KEY") and not _netrc_has_wandb():
+        os.environ.setdefault("WANDB_MODE", "offline")
+
+
+def _netrc_has_wandb() -> bool:
+    import netrc
+
+    try:
+        return "api.wandb.ai" in netrc.netrc().hosts
+    except (OSError, netrc.NetrcParseError):
+        return False
+
+
 def environment() -> dict[str, Any]:
     """Package versions, git revision (with a mark where files are changed) and machine."""
     packages = {}

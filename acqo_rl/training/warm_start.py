@@ -21,7 +21,7 @@ from acqo_rl.rewards import Reward
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.training.data import gold_of, sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
-from acqo_rl.training.run_folder import last_checkpoint, write_json
+from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
 from acqo_rl.types import Qrels, Query, Route, SubQuery
 
 _BATCH = 64
@@ -159,6 +159,7 @@ def train(
 
     from acqo_rl.training.sft import CompletionTrainer
 
+    prepare_tracking(report_to, output_dir)
     trainable, tokenizer = load_trainable(model, lora_rank, seed)
     prompt = prompt_of(settings, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
     arguments = SFTConfig(
