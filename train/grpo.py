@@ -2,7 +2,7 @@ r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II c
 
     accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
         --model WARM_START/model --output_dir outputs/stage1
-    torchrun --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # two CPU processes
+    torchrun --standalone --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # on CPU
     python train/grpo.py --config configs/grpo/embedded_stage1.yaml --max_steps 4
 
 The run's folder ends with log.json (every metric of every step) and model/ (the best model by the dev measure).

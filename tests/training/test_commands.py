@@ -108,7 +108,7 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     """Greedy, so that completions do not hang on the seed of a process."""
     greedy = {**shared, **GRPO, "temperature": 0.01, "eval_steps": 4}
     run("train/grpo.py", {**greedy, "output_dir": tmp_path / "one"})
-    two = (sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0")
+    two = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     half = GRPO["per_device_train_batch_size"] // 2
     done = run(
         "train/grpo.py",
