@@ -5,7 +5,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 OUT=${OUT:-outputs/demo}
-# A passive wait keeps OpenMP threads from spinning where other processes share the cores.
-export OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_PROGRESS_BARS=1 TRANSFORMERS_VERBOSITY=error
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_PROGRESS_BARS=1 TRANSFORMERS_VERBOSITY=error
 python train/acqo.py --config configs/acqo/embedded.yaml --output_dir "$OUT"
 python scripts/show_demo.py --output_dir "$OUT"
