@@ -7,6 +7,7 @@ An entry point is a dataclass, ``make_parser()`` and ``main(config)``. Settings 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
     """A parser for one entry point.
 
     Args:
-        config_types: dataclasses whose fields carry ``metadata={"help": ...}``.
+        config_types: dataclasses whose fields carry ``metadata={"help": ...}``; a mapping is JSON on the command line.
         description: the module's docstring; its example commands are kept as they are written.
     """
     from trl.scripts.utils import TrlParser
@@ -51,7 +52,9 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
                 self._check_value(action, one)
             return read if action.nargs == "+" else read[0]
 
-    return Parser(config_types, description=description, formatter_class=Formatter)
+    parser = Parser(config_types, description=description, formatter_class=Formatter)
+    parser.register("type", dict, json.loads)
+    return parser
 
 
 def parse(parser: TrlParser, args: Sequence[str] | None = None) -> tuple[Any, ...]:

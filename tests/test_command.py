@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,6 +21,10 @@ class Config:
     stage: Literal["explore", "converge"] = field(default="explore", metadata={"help": "A choice."})
     fast: bool = field(default=False, metadata={"help": "A switch."})
     note: str | None = field(default="x", metadata={"help": "A text or nothing."})
+    more: str | dict = field(default="{}", metadata={"help": "A mapping."})
+
+    def __post_init__(self):
+        self.more = json.loads(self.more) if isinstance(self.more, str) else self.more
 
 
 @pytest.fixture
@@ -31,6 +36,12 @@ def parse(tmp_path):
         return command.parse(command.make_parser(Config, description="x"), args)[0]
 
     return _parse
+
+
+def test_a_mapping_is_yaml_or_json(parse):
+    assert parse("data: x\nmore: {rate: 1.0e-6}\n").more == {"rate": 1e-6}
+    assert parse(None, "--data", "x", "--more", '{"rate": 2}').more == {"rate": 2}
+    assert parse(None, "--data", "x").more == {}
 
 
 def test_the_command_line_overrides_the_file(parse):

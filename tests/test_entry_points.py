@@ -40,14 +40,12 @@ def commands(text):
     """The lines of a text that run a program; a backslash joins lines."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     stripped = (line.strip().removeprefix("$ ") for line in lines)
-    return [line for line in stripped if PROGRAM.match(line)]
+    return [line for line in stripped if PROGRAM.match(line) and re.search(r"\.(py|sh)\b", line)]
 
 
 def accept(line, tmp_path):
     """Parses a command with the parser of its script; fails where there is no such script, file or setting."""
     words = shlex.split(re.sub(r"\s[|>&].*", "", line), comments=True)
-    if "-m" in words or "-c" in words:
-        return
     place = next(i for i, word in enumerate(words) if word.endswith((".py", ".sh")))
     script, arguments = ROOT / words[place], words[place + 1 :]
     assert script.is_file(), line

@@ -43,7 +43,7 @@ def test_stages_hand_over_to_each_other(recipe, tmp_path):
 
 def test_settings_of_a_stage_that_are_no_mapping_are_refused(recipe, tmp_path):
     with pytest.raises(ConfigError, match=r"stage1 is .* it must be a mapping"):
-        recipe.plan(config_of(recipe, "embedded.yaml", "--stage1", "fast"))
+        recipe.plan(config_of(recipe, "embedded.yaml", "--stage1", '"fast"'))
 
 
 def test_time_left_follows_the_pace_so_far(recipe):

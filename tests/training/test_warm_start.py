@@ -134,12 +134,13 @@ def losses(folder):
 
 class TestTrain:
     def test_learns_what_it_is_shown(self, tiny, tmp_path):
-        model = learn(tiny, tmp_path / "run", epochs=8.0)
+        model = learn(tiny, tmp_path / "run", epochs=25.0, learning_rate=0.02)
         found = losses(tmp_path / "run")
         assert found[max(found)] < found[min(found)] / 2
         policy = Policy.from_pretrained(str(model))
         assert policy.settings == SETTINGS
-        assert policy.reformulate(QUERIES[:1])[0].completion.startswith("p")
+        answers = policy.reformulate(QUERIES)
+        assert {(a.completion, a.problem) for a in answers} == {("pass", None)}
 
     def test_an_adapter_moves_and_names_its_base(self, tiny, tmp_path):
         from safetensors.torch import load_file

