@@ -27,6 +27,6 @@ def load_reformulator(name: str, model: str) -> tuple[Reformulator, int, int]:
     if name == "rules":
         return Heuristic(), 0, 0
     if name == "prompted":
-        return Prompted(TransformersModel.from_pretrained(model)), 0, 0
+        return Prompted(TransformersModel.from_pretrained(model, max_new_tokens=40)), 0, 0
     policy = Policy.from_pretrained(model, name=name)
     return policy, policy.settings.feedback_results, policy.settings.feedback_words
