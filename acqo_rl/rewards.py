@@ -80,6 +80,12 @@ class Reward:
         self.retriever = retriever
         self.fusion = fusion
         self.grammar = grammar or Grammar()
+        dearest_miss = -cost * (self.grammar.max_sub_queries - 1)
+        if invalid >= dearest_miss:
+            raise ConfigError(
+                f"invalid is {invalid}, but a valid completion can be worth {dearest_miss:g} (cost {cost} a search); "
+                f"invalid must be below, so that garbage never beats an honest miss."
+            )
         self.cost = cost
         self.invalid = invalid
         self.decay = decay

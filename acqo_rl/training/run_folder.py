@@ -21,7 +21,7 @@ from acqo_rl.errors import ConfigError
 
 _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
-_FREE_TO_CHANGE = {"report_to", "run_name", "save_total_limit"}
+_FREE_TO_CHANGE = {"minutes", "report_to", "run_name", "save_total_limit"}
 
 
 def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resume", "finished"]:
