@@ -32,10 +32,16 @@ _NAME = re.compile(
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
+_LONGEST = 1000
 
 
 def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
-    """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them."""
+    """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them.
+
+    A query that is longer than a question can be has none.
+    """
+    if len(query.text) > _LONGEST:
+        return []
     found: dict[tuple[str, ...], Candidate] = {}
     for route, texts in _candidates(query):
         kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
