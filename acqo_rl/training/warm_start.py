@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from acqo_rl.errors import GrammarError
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
-from acqo_rl.rewards import Reward
+from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.training.data import gold_of, sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
@@ -25,6 +26,8 @@ from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write
 from acqo_rl.types import Qrels, Query, Route, SubQuery
 
 _BATCH = 64
+_FOUND = float(rank_map(np.array(10.0)))
+"""Reward of one gold document at rank 10."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +101,15 @@ def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: fl
 
 
 def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]:
-    """At most ``size`` examples, as equal over the routes as there are; those with the largest gain first.
+    """At most ``size`` examples, as equal over the routes as there are, drawn at random within a route.
 
-    Examples of the pass route that fail all the same teach giving up; they come last.
+    Examples of the pass route that miss the first ten ranks teach giving up; they come last.
     """
     generator = random.Random(seed)
     by_route: dict[str, list[Example]] = {}
     for example in generator.sample(list(examples), len(examples)):
         by_route.setdefault(example.route, []).append(example)
-    by_route.get("pass", []).sort(key=lambda e: -e.reward)
+    by_route.get("pass", []).sort(key=lambda e: e.reward < _FOUND)
     chosen: list[Example] = []
     left = size
     for i, route in enumerate(sorted(by_route, key=lambda r: len(by_route[r]))):
