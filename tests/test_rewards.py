@@ -201,3 +201,8 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
     arguments = {"stage": "explore", "retriever": BrokenRetriever(), "fusion": RankScoreFusion(), **settings}
     with pytest.raises(ConfigError, match=message):
         Reward(**arguments)
+
+
+def test_garbage_must_be_worth_less_than_the_dearest_valid_miss():
+    with pytest.raises(ConfigError, match=r"invalid is -0.1, but a valid completion can be worth -0.1"):
+        Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid=-0.1)
