@@ -22,7 +22,7 @@ difference differ do does either else find for found from give glad good got gre
 how i if in interesting is it its just know let like list look looking many me much name need noted now of ok okay on
 one or our please quick quickly said same say see so sorry sources sure tell than thank thanks that the their them
 there they this to two up us vs versus want was we well were what when where which who whose why will with would yes
-you your
+you your it's i'd i'm that's let's what's who's where's
 """
 _STOP = frozenset(_ASKING.split())
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
