@@ -149,11 +149,16 @@ def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) 
 
 
 def fingerprint(model: str) -> str:
-    """Of the files of a model folder by name, size and time of change; empty for a name that is no folder."""
+    """Of the files of a model folder by name, size and time of change; empty for a name that is no folder.
+
+    A renewed model card (README.md, and export.json that records it) leaves the model what it is.
+    """
     folder = Path(model)
     if not model or not folder.is_dir():
         return ""
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+    files = sorted(
+        path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
+    )
     stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
 
