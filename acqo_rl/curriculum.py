@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
+from acqo_rl.measures import gold_of
 from acqo_rl.rewards import Reward
 from acqo_rl.text import one_line
 from acqo_rl.types import Qrels, Query, Reformulator
@@ -74,7 +75,7 @@ def score_difficulty(
             prompts=batch,
             completions=[answer.completion for answer in answers],
             query=[query.text for query in batch],
-            gold=[[d for d, relevance in qrels[query.id].items() if relevance > 0] for query in batch],
+            gold=[gold_of(qrels, query.id) for query in batch],
         )
         for query, values in zip(batch[::rollouts], np.reshape(rewards, (-1, rollouts)), strict=True):
             difficulties.append(Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max())))

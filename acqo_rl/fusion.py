@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.types import Ranking
+from acqo_rl.types import Fusion, Ranking
 
 _TOLERANCE = 1e-12
 """Sums of reciprocal ranks closer than this are equal: floating point noise must not order ties."""
@@ -166,3 +166,16 @@ class ScoreFusion:
         if self.multiply_by_hits:
             fused_P = fused_P * pool.add_up(np.ones_like(scaled_R))
         return _ranked(pool, batch, fused_P, k, self.name)
+
+
+def fusion_named(name: str) -> Fusion:
+    """The fusion that a setting names.
+
+    Raises:
+        ConfigError: the name is neither ``rsf`` nor ``rrf``.
+    """
+    if name == "rsf":
+        return RankScoreFusion()
+    if name == "rrf":
+        return ReciprocalRankFusion()
+    raise ConfigError(f"There is no fusion {name!r}; choose rsf or rrf.")

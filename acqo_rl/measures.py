@@ -31,9 +31,14 @@ def to_run(rankings: Mapping[str, Ranking]) -> Run:
     return {query_id: _scored(ranking.doc_ids) for query_id, ranking in rankings.items()}
 
 
+def gold_of(qrels: Qrels, query_id: str) -> list[str]:
+    """Ids of the relevant documents of a query."""
+    return [doc_id for doc_id, relevance in qrels[query_id].items() if relevance > 0]
+
+
 def judged(qrels: Qrels) -> Qrels:
     """The judgements of queries with a relevant document; the others cannot be measured and are left out."""
-    return {query_id: documents for query_id, documents in qrels.items() if any(rel > 0 for rel in documents.values())}
+    return {query_id: documents for query_id, documents in qrels.items() if gold_of(qrels, query_id)}
 
 
 def check_measures(measures: Sequence[str]) -> None:

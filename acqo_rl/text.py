@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 from acqo_rl.types import SubQuery
 
 _CLOSING = " ?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
+_NUMBERING = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+")
 
 
 def one_line(text: str) -> str:
     """The text with control and unassigned characters gone and every run of white space as one space."""
     kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") else c for c in text)
     return " ".join("".join(kept).split())
+
+
+def unnumbered(line: str) -> str:
+    """A line of a list without its number or bullet; a number that belongs to the text stays ("2008 crisis")."""
+    return _NUMBERING.sub("", line)
 
 
 def normalised(text: str) -> str:

@@ -26,6 +26,7 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.types import Document, Qrels, Query
 
@@ -78,8 +79,9 @@ def main(config: EvaluateConfig) -> None:
     for name in evaluations.keys() - set(missing):
         print(f"{name} is evaluated already: {config.output} holds its results under these settings.")
     if missing:
-        check_beir(config.data, config.split)
-        run = prepare(config, queries, qrels, read_corpus(config.data))
+        corpus = read_corpus(config.data)
+        check_beir(config.data, config.split, corpus)
+        run = prepare(config, queries, qrels, corpus)
         for name in missing:
             evaluations[name] = run(name, models[name])
             folder.save(evaluations[name], made_with[name])
@@ -124,8 +126,7 @@ def check(config: EvaluateConfig) -> None:
     for key, value in (("limit", config.limit), ("batch_size", config.batch_size)):
         if value is not None and value < 1:
             raise ConfigError(f"{key} is {value}; it must be at least 1.")
-    if config.fusion not in ("rsf", "rrf"):
-        raise ConfigError(f"There is no fusion {config.fusion!r}; choose rsf or rrf.")
+    fusion_named(config.fusion)
     check_measures(config.measures)
 
 
@@ -169,14 +170,13 @@ def prepare(
     """Opens the index once; the result evaluates one reformulator by name and model."""
     from acqo_rl.data.beir import corpus_hash, read_query_metadata
     from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
     from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.search import add_feedback
 
     retriever = load_retriever(config.index, device=config.device, expected_corpus_hash=corpus_hash(corpus.values()))
     metadata = read_query_metadata(config.data)
-    fusion = RankScoreFusion() if config.fusion == "rsf" else ReciprocalRankFusion()
+    fusion = fusion_named(config.fusion)
 
     def run(name: str, model: str) -> Any:
         reformulator, results, words = load_reformulator(name, model)

@@ -82,7 +82,7 @@ class Searcher:
 
     def __init__(self, config: SearchConfig) -> None:
         from acqo_rl.data.beir import corpus_hash, read_corpus
-        from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+        from acqo_rl.fusion import fusion_named
         from acqo_rl.reformulation.load import load_reformulator
         from acqo_rl.retrieval.build import load_retriever
 
@@ -90,7 +90,7 @@ class Searcher:
         self.corpus = read_corpus(config.data)
         self.retriever = load_retriever(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
         self.reformulator, self.results, self.words = load_reformulator(config.reformulator, config.model or "")
-        self.fusion = RankScoreFusion() if config.fusion == "rsf" else ReciprocalRankFusion()
+        self.fusion = fusion_named(config.fusion)
         self.retriever.search(["the first search of a process is slow"], 1)
 
     def ask(self, text: str, history: Sequence[str]) -> Answer:

@@ -108,13 +108,19 @@ def read_splits(folder: str | Path) -> list[str]:
     return sorted({name.removesuffix(".tsv") for name in names if name.endswith(".tsv")})
 
 
-def check_beir(folder: str | Path, split: str) -> None:
+def check_beir(folder: str | Path, split: str, documents: Mapping[str, Document] | None = None) -> None:
     """Reads a folder whole and checks that the split judges only queries and documents that are there.
+
+    Args:
+        folder: a BEIR folder.
+        split: its qrels/SPLIT.tsv is checked.
+        documents: the corpus, where it has been read already.
 
     Raises:
         DataError: the first fault found.
     """
-    documents = read_corpus(folder)
+    if documents is None:
+        documents = read_corpus(folder)
     read_queries(folder, split)
     read_qrels(folder, split)
     path = _find_qrels(Path(folder), split)

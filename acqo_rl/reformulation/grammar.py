@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.text import distinct, normalised, one_line, unnumbered
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "1"
@@ -35,7 +35,6 @@ _KINDS: dict[Route, SubQueryKind] = {"pass": "original", "disambiguate": "readin
 _ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
 # Controls, and all white space but the plain one: whatever could end a line or hide in one.
 _BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
-_NUMBERING = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+")
 
 
 class Parsed(NamedTuple):
@@ -103,7 +102,7 @@ class Grammar:
         lines = [one_line(line) for line in completion.splitlines()]
         tag, *rest = [line for line in lines if line] or [""]
         route = _ROUTES.get(normalised(tag).strip("<>*`#: "), "pass")
-        usable = [_NUMBERING.sub("", line) for line in rest]
+        usable = [unnumbered(line) for line in rest]
         usable = [line for line in usable if 0 < len(line) <= MAX_CHARACTERS]
         return _parsed(route, [] if route == "pass" else usable, query, self.max_sub_queries)._replace(problem=problem)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.prompt import untrusted
-from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.text import distinct, normalised, one_line, unnumbered
 from acqo_rl.types import Completion, Conversation, LanguageModel, Query, Reformulation, Route, SubQuery, SubQueryKind
 
 _INSTRUCTIONS = """\
@@ -31,7 +31,6 @@ _ROUTES: dict[str, tuple[Route, SubQueryKind]] = {
     "compound": ("decompose", "part"),
 }
 _LABEL = re.compile(rf"\b({'|'.join(_ROUTES)})\b", re.I)
-_NUMBERING = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+")
 _PREAMBLE = re.compile(r"[:\uff1a]$")
 
 
@@ -66,7 +65,7 @@ class Prompted:
         route, kind, problem = _label(lines)
         if not reply.finished and len(lines) > 2:
             lines.pop()  # cut in the middle
-        found = (_NUMBERING.sub("", line) for line in lines[1:] if not _PREAMBLE.search(line))
+        found = (unnumbered(line) for line in lines[1:] if not _PREAMBLE.search(line))
         usable = distinct(SubQuery(line, kind) for line in found if len(line) <= MAX_CHARACTERS)[: self.max_sub_queries]
         if route != "pass" and not usable:
             problem = f"no sub-query follows the label in {reply.text[:80]!r}"

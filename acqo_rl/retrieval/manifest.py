@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import IndexMismatchError
 
 FORMAT_VERSION = 1
@@ -109,9 +109,7 @@ def package_versions() -> dict[str, str]:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Writes the manifest, last of all files: a folder without one is unfinished."""
     row = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
-    unfinished = folder / f"{FILE_NAME}.tmp"
-    unfinished.write_text(json.dumps(row, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(unfinished, folder / FILE_NAME)
+    write_atomic(folder / FILE_NAME, [json.dumps(row, indent=2, ensure_ascii=False)])
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.types import Qrels, Query
 
 if TYPE_CHECKING:
     from datasets import Dataset
-
-
-def gold_of(qrels: Qrels, query_id: str) -> list[str]:
-    """Ids of the relevant documents of a query."""
-    return [doc_id for doc_id, relevance in qrels[query_id].items() if relevance > 0]
 
 
 def with_gold(queries: Sequence[Query], qrels: Qrels) -> list[Query]:

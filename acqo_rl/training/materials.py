@@ -6,11 +6,12 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean as mean
+from typing import Literal
 
 from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus, read_qrels, read_queries
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
-from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.rewards import Reward
@@ -40,10 +41,10 @@ class Materials:
     retriever: Retriever
     fusion: Fusion
 
-    def reward(self, stage: str, settings: RewardSettings, max_sub_queries: int) -> Reward:
+    def reward(self, stage: Literal["explore", "converge"], settings: RewardSettings, max_sub_queries: int) -> Reward:
         """The reward of a stage over this index."""
         return Reward(
-            "explore" if stage == "explore" else "converge",
+            stage,
             self.retriever,
             self.fusion,
             grammar=Grammar(max_sub_queries),
@@ -78,7 +79,7 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
     qrels: Qrels = {}
     parts: list[list[Query]] = []
     for split in (paths.split, paths.dev_split):
-        check_beir(paths.data, split)
+        check_beir(paths.data, split, corpus)
         judgements = read_qrels(paths.data, split)
         qrels |= judgements
         queries = with_gold(read_queries(paths.data, split), judgements)
@@ -95,5 +96,5 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
         qrels=qrels,
         corpus=corpus,
         retriever=retriever,
-        fusion=RankScoreFusion() if paths.fusion == "rsf" else ReciprocalRankFusion(),
+        fusion=fusion_named(paths.fusion),
     )

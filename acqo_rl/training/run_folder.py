@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 
 _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
@@ -85,10 +86,7 @@ def publish_model(half_done: Path, folder: str | Path) -> Path:
 
 def write_json(file: str | Path, value: Any) -> None:
     """Writes a file in one step: a reader never sees half of it."""
-    file = Path(file)
-    half_done = file.with_name(f".{file.name}.{os.getpid()}")
-    half_done.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    half_done.replace(file)
+    write_atomic(Path(file), [json.dumps(value, indent=2, ensure_ascii=False)])
 
 
 def prepare_tracking(report_to: str, folder: str | Path) -> None:

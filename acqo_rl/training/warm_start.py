@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import GrammarError
+from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.training.candidates import Candidate
-from acqo_rl.training.data import gold_of, sft_dataset
+from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
 from acqo_rl.types import Qrels, Query, Route, SubQuery
@@ -164,7 +167,8 @@ def train(
 
     prepare_tracking(report_to, output_dir)
     trainable, tokenizer = load_trainable(model, lora_rank, seed)
-    prompt = prompt_of(settings, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
+    prompt = prompt_of(settings, TransformersModel(trainable, tokenizer).count_tokens)
+    on_gpu = torch.cuda.is_available()
     arguments = SFTConfig(
         output_dir=str(output_dir),
         learning_rate=learning_rate,
@@ -182,9 +186,9 @@ def train(
         train_sampling_strategy="sequential",
         max_length=None,
         gradient_checkpointing=False,
-        bf16=torch.cuda.is_available(),
-        dataloader_pin_memory=torch.cuda.is_available(),
-        use_cpu=not torch.cuda.is_available(),
+        bf16=on_gpu,
+        dataloader_pin_memory=on_gpu,
+        use_cpu=not on_gpu,
         report_to=report_to,
         seed=seed,
     )
@@ -205,6 +209,4 @@ def train(
 
 def write_examples(examples: Sequence[Example], file: Path) -> None:
     """One JSON object a line, in one step."""
-    half_done = file.with_suffix(".part")
-    half_done.write_text("".join(json.dumps(asdict(e), ensure_ascii=False) + "\n" for e in examples), encoding="utf-8")
-    half_done.replace(file)
+    write_atomic(file, (json.dumps(asdict(example), ensure_ascii=False) for example in examples))
