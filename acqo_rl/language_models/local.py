@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Completion, Conversation
@@ -85,7 +82,7 @@ class TransformersModel:
         tokenizer: its tokenizer, with a chat template.
         max_new_tokens: limit of each completion.
         temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
-        batch_size: conversations a forward pass.
+        batch_size: completions at once.
     """
 
     def __init__(
@@ -117,6 +114,7 @@ class TransformersModel:
         from transformers import AutoModelForCausalLM
 
         from acqo_rl.embedded import resolve
+        from acqo_rl.language_models.attention import read_groups_in_place
 
         base, adapter = base_model_of(name)
         device = default_device()
@@ -133,7 +131,9 @@ class TransformersModel:
             from peft import PeftModel
 
             model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-        return cls(model.to(device).eval(), cls.load_tokenizer(name), **settings)
+        model = model.to(device).eval()
+        read_groups_in_place(model)
+        return cls(model, cls.load_tokenizer(name), **settings)
 
     @staticmethod
     def load_tokenizer(name: str) -> Any:
@@ -152,57 +152,26 @@ class TransformersModel:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation; batches are sorted by length so that little is padded."""
+        """One completion a conversation, position for position."""
+        from acqo_rl.language_models.decoding import complete
+
         prompts = [
             self.tokenizer.apply_chat_template(c, add_generation_prompt=True, tokenize=True, return_dict=True)[
                 "input_ids"
             ]
             for c in conversations
         ]
-        shared = _common_prefix(prompts)
-        prefix = self._read(shared) if len(prompts) > 1 and shared else None
-        order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
-        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
-        completions: dict[int, Completion] = {}
-        for batch in tqdm(batches, desc="generate", unit="batch", disable=len(batches) < 4, leave=False):
-            texts = self._complete([prompts[i] for i in batch], shared if prefix else [], prefix)
-            completions.update(zip(batch, texts, strict=True))
-        return [completions[i] for i in range(len(prompts))]
-
-    def _read(self, prefix: list[int]) -> Any:
-        """The attention cache of the beginning that all prompts share: instructions are read once, not once a query."""
-        import torch
-
-        with torch.inference_mode():
-            ids = torch.tensor([prefix], device=self.model.device)
-            return self.model(input_ids=ids, use_cache=True, logits_to_keep=1).past_key_values
-
-    def _complete(self, prompts: list[list[int]], shared: list[int], prefix: Any) -> list[Completion]:
-        """Completions of one batch; padding stands between the shared beginning and the rest."""
-        import torch
-
-        longest = max(map(len, prompts))
-        gaps = [longest - len(prompt) for prompt in prompts]
-        start, pad = len(shared), self.tokenizer.pad_token_id
-        ids = [[*p[:start], *[pad] * gap, *p[start:]] for p, gap in zip(prompts, gaps, strict=True)]
-        mask = [[1] * start + [0] * gap + [1] * (longest - start - gap) for gap in gaps]
-        options: dict[str, Any] = {}
-        if prefix is not None:
-            options["past_key_values"] = copy.deepcopy(prefix)
-            options["past_key_values"].batch_repeat_interleave(len(prompts))
-        if self.temperature > 0:
-            options |= {"temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
-        with torch.inference_mode():
-            output = self.model.generate(
-                input_ids=torch.tensor(ids, device=self.model.device),
-                attention_mask=torch.tensor(mask, device=self.model.device),
-                max_new_tokens=self.max_new_tokens,
-                do_sample=self.temperature > 0,
-                pad_token_id=pad,
-                eos_token_id=self.tokenizer.eos_token_id,
-                **options,
-            )
-        return [self._completion(row) for row in output[:, longest:].tolist()]
+        completions = complete(
+            self.model,
+            prompts,
+            end=self.tokenizer.eos_token_id,
+            pad=self.tokenizer.pad_token_id,
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            batch_size=self.batch_size,
+        )
+        return [self._completion(ids) for ids in completions]
 
     def _completion(self, ids: list[int]) -> Completion:
         finished = self.tokenizer.eos_token_id in ids
@@ -211,9 +180,3 @@ class TransformersModel:
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
         return Completion(text, tokens=len(ids) + finished, finished=finished)
 
-
-def _common_prefix(prompts: Sequence[list[int]]) -> list[int]:
-    """The tokens that all prompts begin with; at least one token of each is left."""
-    low, high = min(prompts, default=[]), max(prompts, default=[])
-    length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
-    return low[: min(length, *(len(prompt) - 1 for prompt in prompts))] if prompts else []

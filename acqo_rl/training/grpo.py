@@ -13,9 +13,11 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import GRPOConfig, GRPOTrainer
+from trl.models import unwrap_model_for_generation
 
 from acqo_rl.curriculum import RewardHistory
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.decoding import complete
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
@@ -85,10 +87,10 @@ class HistorySampler(Sampler[int]):
 
 
 class AcqoTrainer(GRPOTrainer):
-    """TRL's trainer with four methods of its own.
+    """TRL's trainer with five methods of its own.
 
-    They say which prompts are drawn, what is recorded of their rewards, how log-probabilities are computed (each
-    prompt of a group once) and what is evaluated.
+    They say which prompts are drawn, how completions are sampled and their log-probabilities computed (each prompt of
+    a group is read once), what is recorded of their rewards, and what is evaluated.
     """
 
     def __init__(
@@ -138,6 +140,32 @@ class AcqoTrainer(GRPOTrainer):
             self._history.record(rows, rewards[:, 0].tolist())
         return rewards
 
+    def _generate_single_turn(
+        self, prompt_ids: list[list[int]], *others: Any, **more: Any
+    ) -> tuple[list[list[int]], Any]:
+        if self.use_vllm or not self._share_prompts:
+            return super()._generate_single_turn(prompt_ids, *others, **more)
+        with (
+            unwrap_model_for_generation(
+                self.model_wrapped,
+                self.accelerator,
+                gather_deepspeed3_params=self.args.ds3_gather_for_generation,
+                gradient_checkpointing_kwargs=self.args.gradient_checkpointing_kwargs,
+            ) as model,
+            self.accelerator.autocast(),
+        ):
+            completions = complete(
+                model,
+                prompt_ids,
+                end=self.processing_class.eos_token_id,
+                pad=self.processing_class.pad_token_id,
+                max_new_tokens=self.max_completion_length,
+                temperature=self.temperature,
+                top_p=self.args.top_p,
+                batch_size=max(len(prompt_ids), 1),
+            )
+        return completions, None
+
     def _get_per_token_logps_and_entropies(
         self,
         model: Any,
@@ -177,7 +205,7 @@ class AcqoTrainer(GRPOTrainer):
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
     """A policy around a model that is being trained."""
     language_model = TransformersModel(
-        model, tokenizer, **{"max_new_tokens": settings.max_new_tokens, "batch_size": 64, **generation}
+        model, tokenizer, **{"max_new_tokens": settings.max_new_tokens, "batch_size": 32, **generation}
     )
     return Policy.of(language_model, settings)
 

@@ -24,11 +24,13 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, set_seed
 
     from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.attention import read_groups_in_place
 
     base, adapter = base_model_of(path)
     tokenizer = TransformersModel.load_tokenizer(path)
     dtype = native_dtype(default_device()) if lora_rank else torch.float32
     model = AutoModelForCausalLM.from_pretrained(resolve(base), dtype=dtype, use_safetensors=True)
+    read_groups_in_place(model)
     set_seed(seed)
     if adapter is not None:
         model = PeftModel.from_pretrained(model, adapter, is_trainable=True)

@@ -1,0 +1,220 @@
+"""Completions of many prompts at once, for models whose attention cache keeps every token.
+
+Prompts are read once, however many completions are wanted of each, and the beginning that they share once in all.
+Finished completions leave the batch and waiting prompts join it (iteration-level scheduling: Yu et al., Orca, OSDI
+2022): completions here are short, and a few are long, so that a fixed batch would mostly wait for its longest row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.functional import pad as extend
+from tqdm import tqdm
+from transformers import DynamicCache, TopPLogitsWarper
+from transformers.cache_utils import DynamicLayer
+
+
+@dataclass
+class _Batch:
+    """Rows that are being completed.
+
+    Attributes:
+        rows: which prompts they are.
+        cache: keys and values of every layer, float[rows, heads, columns, size].
+        mask: int[rows, columns]; 0 where a row has nothing in a column. Rows share columns in no order of position.
+        logits: float[rows, vocabulary] of the next token.
+    """
+
+    rows: list[int]
+    cache: DynamicCache
+    mask: torch.Tensor
+    logits: torch.Tensor
+
+    def select(self, kept: list[int]) -> None:
+        """Keeps some rows, and the columns that one of them uses."""
+        index = torch.tensor(kept, device=self.mask.device)
+        self.rows = [self.rows[i] for i in kept]
+        self.mask = self.mask[index]
+        self.logits = self.logits[index]
+        columns = self.mask.any(dim=0).nonzero().squeeze(1)
+        self.mask = self.mask[:, columns]
+        for layer in self.cache.layers:
+            layer.keys = layer.keys[index][:, :, columns]
+            layer.values = layer.values[index][:, :, columns]
+
+    def join(self, other: _Batch) -> None:
+        """Takes in the rows of another batch."""
+        width = max(self.mask.shape[1], other.mask.shape[1])
+        self.rows += other.rows
+        self.logits = torch.cat([self.logits, other.logits])
+        self.mask = torch.cat([extend(m, (width - m.shape[1], 0)) for m in (self.mask, other.mask)])
+        for mine, its in zip(self.cache.layers, other.cache.layers, strict=True):
+            mine.keys = torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.keys, its.keys)])
+            mine.values = torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)])
+
+
+@torch.no_grad()
+def complete(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    *,
+    end: int,
+    pad: int,
+    max_new_tokens: int,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    batch_size: int = 32,
+) -> list[list[int]]:
+    """Token ids of one completion a prompt, the end token included where it came.
+
+    Args:
+        model: a causal language model. One with sliding windows or recurrent states has another cache: it is left
+            to transformers, in fixed batches.
+        prompts: token ids, none empty.
+        end: id of the token that ends a completion.
+        pad: id of the token that stands before short prompts.
+        max_new_tokens: limit of a completion.
+        temperature: 0 is greedy; above, samples from torch's global generator.
+        top_p: nucleus of the samples.
+        batch_size: rows at once.
+    """
+    if not all(type(layer) is DynamicLayer for layer in _empty_cache(model).layers):
+        return _fixed_batches(model, prompts, end, pad, max_new_tokens, temperature, top_p, batch_size)
+    completions: list[list[int]] = [[] for _ in prompts]
+    shared = _common_prefix(prompts)
+    prefix = _read(model, _empty_cache(model), [shared], torch.ones(1, len(shared)))[0] if shared else None
+    order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), prompts[i]))
+    size = max(batch_size // 4, 1)
+    waiting = [order[i : i + size] for i in range(0, len(order), size)][::-1]
+    batch: _Batch | None = None
+    with tqdm(total=len(prompts), desc="generate", unit="completion", disable=len(prompts) < 256, leave=False) as progress:
+        while waiting or batch is not None:
+            if waiting and (batch is None or len(batch.rows) + size <= batch_size):
+                joining = _begin(model, waiting.pop(), prompts, len(shared), prefix, pad)
+                if batch is None:
+                    batch = joining
+                else:
+                    batch.join(joining)
+                continue
+            assert batch is not None
+            tokens = _next_tokens(batch.logits, temperature, top_p)
+            for row, token in zip(batch.rows, tokens.tolist(), strict=True):
+                completions[row].append(token)
+            kept = [
+                i
+                for i, row in enumerate(batch.rows)
+                if completions[row][-1] != end and len(completions[row]) < max_new_tokens
+            ]
+            progress.update(len(batch.rows) - len(kept))
+            if not kept:
+                batch = None
+                continue
+            if len(kept) < len(batch.rows):
+                batch.select(kept)
+                tokens = tokens[kept]
+            batch.mask = extend(batch.mask, (0, 1), value=1)
+            batch.cache, batch.logits = _read(model, batch.cache, tokens[:, None].tolist(), batch.mask)
+    return completions
+
+
+def _fixed_batches(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    end: int,
+    pad: int,
+    max_new_tokens: int,
+    temperature: float,
+    top_p: float,
+    batch_size: int,
+) -> list[list[int]]:
+    """The same through transformers, for every kind of cache."""
+    options = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature > 0 else {}
+    completions: dict[int, list[int]] = {}
+    order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
+    for start in tqdm(range(0, len(order), batch_size), desc="generate", unit="batch", leave=False):
+        rows = order[start : start + batch_size]
+        longest = max(len(prompts[row]) for row in rows)
+        gaps = [longest - len(prompts[row]) for row in rows]
+        output = model.generate(
+            input_ids=torch.tensor(
+                [[pad] * gap + list(prompts[row]) for gap, row in zip(gaps, rows, strict=True)], device=model.device
+            ),
+            attention_mask=torch.tensor([[0] * gap + [1] * (longest - gap) for gap in gaps], device=model.device),
+            max_new_tokens=max_new_tokens,
+            do_sample=temperature > 0,
+            pad_token_id=pad,
+            eos_token_id=end,
+            **options,
+        )
+        for row, ids in zip(rows, output[:, longest:].tolist(), strict=True):
+            completions[row] = ids[: ids.index(end) + 1] if end in ids else ids
+    return [completions[row] for row in range(len(prompts))]
+
+
+def _begin(
+    model: Any, rows: list[int], prompts: Sequence[Sequence[int]], start: int, prefix: DynamicCache | None, pad: int
+) -> _Batch:
+    """Reads the prompts of some rows behind the beginning that all share."""
+    distinct = list(dict.fromkeys(tuple(prompts[row]) for row in rows))
+    rests = [prompt[start:] for prompt in distinct]
+    longest = max(map(len, rests))
+    ids = [[pad] * (longest - len(rest)) + list(rest) for rest in rests]
+    mask = torch.tensor([[1] * start + [0] * (longest - len(rest)) + [1] * len(rest) for rest in rests])
+    cache = _empty_cache(model)
+    if prefix is not None:
+        for number, layer in enumerate(prefix.layers):
+            cache.update(
+                layer.keys.expand(len(distinct), -1, -1, -1), layer.values.expand(len(distinct), -1, -1, -1), number
+            )
+    cache, logits = _read(model, cache, ids, mask)
+    batch = _Batch(rows, cache, mask.to(logits.device), logits)
+    if len(distinct) < len(rows):
+        number = {prompt: i for i, prompt in enumerate(distinct)}
+        batch.rows = list(range(len(distinct)))
+        batch.select([number[tuple(prompts[row])] for row in rows])
+        batch.rows = rows
+    return batch
+
+
+def _read(
+    model: Any, cache: DynamicCache, ids: list[list[int]], mask: torch.Tensor
+) -> tuple[DynamicCache, torch.Tensor]:
+    """Appends tokens to a cache; also the logits after the last, float[rows, vocabulary]."""
+    device = model.device
+    mask = mask.to(device)
+    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -len(ids[0]) :].long()
+    output = model(
+        input_ids=torch.tensor(ids, device=device),
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return output.past_key_values, output.logits[:, -1]
+
+
+def _next_tokens(logits: torch.Tensor, temperature: float, top_p: float) -> torch.Tensor:
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    scores = logits.float() / temperature
+    if top_p < 1:
+        scores = TopPLogitsWarper(top_p)(None, scores)
+    return torch.multinomial(scores.softmax(dim=-1), 1).squeeze(1)
+
+
+def _empty_cache(model: Any) -> DynamicCache:
+    return DynamicCache(config=model.config)
+
+
+def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:
+    """The tokens that several prompts begin with; at least one token of each is left."""
+    low, high = min(prompts, default=[]), max(prompts, default=[])
+    if list(low) == list(high):
+        return []
+    length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+    return list(low[: min(length, *(len(prompt) - 1 for prompt in prompts))])
