@@ -27,7 +27,8 @@ def _attention(
 ) -> tuple[torch.Tensor, None]:
     """float[batch, tokens, heads, size]; with gradients transformers' own way is the faster."""
     if attention_mask is None or torch.is_grad_enabled():
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+        output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+        return output, None
     output = scaled_dot_product_attention(
         query, key, value, attn_mask=attention_mask, scale=options.get("scaling"), enable_gqa=True
     )

@@ -57,6 +57,11 @@ class _Batch:
             mine.values = torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)])
 
 
+def keeps_every_token(model: Any) -> bool:
+    """Whether a model's cache is a plain one, with neither sliding windows nor recurrent states."""
+    return all(type(layer) is DynamicLayer for layer in _empty_cache(model).layers)
+
+
 @torch.no_grad()
 def complete(
     model: Any,
@@ -82,7 +87,7 @@ def complete(
         top_p: nucleus of the samples.
         batch_size: rows at once.
     """
-    if not all(type(layer) is DynamicLayer for layer in _empty_cache(model).layers):
+    if not keeps_every_token(model):
         return _fixed_batches(model, prompts, end, pad, max_new_tokens, temperature, top_p, batch_size)
     completions: list[list[int]] = [[] for _ in prompts]
     shared = _common_prefix(prompts)
@@ -91,7 +96,9 @@ def complete(
     size = max(batch_size // 4, 1)
     waiting = [order[i : i + size] for i in range(0, len(order), size)][::-1]
     batch: _Batch | None = None
-    with tqdm(total=len(prompts), desc="generate", unit="completion", disable=len(prompts) < 256, leave=False) as progress:
+    with tqdm(
+        total=len(prompts), desc="generate", unit="completion", disable=len(prompts) < 256, leave=False
+    ) as progress:
         while waiting or batch is not None:
             if waiting and (batch is None or len(batch.rows) + size <= batch_size):
                 joining = _begin(model, waiting.pop(), prompts, len(shared), prefix, pad)
@@ -173,9 +180,9 @@ def _begin(
     cache, logits = _read(model, cache, ids, mask)
     batch = _Batch(rows, cache, mask.to(logits.device), logits)
     if len(distinct) < len(rows):
-        number = {prompt: i for i, prompt in enumerate(distinct)}
+        place = {prompt: i for i, prompt in enumerate(distinct)}
         batch.rows = list(range(len(distinct)))
-        batch.select([number[tuple(prompts[row])] for row in rows])
+        batch.select([place[tuple(prompts[row])] for row in rows])
         batch.rows = rows
     return batch
 
@@ -213,8 +220,9 @@ def _empty_cache(model: Any) -> DynamicCache:
 
 def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:
     """The tokens that several prompts begin with; at least one token of each is left."""
-    low, high = min(prompts, default=[]), max(prompts, default=[])
-    if list(low) == list(high):
+    low = min(map(list, prompts), default=[])
+    high = max(map(list, prompts), default=[])
+    if low == high:
         return []
     length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
-    return list(low[: min(length, *(len(prompt) - 1 for prompt in prompts))])
+    return low[: min(length, *(len(prompt) - 1 for prompt in prompts))]

@@ -179,4 +179,3 @@ class TransformersModel:
             ids = ids[: ids.index(self.tokenizer.eos_token_id)]
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
         return Completion(text, tokens=len(ids) + finished, finished=finished)
-

@@ -17,15 +17,15 @@ from trl.models import unwrap_model_for_generation
 
 from acqo_rl.curriculum import RewardHistory
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.decoding import complete
+from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
 from acqo_rl.training.model import load_trainable, save_policy
+from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.run_folder import prepare_tracking, write_json
 from acqo_rl.training.settings import GrpoSettings
-from acqo_rl.training.shared_prompt import completion_log_probs
 
 SAMPLER_FILE = "sampler.json"
 
@@ -106,7 +106,7 @@ class AcqoTrainer(GRPOTrainer):
         self._policy_settings = settings
         self._history = RewardHistory(len(trainer["train_dataset"]))
         self._history_sampling = history_sampling
-        self._share_prompts = share_prompts
+        self._share_prompts = share_prompts and keeps_every_token(trainer["model"])
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)

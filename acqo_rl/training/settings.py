@@ -71,7 +71,9 @@ class GrpoSettings:
     warmup_steps: float = field(default=0.05, metadata={"help": "Steps, or a share of all steps when below 1."})
     lr_scheduler_type: str = field(default="constant_with_warmup", metadata={"help": "Of transformers."})
     history_sampling: bool = field(default=True, metadata={"help": "Draw prompts whose rewards vary more often."})
-    share_prompts: bool = field(default=True, metadata={"help": "Read the prompt of a group once; False: TRL's generation and pass."})
+    share_prompts: bool = field(
+        default=True, metadata={"help": "Read the prompt of a group once; False: TRL's generation and pass."}
+    )
     difficulty: str | None = field(
         default=None, metadata={"help": "File of scripts/score_difficulty.py: keep the queries inside the band."}
     )

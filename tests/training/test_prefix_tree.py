@@ -1,10 +1,10 @@
-"""Reading the prompt of a group once changes nothing but the time: same log-probabilities, same gradients."""
+"""Reading each prefix once changes nothing but the time: same log-probabilities, same gradients."""
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from acqo_rl.training.shared_prompt import completion_log_probs
+from acqo_rl.training.prefix_tree import PrefixTree, completion_log_probs
 
 PAD, PROMPT, COMPLETION = 0, 7, 5
 
@@ -59,20 +59,49 @@ def test_same_values_and_gradients_as_one_pass(model, batch, temperature):
         torch.testing.assert_close(parameter.grad, gradients[name], rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_each_distinct_prompt_is_read_once_and_no_pass_is_longer_than_its_completions(model, batch, monkeypatch):
-    monkeypatch.setattr("acqo_rl.training.shared_prompt._ROWS", 3)
+def test_each_distinct_prefix_is_read_once(model, batch):
+    """Two prompts of 7 and 4 tokens; the last token of a completion is read too."""
     ids, mask = batch
     seen = []
-    model.register_forward_pre_hook(
-        lambda _, __, kwargs: seen.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
-    )
+    model.register_forward_pre_hook(lambda _, __, kwargs: seen.append(kwargs["input_ids"]), with_kwargs=True)
     completion_log_probs(model, ids, mask, COMPLETION, 1.0)
-    assert seen == [(2, PROMPT), (3, 2), (3, COMPLETION - 1)]
+    distinct = {
+        tuple(row[kept][: n + 1].tolist())
+        for row, kept in zip(ids, mask.bool(), strict=True)
+        for n in range(int(kept.sum()))
+    }
+    assert [tuple(tokens.shape) for tokens in seen] == [(1, len(distinct))]
 
 
-def test_completions_of_one_token_need_no_second_pass(model, batch):
+def test_more_than_a_pass_holds_is_split(model, batch, monkeypatch):
     ids, mask = batch
-    short = mask.clone()
-    short[:, PROMPT + 1 :] = 0
-    shared, _ = completion_log_probs(model, ids, short, COMPLETION, 1.0)
-    torch.testing.assert_close(shared, one_pass(model, ids, short, 1.0)[0], rtol=1e-4, atol=1e-5)
+    expected, expected_entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
+    monkeypatch.setattr("acqo_rl.training.prefix_tree._NODES", 14)
+    sizes = []
+    model.register_forward_pre_hook(lambda _, __, kwargs: sizes.append(kwargs["input_ids"].shape[1]), with_kwargs=True)
+    values, entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
+    assert len(sizes) > 2 and max(sizes) <= 14
+    torch.testing.assert_close(values, expected)
+    torch.testing.assert_close(entropies, expected_entropies)
+
+
+def test_the_tree_by_hand():
+    tree = PrefixTree.of([[5, 6, 7], [5, 6, 8], [5, 9]])
+    assert tree.tokens == [5, 6, 7, 8, 9]
+    assert tree.depths == [0, 1, 2, 2, 1]
+    assert tree.paths == [[0, 1, 2], [0, 1, 3], [0, 4]]
+    assert tree.visible().int().tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 0, 0, 0, 1],
+    ]
+
+
+def test_a_completion_cut_to_nothing_has_no_values(model, batch):
+    ids, mask = batch
+    nothing = mask.clone()
+    nothing[2, PROMPT:] = 0
+    values, _ = completion_log_probs(model, ids, nothing, COMPLETION, 1.0)
+    assert values.shape == (len(ids), COMPLETION) and (values[2] == 0).all()
