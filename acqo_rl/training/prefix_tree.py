@@ -119,7 +119,7 @@ def completion_log_probs(
 
 
 def _passes(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Splits rows into forward passes of at most ``_NODES`` nodes, or of one row; rows that begin alike stay together."""
+    """Splits rows into forward passes of at most ``_NODES`` nodes, or of one row; like beginnings stay together."""
     part: list[int] = []
     nodes = 0
     last: Sequence[int] = ()

@@ -1,0 +1,100 @@
+"""Rows that leave and join the running batch: every completion is the one that its prompt has alone."""
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+
+from acqo_rl.language_models.attention import NAME, read_groups_in_place
+from acqo_rl.language_models.decoding import complete, keeps_every_token
+
+SIZE = {
+    "vocab_size": 12, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 128,
+}  # fmt: skip
+END = 3
+SHARED = [5, 6, 7]
+PROMPTS = [SHARED + [4 + (i * j) % 8 for j in range(1, 2 + (i * 5) % 17)] for i in range(1, 12)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Small enough a vocabulary that the end token comes after unlike numbers of steps."""
+    torch.manual_seed(3)
+    model = LlamaForCausalLM(LlamaConfig(**SIZE, initializer_range=0.6)).eval()
+    read_groups_in_place(model)
+    return model
+
+
+def by_transformers(model, prompt, limit):
+    ids = model.generate(
+        input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+        max_new_tokens=limit, do_sample=False, pad_token_id=0, eos_token_id=END,
+    )  # fmt: skip
+    return ids[0, len(prompt) :].tolist()
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 8, 64])
+def test_each_completion_is_that_of_transformers(model, batch_size):
+    completions = complete(model, PROMPTS, end=END, pad=0, max_new_tokens=12, batch_size=batch_size)
+    assert completions == [by_transformers(model, prompt, 12) for prompt in PROMPTS]
+    assert len({len(c) for c in completions}) > 2, "rows should leave at different steps"
+    assert any(c[-1] == END for c in completions) and any(c[-1] != END for c in completions)
+
+
+def test_equal_prompts_are_read_once(model, monkeypatch):
+    read = []
+    forward = model.forward
+    monkeypatch.setattr(model, "forward", lambda *a, **k: (read.append(k["input_ids"].shape), forward(*a, **k))[1])
+    prompts = [PROMPTS[0]] * 4 + [PROMPTS[3]] * 4
+    complete(model, prompts, end=END, pad=0, max_new_tokens=2, temperature=1.0, batch_size=64)
+    shared, own = read[:2]
+    assert shared[0] == 1 and own[0] == 2
+    assert shared[1] + own[1] == max(map(len, prompts))
+
+
+def test_samples_of_one_prompt_differ_and_follow_the_seed(model):
+    draws = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        draws.append(complete(model, [PROMPTS[4]] * 8, end=END, pad=0, max_new_tokens=6, temperature=2.0))
+    assert draws[0] == draws[1] != draws[2]
+    assert len({tuple(c) for c in draws[0]}) > 1
+
+
+def test_samples_follow_the_probabilities(model):
+    torch.manual_seed(0)
+    drawn = complete(model, [PROMPTS[2]] * 2000, end=END, pad=0, max_new_tokens=1, temperature=1.5, batch_size=4000)
+    counts = torch.bincount(torch.tensor([c[0] for c in drawn]), minlength=12) / 2000
+    with torch.no_grad():
+        wanted = (model(input_ids=torch.tensor([PROMPTS[2]])).logits[0, -1] / 1.5).softmax(-1)
+    torch.testing.assert_close(counts, wanted, atol=0.04, rtol=0)
+
+
+def test_a_small_nucleus_is_greedy(model):
+    greedy = complete(model, PROMPTS, end=END, pad=0, max_new_tokens=6)
+    assert complete(model, PROMPTS, end=END, pad=0, max_new_tokens=6, temperature=1.0, top_p=1e-6) == greedy
+
+
+def test_a_model_with_sliding_windows_is_left_to_transformers():
+    torch.manual_seed(3)
+    model = MistralForCausalLM(MistralConfig(**SIZE, head_dim=8, sliding_window=4, initializer_range=0.6)).eval()
+    assert not keeps_every_token(model)
+    completions = complete(model, PROMPTS, end=END, pad=0, max_new_tokens=8, batch_size=4)
+    assert completions == [by_transformers(model, prompt, 8) for prompt in PROMPTS]
+
+
+def test_grouped_attention_gives_the_same_logits(model):
+    assert model.config._attn_implementation == NAME
+    plain = LlamaForCausalLM(LlamaConfig(**SIZE)).eval()
+    plain.load_state_dict(model.state_dict())
+    ids = torch.tensor([PROMPTS[10], PROMPTS[10][::-1]])
+    mask = torch.ones_like(ids)
+    mask[1, :2] = 0
+    with torch.no_grad():
+        torch.testing.assert_close(
+            model(input_ids=ids, attention_mask=mask).logits, plain(input_ids=ids, attention_mask=mask).logits
+        )
+
+
+def test_no_prompts(model):
+    assert complete(model, [], end=END, pad=0, max_new_tokens=4) == []
