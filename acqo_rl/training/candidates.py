@@ -1,4 +1,4 @@
-"""Candidate reformulations without labels: spans of the query and the conversation, put together by rules.
+"""Candidate reformulations without labels: spans of query, conversation and first results, put together by rules.
 
 Nothing here knows gold documents or rewrites; the reward decides which candidate, if any, becomes a training target.
 """
@@ -32,6 +32,7 @@ _NAME = re.compile(
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
+_MAX_FEEDBACK_NAMES = 9
 _LONGEST = 1000
 
 
@@ -56,6 +57,8 @@ def _candidates(query: Query) -> Iterator[tuple[Route, Sequence[str]]]:
     asked = _content(query.text)
     if query.history:
         yield from _with_spans_of_the_conversation(query, asked)
+    if query.feedback:
+        yield from _with_spans_of_the_feedback(query, asked)
     yield from _clauses_with_shared_words(query.text)
     yield from _without_other_names(query.text)
     rules = Heuristic().reformulate([query])[0]
@@ -76,6 +79,19 @@ def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[
         yield "disambiguate", [f"{first} {words}", f"{second} {words}"]
     for turn in turns[:2]:
         yield "disambiguate", [" ".join([*_content(turn)[:8], words])]
+
+
+def _with_spans_of_the_feedback(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
+    """One or two names that the question and its first results hold: what the question only describes."""
+    titles = [snippet.title for snippet in query.feedback if snippet.title]
+    inside = [name for snippet in query.feedback for name in _names(snippet.text)]
+    names = list(dict.fromkeys([*_names(query.text), *titles, *inside]))[:_MAX_FEEDBACK_NAMES]
+    for name in names:
+        yield "decompose", [name]
+    for title in titles:
+        yield "decompose", [f"{title} {' '.join(asked)}"]
+    for pair in combinations(names, 2):
+        yield "decompose", pair
 
 
 def _without_other_names(text: str) -> Iterator[tuple[Route, Sequence[str]]]:

@@ -119,14 +119,15 @@ def completion_log_probs(
 
 
 def _passes(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Splits rows into forward passes of at most ``_NODES`` nodes, or of one row; like beginnings stay together."""
+    """Splits rows into forward passes of about ``_NODES`` nodes; rows that share most of their tokens stay together."""
     part: list[int] = []
     nodes = 0
     last: Sequence[int] = ()
     for i in sorted(range(len(rows)), key=lambda i: list(rows[i])):
         shared = next((n for n, (a, b) in enumerate(zip(last, rows[i], strict=False)) if a != b), len(last))
-        if part and nodes + len(rows[i]) - shared > _NODES:
-            yield part
+        if nodes + len(rows[i]) - shared > _NODES and 2 * shared < len(rows[i]):
+            if part:
+                yield part
             part, nodes, shared = [], 0, 0
         part.append(i)
         nodes += len(rows[i]) - shared

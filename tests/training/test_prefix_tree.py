@@ -73,14 +73,18 @@ def test_each_distinct_prefix_is_read_once(model, batch):
     assert [tuple(tokens.shape) for tokens in seen] == [(1, len(distinct))]
 
 
-def test_more_than_a_pass_holds_is_split(model, batch, monkeypatch):
+def test_groups_go_into_passes_of_their_own_and_stay_together(model, batch, monkeypatch):
     ids, mask = batch
     expected, expected_entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
-    monkeypatch.setattr("acqo_rl.training.prefix_tree._NODES", 14)
-    sizes = []
-    model.register_forward_pre_hook(lambda _, __, kwargs: sizes.append(kwargs["input_ids"].shape[1]), with_kwargs=True)
+    monkeypatch.setattr("acqo_rl.training.prefix_tree._NODES", 5)
+    read = []
+    model.register_forward_pre_hook(
+        lambda _, __, kwargs: read.append(kwargs["input_ids"][0].tolist()), with_kwargs=True
+    )
     values, entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
-    assert len(sizes) > 2 and max(sizes) <= 14
+    starts = sorted(tuple(tokens[:4]) for tokens in read)
+    assert starts.count(tuple(ids[0, :4].tolist())) == 1, "the long prompt is most of its rows"
+    assert starts.count(tuple(ids[1, 3:PROMPT].tolist())) == 2, "the short one is read again"
     torch.testing.assert_close(values, expected)
     torch.testing.assert_close(entropies, expected_entropies)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from stand_ins import ScriptedRetriever
@@ -13,7 +14,7 @@ from acqo_rl.rewards import Reward
 from acqo_rl.training.candidates import candidates
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
 from acqo_rl.training.warm_start import Example, arranged, balanced, train, verified_examples
-from acqo_rl.types import Query, SubQuery
+from acqo_rl.types import Query, Snippet, SubQuery
 
 FOUND = {
     "raw": ("x", "y", "g1"),
@@ -181,3 +182,13 @@ def test_candidates_are_made_of_words_of_query_and_conversation():
     query = Query("q", "Chad population, and the capital of Peru and the capital of Norway?")
     texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
     assert ("Chad population", "capital Peru", "capital Norway") in texts
+
+
+def test_first_results_lend_their_names():
+    """The question only describes the director; the first result names her."""
+    query = Query(
+        "q", "Where was the director of Orlando born?", feedback=(Snippet("Orlando (film)", "A film by Sally Potter."),)
+    )
+    texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
+    assert {("Sally Potter",), ("Orlando (film)", "Sally Potter")} <= texts
+    assert ("Sally Potter",) not in {tuple(s.text for s in subs) for _, subs in candidates(replace(query, feedback=()))}
