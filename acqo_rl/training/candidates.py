@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations, groupby, islice, product
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.text import normalised, one_line
@@ -26,9 +26,8 @@ you your it's i'd i'm that's let's what's who's where's
 """
 _STOP = frozenset(_ASKING.split())
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
-_NAME = re.compile(
-    r"[^\W\d_a-z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){0,2}[^\W\d_a-z][\w'\u2019.-]*)*"
-)
+_CAPITALISED = r"[^\W\d_a-z](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
+_NAME = re.compile(rf"{_CAPITALISED}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{_CAPITALISED})*")
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
@@ -69,7 +68,7 @@ def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[
     """The question's own words after one or two names of the conversation; names of the questions come first."""
     turns = [_SPEAKER.sub("", turn) for turn in reversed(query.history)]
     asked_first = [*turns[1::2], *turns[::2]]
-    names = list(dict.fromkeys(n for turn in asked_first for n in reversed(_names(turn))))[:_MAX_NAMES]
+    names = list(dict.fromkeys(n for turn in asked_first for n in reversed(_names(turn) or _runs(turn))))[:_MAX_NAMES]
     words = " ".join(asked)
     for name in names:
         yield "disambiguate", [f"{name} {words}"]
@@ -136,6 +135,16 @@ def _names(text: str) -> list[str]:
     spans = (m.group().strip(" .") for m in _NAME.finditer(text))
     kept = (_drop_opener(s) for s in spans)
     return [s for s in kept if s and s.lower() not in _STOP]
+
+
+def _runs(text: str) -> list[str]:
+    """Two to four words in a row that describe: names in a turn that writes them small."""
+    runs = []
+    for clause in re.split(r"[.,;:?!]", text):
+        for describes, words in groupby(_WORD.findall(clause), key=lambda word: word.lower() not in _STOP):
+            if describes:
+                runs.append(" ".join(islice(words, 4)))
+    return [run for run in runs if " " in run]
 
 
 def _drop_opener(span: str) -> str:

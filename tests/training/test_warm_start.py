@@ -192,3 +192,11 @@ def test_first_results_lend_their_names():
     texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
     assert {("Sally Potter",), ("Orlando (film)", "Sally Potter")} <= texts
     assert ("Sally Potter",) not in {tuple(s.text for s in subs) for _, subs in candidates(replace(query, feedback=()))}
+
+
+def test_names_end_with_their_sentence_and_may_be_written_small():
+    small = Query("q", "Do they serve wine?", history=("U: Food?", "S: maharajah tandoori is an indian restaurant."))
+    assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs in candidates(small)}
+    ending = Query("q", "Is it quiet?", history=("U: Beds?", "S: There is Bridge Guest House. Your room is booked."))
+    texts = " / ".join(s.text for _, subs in candidates(ending) for s in subs)
+    assert "Bridge Guest House quiet" in texts and "House. Your" not in texts
