@@ -117,15 +117,14 @@ def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
         DataError: it cannot be read.
     """
     from datasets import load_dataset
-    from huggingface_hub import is_offline_mode
+    from huggingface_hub import hf_hub_download, is_offline_mode
 
-    files = {split: f"hf://datasets/{table.path}/{file}" for split, file in table.files}
     try:
-        # A stream does not look into the cache.
-        streaming = not is_offline_mode()
-        splits = load_dataset(
-            "json" if files else table.path, table.config, data_files=files or None, streaming=streaming
+        files = {split: hf_hub_download(table.path, file, repo_type="dataset") for split, file in table.files}
+        source: dict[str, Any] = (
+            {"path": "json", "data_files": files} if files else {"path": table.path, "name": table.config}
         )
+        splits = load_dataset(**source, streaming=not is_offline_mode())  # a stream does not look into the cache
     except Exception as error:
         raise unreadable(table, error) from error
     return {split: read(rows, table, split) for split, rows in splits.items()}
@@ -144,10 +143,11 @@ def read(rows: Iterable[dict[str, Any]], table: Table, split: str) -> Iterator[d
 def unreadable(table: Table, error: Exception) -> DataError:
     """What to do about a table that cannot be read; the Hub's client raises errors of many unrelated classes."""
     name = f"{table.path} (configuration {table.config})" if table.config else table.path
+    load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"
     return DataError(
-        f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\n"
-        "Check the name, the network and HF_ENDPOINT. Without a network: load the same table with"
-        f" datasets.load_dataset where there is one, copy that machine's cache (HF_HOME), and set HF_HUB_OFFLINE=1."
+        f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the network"
+        f" and HF_ENDPOINT. Without a network: fill the cache where there is one ({load}, not as a stream), copy it"
+        " (HF_HOME), and set HF_HUB_OFFLINE=1."
     )
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acqo_rl.data.beir import write_atomic, write_beir
-from acqo_rl.data.public.sources import Example, OpenTable, Source, Table, find_source
+from acqo_rl.data.public.readers import Example
+from acqo_rl.data.public.rows import OpenTable, Table
+from acqo_rl.data.public.sources import Source, find_source
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Qrels
 
@@ -95,7 +97,9 @@ def collect(source: Source, open_table: OpenTable, limit: int | None, distractor
     else:
         own = {document.id for example in kept for document in example.passages}
         documents = _choose(passages, own, distractors, seed)
-    judged = _judged(kept, {document.id for document in documents})
+    doc_ids = {document.id for document in documents}
+    found = (replace(e, relevance={d: r for d, r in e.relevance.items() if d in doc_ids}) for e in kept)
+    judged = [example for example in found if _is_judged(example)]
     return Collected(documents, judged, held_out, left_out + len(kept) - len(judged))
 
 
@@ -106,10 +110,10 @@ def _read(source: Source, open_table: OpenTable) -> tuple[list[Example], list[Do
     left_out = 0
     for example in source.read(open_table, source.splits):
         own = tuple(passages.setdefault(document.id, document) for document in example.passages)
-        if not (example.query.text.strip() and any(example.relevance.values())) or example.query.id in examples:
-            left_out += 1
-        else:
+        if example.query.text.strip() and _is_judged(example) and example.query.id not in examples:
             examples[example.query.id] = replace(example, passages=own)
+        else:
+            left_out += 1
     return list(examples.values()), list(passages.values()), left_out
 
 
@@ -153,12 +157,8 @@ def _choose(documents: Iterable[Document], own: set[str], distractors: int | Non
     return list(kept.values())
 
 
-def _judged(examples: list[Example], doc_ids: set[str]) -> list[Example]:
-    """The examples whose judgements name documents of the corpus, without judgements of others."""
-    found = (
-        replace(example, relevance={d: r for d, r in example.relevance.items() if d in doc_ids}) for example in examples
-    )
-    return [example for example in found if any(example.relevance.values())]
+def _is_judged(example: Example) -> bool:
+    return max(example.relevance.values(), default=0) > 0
 
 
 def _draw(purpose: str, key: str) -> float:
@@ -174,11 +174,11 @@ def _readme(
         for table in source.tables
     )
     counts = Counter(example.split for example in collected.examples)
-    queries = ", ".join(f"{number:,} {split}" for split, number in counts.items())
-    relevant = [sum(relevance > 0 for relevance in example.relevance.values()) for example in collected.examples]
+    queries = ", ".join(f"{counts[split]:,} {split}" for split in ("train", "dev", "test") if split in counts)
+    relevant = {sum(r > 0 for r in example.relevance.values()) for example in collected.examples}
     splits = ", ".join(f"{theirs} of the source is {ours}" for theirs, ours in source.splits.items() if ours in counts)
     held_out = (
-        f"\n  {' and '.join(collected.held_out)}, which the source has not: {HELD_OUT:.0%} each of the questions of train,"
+        f"\n  {' and '.join(collected.held_out)}, which the source lacks: {HELD_OUT:.0%} each of the train questions,"
         "\n  chosen by a hash of their id, or of the conversation or article that they belong to."
     )
     return f"""# {name}
@@ -199,6 +199,6 @@ def _readme(
 - Splits: {splits}.{held_out if collected.held_out else ""}
 - Passages: {"all" if distractors is None else f"those of these queries and {distractors:,} others, drawn at random"};\
  those with the same id are one.
-- Relevant: {source.judgements}; {min(relevant)} to {max(relevant)} a query.
+- Relevant: {source.judgements}; {" to ".join(map(str, sorted({min(relevant), max(relevant)})))} a query.
 - `metadata` beside `history` (answers, human rewrites, decompositions) is for evaluation only: it is in no prompt and\
  no training."""
