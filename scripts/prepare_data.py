@@ -73,7 +73,7 @@ def is_there(folder: Path, config: PrepareDataConfig) -> bool:
         return False
     readme = folder / "README.md"
     made_by = f"Generated with seed {config.seed} from " if config.dataset == "embedded" else f"`{command_of(config)}`"
-    if readme.is_file() and made_by in readme.read_text(encoding="utf-8"):
+    if readme.is_file() and made_by in readme.read_text(encoding="utf-8", errors="replace"):
         return True
     raise ConfigError(f"{folder} holds something else, or was made with other settings; give another output folder.")
 
@@ -91,10 +91,15 @@ def command_of(config: PrepareDataConfig) -> str:
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set into a folder that is not there."""
-    from acqo_rl.data.embedded import write_embedded
-    from acqo_rl.data.public import write_public
+    if config.dataset == "embedded":
+        from acqo_rl.data.embedded import write_embedded
 
-    if config.dataset != "embedded":
+        if config.limit is not None or config.distractors is not None:
+            raise ConfigError("The embedded data set has one size: limit and distractors are for the public ones.")
+        write_embedded(folder, config.seed)
+    else:
+        from acqo_rl.data.public import write_public
+
         write_public(
             folder,
             config.dataset,
@@ -104,10 +109,6 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
             seed=config.seed,
             command=command_of(config),
         )
-    elif config.limit is None and config.distractors is None:
-        write_embedded(folder, config.seed)
-    else:
-        raise ConfigError("The embedded data set has one size: limit and distractors are for the public ones.")
 
 
 def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
