@@ -1,18 +1,34 @@
 r"""Write a data set as a BEIR folder.
 
     python scripts/prepare_data.py --dataset embedded --output data/embedded
+    python scripts/prepare_data.py --dataset hotpotqa --limit 2000 --distractors 50000 --output data/hotpotqa
+    python scripts/prepare_data.py --dataset topiocqa --output data/topiocqa
+    python scripts/prepare_data.py --dataset beir/scifact --output data/scifact
 
 ``embedded`` is generated from facts that packages on PyPI carry: about 8,400 passages on places, languages and
 currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
+
+The others are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, multihop_rag, topiocqa, qrecc,
+nq, squad, and beir/NAME for any set of BEIR. The whole source is read, so that --limit and --distractors draw from all
+of it (54 million passages for qrecc). Source, licence and what was kept stand in the folder's README.md.
+
+A folder that holds the same data set with the same settings is left as it is, any other content is refused, and a
+new folder is there whole or not at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
+from acqo_rl.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from acqo_rl.data.public import Table
 
 
 @dataclass
@@ -20,8 +36,13 @@ class PrepareDataConfig:
     """Settings of a data set."""
 
     output: str = field(metadata={"help": "Folder to write; one that holds the same data set is left as it is."})
-    dataset: Literal["embedded"] = field(default="embedded", metadata={"help": "Which data set."})
-    seed: int = field(default=0, metadata={"help": "Of the questions and their wording."})
+    dataset: str = field(default="embedded", metadata={"help": "Which data set: see above, or beir/NAME."})
+    limit: int | None = field(default=None, metadata={"help": "Queries a split at most, drawn at random."})
+    distractors: int | None = field(
+        default=None,
+        metadata={"help": "Passages beside those of the queries, drawn at random; without it all are kept."},
+    )
+    seed: int = field(default=0, metadata={"help": "Of what is drawn; of the questions and wording of embedded."})
 
 
 def make_parser() -> Any:
@@ -31,11 +52,104 @@ def make_parser() -> Any:
 
 def main(config: PrepareDataConfig) -> None:
     """Writes the data set, unless it is there."""
-    from acqo_rl.data.embedded import write_embedded
-
-    folder = Path(config.output)
-    write_embedded(folder, config.seed)
+    folder = Path(config.output).resolve()
+    if is_there(folder, config):
+        print(f"{folder} holds the data set already.")
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as unfinished:
+        write(Path(unfinished) / folder.name, config)
+        (Path(unfinished) / folder.name).replace(folder)
     print(f"{folder} holds the data set.")
+
+
+def is_there(folder: Path, config: PrepareDataConfig) -> bool:
+    """Whether the folder holds what is asked for, by its README.
+
+    Raises:
+        ConfigError: it holds something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return False
+    readme = folder / "README.md"
+    made_by = f"Generated with seed {config.seed} from " if config.dataset == "embedded" else f"`{command_of(config)}`"
+    if readme.is_file() and made_by in readme.read_text(encoding="utf-8", errors="replace"):
+        return True
+    raise ConfigError(f"{folder} holds something else, or was made with other settings; give another output folder.")
+
+
+def command_of(config: PrepareDataConfig) -> str:
+    """The command that makes the data set, without its folder."""
+    settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
+    return " ".join(
+        [
+            "python scripts/prepare_data.py",
+            *(f"--{key} {value}" for key, value in settings.items() if value is not None),
+        ]
+    )
+
+
+def write(folder: Path, config: PrepareDataConfig) -> None:
+    """Writes the data set into a folder that is not there."""
+    if config.dataset == "embedded":
+        from acqo_rl.data.embedded import write_embedded
+
+        if config.limit is not None or config.distractors is not None:
+            raise ConfigError("The embedded data set has one size: limit and distractors are for the public ones.")
+        write_embedded(folder, config.seed)
+    else:
+        from acqo_rl.data.public import write_public
+
+        write_public(
+            folder,
+            config.dataset,
+            open_table,
+            limit=config.limit,
+            distractors=config.distractors,
+            seed=config.seed,
+            command=command_of(config),
+        )
+
+
+def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
+    """Streams the rows of a table of the Hub, by split; offline, they come from the cache of ``datasets``.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    from datasets import load_dataset
+    from huggingface_hub import hf_hub_download, is_offline_mode
+
+    try:
+        files = {split: hf_hub_download(table.path, file, repo_type="dataset") for split, file in table.files}
+        source: dict[str, Any] = (
+            {"path": "json", "data_files": files} if files else {"path": table.path, "name": table.config}
+        )
+        splits = load_dataset(**source, streaming=not is_offline_mode())  # a stream does not look into the cache
+    except Exception as error:
+        raise unreadable(table, error) from error
+    return {split: read(rows, table, split) for split, rows in splits.items()}
+
+
+def read(rows: Iterable[dict[str, Any]], table: Table, split: str) -> Iterator[dict[str, Any]]:
+    """The rows, with a progress bar."""
+    from tqdm import tqdm
+
+    try:
+        yield from tqdm(rows, desc=f"{table.path}, {split}", unit=" rows", mininterval=1)
+    except Exception as error:
+        raise unreadable(table, error) from error
+
+
+def unreadable(table: Table, error: Exception) -> DataError:
+    """What to do about a table that cannot be read; the Hub's client raises errors of many unrelated classes."""
+    name = f"{table.path} (configuration {table.config})" if table.config else table.path
+    load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"
+    return DataError(
+        f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the network"
+        f" and HF_ENDPOINT. Without a network: fill the cache where there is one ({load}, not as a stream), copy it"
+        " (HF_HOME), and set HF_HUB_OFFLINE=1."
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,201 @@
+"""How the rows of each public data set become questions and passages.
+
+What a source holds beside question, conversation and passages (answers, human rewrites, decompositions) goes into
+the metadata, which only evaluation reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from acqo_rl.data.public.rows import Row, Shape
+from acqo_rl.types import Document, Query
+
+
+@dataclass(frozen=True)
+class Example:
+    """One question of a source.
+
+    Attributes:
+        query: with the conversation before it.
+        split: ``train``, ``dev`` or ``test``.
+        group: questions of one group (a conversation, an article) are never in two splits.
+        relevance: document id -> relevance; empty where the source does not say what is relevant.
+        passages: that come with the question, the relevant ones and hard distractors.
+        metadata: for evaluation only.
+    """
+
+    query: Query
+    split: str
+    group: str
+    relevance: dict[str, int]
+    passages: tuple[Document, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def passage(title: str, text: str) -> Document:
+    """A document whose id follows from its title and text, so that equal paragraphs are one document."""
+    title, text = " ".join(title.split()), " ".join(text.split())
+    return Document(_stable_id(title, text), title, text)
+
+
+HOTPOT: Shape = {
+    "id": str,
+    "question": str,
+    "answer": str,
+    "type": str,
+    "supporting_facts": {"title": [str]},
+    "context": {"title": [str], "sentences": [[str]]},
+}
+
+
+def read_hotpot(row: Row, split: str) -> Example:
+    """HotpotQA (Yang et al. 2018) and 2WikiMultihopQA (Ho et al. 2020)."""
+    titles, context = row["context"]["title"], row["context"]["sentences"]
+    paragraphs = [passage(title, " ".join(sentences)) for title, sentences in zip(titles, context, strict=True)]
+    supporting = set(row["supporting_facts"]["title"])
+    judged = supporting <= set(titles)
+    return Example(
+        Query(row["id"], row["question"]),
+        split,
+        row["id"],
+        {p.id: 1 for title, p in zip(titles, paragraphs, strict=True) if judged and title in supporting},
+        tuple(paragraphs),
+        {"kind": row["type"], "answers": _answers(row["answer"])},
+    )
+
+
+MUSIQUE: Shape = {
+    "id": str,
+    "question": str,
+    "answer": str,
+    "answer_aliases": [str],
+    "answerable": bool,
+    "question_decomposition": [{"question": str}],
+    "paragraphs": [{"title": str, "paragraph_text": str, "is_supporting": bool}],
+}
+
+
+def read_musique(row: Row, split: str) -> Example:
+    """MuSiQue (Trivedi et al. 2022)."""
+    steps = [step["question"] for step in row["question_decomposition"]]
+    paragraphs = [passage(p["title"], p["paragraph_text"]) for p in row["paragraphs"]]
+    gold = [p for p, source in zip(paragraphs, row["paragraphs"], strict=True) if source["is_supporting"]]
+    return Example(
+        Query(row["id"], row["question"]),
+        split,
+        row["id"],
+        {p.id: 1 for p in gold if row["answerable"]},
+        tuple(paragraphs),
+        {
+            "kind": f"{len(steps)} hops",
+            "answers": _answers(row["answer"], *row["answer_aliases"]),
+            "decomposition": steps,
+        },
+    )
+
+
+SQUAD: Shape = {"id": str, "title": str, "context": str, "question": str, "answers": {"text": [str]}}
+
+
+def read_squad(row: Row, split: str) -> Example:
+    """SQuAD (Rajpurkar et al. 2016)."""
+    paragraph = passage(row["title"].replace("_", " "), row["context"])
+    query = Query(row["id"], row["question"].strip())
+    answers = _answers(*row["answers"]["text"])
+    return Example(query, split, row["title"], {paragraph.id: 1}, (paragraph,), {"answers": answers})
+
+
+TOPIOCQA: Shape = {
+    "Conversation_no": int,
+    "Turn_no": int,
+    "Question": str,
+    "Answer": str,
+    "Context": [str],
+    "Gold_passage": {"title": str, "text": str},
+}
+
+
+def read_topiocqa(row: Row, split: str) -> Example:
+    """TopiOCQA (Adlakha et al. 2022)."""
+    gold = row["Gold_passage"]
+    paragraph = passage(gold["title"].replace(" [SEP] ", ": "), gold["text"])
+    conversation = f"{split}-{row['Conversation_no']}"
+    return Example(
+        Query(f"{conversation}-{row['Turn_no']}", row["Question"], _history(row["Context"])),
+        split,
+        conversation,
+        {paragraph.id: 1} if paragraph.text else {},
+        (paragraph,) if paragraph.text else (),
+        {"answers": _answers(row["Answer"])},
+    )
+
+
+QRECC: Shape = {
+    "Conversation_no": int,
+    "Turn_no": int,
+    "Question": str,
+    "Context": [str],
+    "Truth_rewrite": str,
+    "Truth_answer": str,
+    "Truth_passages": [str],
+}
+QRECC_PASSAGE: Shape = {"id": str, "contents": str}
+
+
+def read_qrecc(row: Row, split: str) -> Example:
+    """QReCC (Anantha et al. 2021) with the passages of SCAI-QReCC (Vakulenko et al. 2022)."""
+    conversation = f"{split}-{row['Conversation_no']}"
+    return Example(
+        Query(f"{conversation}-{row['Turn_no']}", row["Question"], _history(row["Context"])),
+        split,
+        conversation,
+        {_stable_id(url): 1 for url in row["Truth_passages"]},
+        metadata={"answers": _answers(row["Truth_answer"]), "rewrite": row["Truth_rewrite"]},
+    )
+
+
+def read_qrecc_passage(row: Row) -> Document:
+    """Its id is the address of a web page and a position; an address may hold white space, an id of BEIR may not."""
+    return Document(_stable_id(row["id"]), "", " ".join(row["contents"].split()))
+
+
+MULTIHOP_RAG: Shape = {"query": str, "answer": str, "question_type": str, "evidence_list": [{"url": str}]}
+ARTICLE: Shape = {"title": str, "url": str, "body": str}
+
+
+def read_multihop_rag(row: Row, split: str) -> Example:
+    """MultiHop-RAG (Tang and Yang 2024); null queries have no evidence."""
+    query = Query(_stable_id(row["query"]), row["query"])
+    relevance = {_stable_id(evidence["url"]): 1 for evidence in row["evidence_list"]}
+    metadata = {"kind": row["question_type"], "answers": _answers(row["answer"])}
+    return Example(query, split, query.id, relevance, metadata=metadata)
+
+
+def read_article(row: Row) -> Document:
+    """A whole news article, known by its address."""
+    return Document(_stable_id(row["url"]), " ".join(row["title"].split()), " ".join(row["body"].split()))
+
+
+BEIR_TEXT: Shape = {"_id": str, "title": str, "text": str}
+BEIR_QRELS: Shape = {"query-id": (str, int), "corpus-id": (str, int), "score": int}
+
+
+def read_beir_document(row: Row) -> Document:
+    """A document as it is, so that results compare with those that others report."""
+    return Document(row["_id"], row["title"], row["text"])
+
+
+def _history(context: list[str]) -> tuple[str, ...]:
+    """Earlier turns, oldest first: the user asks, the system answers."""
+    return tuple(f"{'US'[number % 2]}: {turn}" for number, turn in enumerate(context))
+
+
+def _answers(*answers: str) -> list[str]:
+    return list(dict.fromkeys(answer for answer in answers if answer))
+
+
+def _stable_id(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,161 @@
+"""The public data sets: where they are on the Hugging Face Hub, their licences, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from acqo_rl.data.public import readers
+from acqo_rl.data.public.readers import Example
+from acqo_rl.data.public.rows import OpenTable, Row, Shape, Table, read_split
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import Document, Query
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public data set.
+
+    Attributes:
+        tables: what is read.
+        licence: as stated by its makers.
+        judgements: what counts as relevant.
+        splits: split of the source -> ours; those that are not named are not read.
+        read: its questions.
+        read_corpus: its corpus, where that is a table of its own and does not come with the questions.
+        fits_memory: False where the corpus has to be sampled.
+    """
+
+    tables: tuple[Table, ...]
+    licence: str
+    judgements: str
+    splits: dict[str, str]
+    read: Callable[[OpenTable, dict[str, str]], Iterator[Example]]
+    read_corpus: Callable[[OpenTable], Iterator[Document]] | None = None
+    fits_memory: bool = True
+
+
+def find_source(name: str) -> Source:
+    """The source of a data set.
+
+    Raises:
+        ConfigError: there is no such data set.
+    """
+    if name == "nq" or name.startswith("beir/"):
+        return _beir(name.removeprefix("beir/"))
+    # The labelled split that papers report on; the test splits of these sources are unlabelled, or there is none.
+    validation = {"validation": "test", "train": "train"}
+    hotpotqa, wiki2 = Table("hotpotqa/hotpot_qa", "distractor"), Table("framolfese/2WikiMultihopQA")
+    musique, squad = Table("dgslibisey/MuSiQue"), Table("rajpurkar/squad")
+    # load_dataset refuses a repository with a loading script; beside the script are plain JSONL files.
+    topiocqa = Table(
+        "McGill-NLP/TopiOCQA",
+        files=(("validation", "data/topiocqa_valid.jsonl"), ("train", "data/topiocqa_train.jsonl")),
+    )
+    news, articles = Table("yixuantt/MultiHopRAG", "MultiHopRAG"), Table("yixuantt/MultiHopRAG", "corpus")
+    qrecc, qrecc_passages = Table("slupart/qrecc"), Table("slupart/qrecc-passages")
+    sources = {
+        "hotpotqa": Source(
+            tables=(hotpotqa,),
+            licence="CC BY-SA 4.0",
+            judgements="the paragraphs that hold the supporting facts",
+            splits=validation,
+            read=partial(_read_rows, hotpotqa, readers.HOTPOT, readers.read_hotpot),
+        ),
+        "2wikimultihopqa": Source(
+            tables=(wiki2,),
+            licence="Apache-2.0",
+            judgements="the paragraphs that hold the supporting facts",
+            splits=validation,
+            read=partial(_read_rows, wiki2, readers.HOTPOT, readers.read_hotpot),
+        ),
+        "musique": Source(
+            tables=(musique,),
+            licence="CC BY 4.0 (stated by its authors; the copy on the Hub states none)",
+            judgements="the supporting paragraphs of answerable questions",
+            splits=validation,
+            read=partial(_read_rows, musique, readers.MUSIQUE, readers.read_musique),
+        ),
+        "squad": Source(
+            tables=(squad,),
+            licence="CC BY-SA 4.0",
+            judgements="the paragraph that the question was asked about",
+            splits=validation,
+            read=partial(_read_rows, squad, readers.SQUAD, readers.read_squad),
+        ),
+        "topiocqa": Source(
+            tables=(topiocqa,),
+            licence="CC BY-NC-SA 4.0 (no commercial use)",
+            judgements="the gold passage of each turn",
+            splits=validation,
+            read=partial(_read_rows, topiocqa, readers.TOPIOCQA, readers.read_topiocqa),
+        ),
+        "multihop_rag": Source(
+            tables=(news, articles),
+            licence="ODC-By 1.0",
+            judgements="the news articles of the evidence, each whole",
+            splits={"train": "train"},
+            read=partial(_read_rows, news, readers.MULTIHOP_RAG, readers.read_multihop_rag),
+            read_corpus=partial(_read_documents, articles, readers.ARTICLE, readers.read_article),
+        ),
+        "qrecc": Source(
+            tables=(qrecc, qrecc_passages),
+            licence="CC BY-SA 3.0 (questions); the passages are web pages of Common Crawl under terms of their own",
+            judgements="the passages that hold the answer, as judged for SCAI-QReCC 2021",
+            splits={"test": "test", "train": "train"},
+            read=partial(_read_rows, qrecc, readers.QRECC, readers.read_qrecc),
+            read_corpus=partial(_read_documents, qrecc_passages, readers.QRECC_PASSAGE, readers.read_qrecc_passage),
+            fits_memory=False,
+        ),
+    }
+    if name not in sources:
+        raise ConfigError(
+            f"dataset is {name!r}; there are embedded, nq, {', '.join(sources)}, and beir/NAME for a set of BEIR."
+        )
+    return sources[name]
+
+
+def _beir(name: str) -> Source:
+    """A set of BEIR (Thakur et al. 2021) with the ids it has there."""
+    corpus, queries = Table(f"BeIR/{name}", "corpus"), Table(f"BeIR/{name}", "queries")
+    qrels = Table(f"BeIR/{name}-qrels")
+    return Source(
+        tables=(corpus, queries, qrels),
+        licence="CC BY-SA 4.0, as stated for BEIR; the set that BEIR took it from has its own, see https://beir.ai",
+        judgements="as in the qrels of BEIR",
+        # test before train: a query that both judge stays out of training
+        splits={"test": "test", "validation": "dev", "train": "train"},
+        read=partial(_read_beir, queries, qrels),
+        read_corpus=partial(_read_documents, corpus, readers.BEIR_TEXT, readers.read_beir_document, split="corpus"),
+    )
+
+
+def _read_rows(
+    table: Table, shape: Shape, read: Callable[[Row, str], Example], open_table: OpenTable, splits: dict[str, str]
+) -> Iterator[Example]:
+    rows = open_table(table)
+    for theirs, ours in splits.items():
+        for row in read_split(rows, theirs, table, shape):
+            yield read(row, ours)
+
+
+def _read_documents(
+    table: Table, shape: Shape, read: Callable[[Row], Document], open_table: OpenTable, split: str = "train"
+) -> Iterator[Document]:
+    for row in read_split(open_table(table), split, table, shape):
+        yield read(row)
+
+
+def _read_beir(queries: Table, qrels: Table, open_table: OpenTable, splits: dict[str, str]) -> Iterator[Example]:
+    """Questions come from one table and their judgements from another; not every set has every split."""
+    rows = read_split(open_table(queries), "queries", queries, readers.BEIR_TEXT)
+    texts = {row["_id"]: row["text"] for row in rows}
+    judgements = open_table(qrels)
+    for theirs in filter(judgements.__contains__, splits):
+        judged: dict[str, dict[str, int]] = {}
+        for row in read_split(judgements, theirs, qrels, readers.BEIR_QRELS):
+            # Ids of digits only come as numbers.
+            judged.setdefault(str(row["query-id"]), {})[str(row["corpus-id"])] = row["score"]
+        for query_id, relevance in judged.items():
+            yield Example(Query(query_id, texts.get(query_id, "")), splits[theirs], query_id, relevance)
