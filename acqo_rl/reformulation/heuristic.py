@@ -25,8 +25,9 @@ READINGS = {
 _LONGEST = 1_000
 """Characters; a longer text is no question that the rules were made for, and they would take long to fail on it."""
 
-_NAME_WORD = r"[^\W\d_a-z][\w'\u2019.-]*"
-_NAME = rf"{_NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{_NAME_WORD})*"
+NAME_WORD = r"[^\W\d_a-z](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
+"""A capitalised word or an initial; the dot that ends a sentence is no part of it."""
+_NAME = rf"{NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
 _LIST = re.compile(
     rf"\b(?:between\s+|both\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*,?\s*(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*({_NAME})"

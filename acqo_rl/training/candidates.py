@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, groupby, islice, product
 
-from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.heuristic import NAME_WORD, Heuristic
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
@@ -26,8 +26,7 @@ you your it's i'd i'm that's let's what's who's where's
 """
 _STOP = frozenset(_ASKING.split())
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
-_CAPITALISED = r"[^\W\d_a-z](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
-_NAME = re.compile(rf"{_CAPITALISED}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{_CAPITALISED})*")
+_NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{NAME_WORD})*")
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
