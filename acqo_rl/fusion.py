@@ -172,10 +172,10 @@ def fusion_named(name: str) -> Fusion:
     """The fusion that a setting names.
 
     Raises:
-        ConfigError: the name is neither ``rsf`` nor ``rrf``.
+        ConfigError: it is none of ``rsf``, ``rrf``, ``combsum`` and ``combmnz``.
     """
-    if name == "rsf":
-        return RankScoreFusion()
-    if name == "rrf":
-        return ReciprocalRankFusion()
-    raise ConfigError(f"There is no fusion {name!r}; choose rsf or rrf.")
+    known: tuple[Fusion, ...] = (RankScoreFusion(), ReciprocalRankFusion(), ScoreFusion(), ScoreFusion(True))
+    for fusion in known:
+        if fusion.name == name:
+            return fusion
+    raise ConfigError(f"There is no fusion {name!r}; choose {', '.join(f.name for f in known)}.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Retriever, Snippet
+from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Retriever, Snippet, SubQuery
 
 DEPTH = 100
 """Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
@@ -31,10 +31,15 @@ def search_each(
     reformulations: Sequence[Reformulation], retriever: Retriever, depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
     """The rankings of every distinct sub-query, from one retriever call over the distinct texts of the batch."""
-    wanted = [distinct(r.sub_queries) for r in reformulations]
+    wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
     texts = list(dict.fromkeys(s.text for sub_queries in wanted for s in sub_queries))
     found = dict(zip(texts, retriever.search(texts, depth), strict=True)) if texts else {}
     return [tuple(replace(found[s.text], weight=s.weight, query=s.text) for s in subs) for subs in wanted]
+
+
+def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, ...]:
+    """The raw query "???" is searched, though it holds no word."""
+    return tuple(s for s in reformulation.sub_queries if s.kind == "original" and one_line(s.text))[:1]
 
 
 def search(

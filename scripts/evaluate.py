@@ -46,7 +46,7 @@ class EvaluateConfig:
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
     )
     model: str | None = field(default=None, metadata={"help": "Model of those that are given without one."})
-    fusion: str = field(default="rsf", metadata={"help": "rsf (rank-score fusion) or rrf (reciprocal rank fusion)."})
+    fusion: str = field(default="rsf", metadata={"help": "rsf, rrf, combsum or combmnz."})
     measures: list[str] = field(
         default_factory=lambda: list(MEASURES),
         metadata={"help": "As ir_measures writes them, or AllGold@k; the first one decides what helps and hurts."},

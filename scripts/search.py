@@ -47,8 +47,8 @@ class SearchConfig:
         default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..."'}
     )
     k: int = field(default=10, metadata={"help": "Documents of the fused list."})
-    fusion: Literal["rsf", "rrf"] = field(
-        default="rsf", metadata={"help": "Rank-score fusion or reciprocal rank fusion."}
+    fusion: Literal["rsf", "rrf", "combsum", "combmnz"] = field(
+        default="rsf", metadata={"help": "How rankings are merged."}
     )
     json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
 
@@ -103,7 +103,7 @@ class Searcher:
         [found] = search(reformulations, second, self.fusion, self.k, max(self.k, DEPTH))
         searched = time.perf_counter()
         ms = {
-            "first search": first.ms,
+            **({"first search": first.ms} if self.results else {}),
             "reformulation": 1000 * (reformulated - begin),
             "retrieval": second.ms,
             "fusion": 1000 * (searched - reformulated) - second.ms,

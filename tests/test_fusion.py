@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stand_ins import ranking
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion, ScoreFusion
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion, ScoreFusion, fusion_named
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion(), ScoreFusion(), ScoreFusion(multiply_by_hits=True))
 
@@ -211,3 +211,13 @@ class TestEveryFusion:
         assert list(fused.scores) == sorted(fused.scores, reverse=True)
         assert fused == fuse(fusion, *lists, k=100)
         assert fused.retriever == fusion.name
+
+
+@pytest.mark.parametrize("name", ["rsf", "rrf", "combsum", "combmnz"])
+def test_every_fusion_has_a_name(name):
+    assert fusion_named(name).name == name
+
+
+def test_an_unknown_fusion_is_refused():
+    with pytest.raises(ConfigError, match="no fusion 'borda'; choose rsf, rrf, combsum, combmnz"):
+        fusion_named("borda")

@@ -44,6 +44,12 @@ def test_empty_sub_queries_find_nothing_and_ask_nothing():
     assert result.fused.doc_ids == ()
 
 
+def test_a_query_of_punctuation_is_searched_as_it_stands():
+    retriever = ScriptedRetriever({"???": ("1",)})
+    result = search(PassThrough().reformulate([Query("q", "???")]), retriever, RankScoreFusion())[0]
+    assert result.fused.doc_ids == ("1",)
+
+
 def test_weights_reach_the_fusion():
     subs = (SubQuery("a", "original", weight=0.1), SubQuery("b", "part", weight=1.0))
     result = search(

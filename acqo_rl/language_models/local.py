@@ -143,6 +143,7 @@ class TransformersModel:
         from acqo_rl.embedded import resolve
 
         tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left", trust_remote_code=False)
+        tokenizer.clean_up_tokenization_spaces = False
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         return tokenizer

@@ -53,7 +53,13 @@ class PolicySettings:
             GrammarError: the file is damaged, or the model was trained for another grammar or prompt.
         """
         try:
-            settings = cls(**json.loads(Path(file).read_text(encoding="utf-8")))
+            stored = json.loads(Path(file).read_text(encoding="utf-8"))
+            settings = cls(**stored)
+            for name, default in asdict(cls()).items():
+                if type(stored[name]) is not type(default) or (name.startswith("max_") and stored[name] < 1):
+                    raise ValueError(f"{name} is {stored[name]!r}")
+        except KeyError as error:
+            raise GrammarError(f"{file} lacks {error}; export the model again.") from error
         except (ValueError, TypeError) as error:
             raise GrammarError(
                 f"{file} does not hold the settings of a policy ({error}); export the model again."

@@ -72,7 +72,7 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
     Raises:
         DataError: the data cannot be read.
         IndexMismatchError: the index does not fit the data.
-        ConfigError: no query of the split has a gold document.
+        ConfigError: no query of a split has a gold document, or a query is in both splits.
     """
     corpus = read_corpus(paths.data)
     retriever = load_retriever(paths.index, expected_corpus_hash=corpus_hash(corpus.values()))
@@ -81,6 +81,11 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
     for split in (paths.split, paths.dev_split):
         check_beir(paths.data, split, corpus)
         judgements = read_qrels(paths.data, split)
+        if split != paths.split and (both := judgements.keys() & qrels.keys()):
+            raise ConfigError(
+                f"{len(both)} queries of {paths.data} are in {paths.split} and in {split} ({min(both)!r} is one):"
+                f" what is learned from cannot be measured on; take them out of one of the two."
+            )
         qrels |= judgements
         queries = with_gold(read_queries(paths.data, split), judgements)
         if not queries:

@@ -138,11 +138,14 @@ def _passes(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 
 def _logits(model: Any, tree: PrefixTree, asked: list[int]) -> torch.Tensor:
     """float[1, asked, vocabulary]: the logits after some nodes."""
-    device = next(model.parameters()).device
+    weight = next(model.parameters())
+    device = weight.device
+    hidden = torch.zeros(len(tree.tokens), len(tree.tokens), dtype=weight.dtype)
+    hidden.masked_fill_(~tree.visible(), torch.finfo(weight.dtype).min)
     return model(
         input_ids=torch.tensor([tree.tokens], device=device),
         position_ids=torch.tensor([tree.depths], device=device),
-        attention_mask=tree.visible()[None, None].to(device),
+        attention_mask=hidden[None, None].to(device),
         logits_to_keep=torch.tensor(asked, device=device),
         use_cache=False,
     ).logits

@@ -70,6 +70,8 @@ class TestSettings:
             ({"grammar_version": "0"}, "grammar version 0, this code has version"),
             ({"prompt_version": "99"}, "prompt version 99, this code has version"),
             ({"surprise": 1}, "does not hold the settings of a policy"),
+            ({"max_sub_queries": "3"}, "max_sub_queries is '3'"),
+            ({"max_sub_queries": 0}, "max_sub_queries is 0"),
         ],
     )
     def test_another_version_is_refused(self, tmp_path, changed, message):
@@ -77,6 +79,15 @@ class TestSettings:
         file = tmp_path / "acqo.json"
         file.write_text(json.dumps(json.loads(file.read_text()) | changed))
         with pytest.raises(GrammarError, match=message):
+            Policy.from_pretrained(str(tmp_path))
+
+    @pytest.mark.parametrize("key", ["grammar_version", "prompt_version", "history_tokens"])
+    def test_a_file_without_a_setting_is_refused(self, tmp_path, key):
+        """The version of the code must not stand in for the version of the model."""
+        SETTINGS.save(tmp_path)
+        file = tmp_path / "acqo.json"
+        file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != key}))
+        with pytest.raises(GrammarError, match=f"lacks '{key}'"):
             Policy.from_pretrained(str(tmp_path))
 
     def test_a_damaged_file_is_refused(self, tmp_path):
