@@ -82,11 +82,15 @@ def verified_examples(
 
 
 def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[Route, str]]:
-    """Completions to score, the pass route first; each candidate also with the raw query's own list beside it."""
+    """Completions to score, the pass route first; each candidate alone and with the raw query's own list beside it.
+
+    After a first search the raw list is there at no cost, and leaving it out is a bet on one name: then it is kept.
+    """
     options: dict[str, Route] = {reward.grammar.render("pass", ()): "pass"}
     original = SubQuery(query.text, "original")
     for route, sub_queries in found:
-        for variant in (sub_queries, (*sub_queries, original)):
+        with_raw = (*sub_queries, original)
+        for variant in (with_raw,) if query.feedback else (sub_queries, with_raw):
             try:
                 options.setdefault(reward.grammar.render(route, variant), route)
             except GrammarError:

@@ -56,6 +56,12 @@ class TestVerifiedExamples:
         example = best([parts("other")], gold=("g1", "g2"), text="plain")
         assert example.completion == "split\nother\n="
 
+    def test_after_a_first_search_the_raw_list_is_kept(self):
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
+        query = Query("q", "raw", feedback=(Snippet("A title", "A text."),))
+        example = verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward)[0]
+        assert example.completion == "split\nplain\n="
+
     def test_what_the_grammar_cannot_say_is_left_out(self):
         assert best([parts("a", "b", "c", "d"), parts("="), parts("")]).completion == "pass"
 
