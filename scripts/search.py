@@ -103,7 +103,7 @@ class Searcher:
         [found] = search(reformulations, second, self.fusion, self.k, max(self.k, DEPTH))
         searched = time.perf_counter()
         ms = {
-            **({"first search": first.ms} if self.results else {}),
+            "first search": first.ms,
             "reformulation": 1000 * (reformulated - begin),
             "retrieval": second.ms,
             "fusion": 1000 * (searched - reformulated) - second.ms,
@@ -195,7 +195,7 @@ def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Itera
     ]
     yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
     yield ""
-    yield ", ".join(f"{step} {ms:.1f} ms" for step, ms in answer.ms.items())
+    yield ", ".join(f"{step} {ms:.1f} ms" for step, ms in answer.ms.items() if step != "first search" or ms)
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

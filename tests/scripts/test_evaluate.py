@@ -139,7 +139,7 @@ def test_settings_from_a_file_and_a_limit(data, index, tmp_path):
         ({"--reformulator": "policy=nowhere"}, "is no exported policy"),
         ({"--reformulator": "raw=model"}, "needs no model"),
         ({"--reformulator": "../raw=x"}, "cannot name result files"),
-        ({"--fusion": "magic"}, "choose rsf or rrf"),
+        ({"--fusion": "magic"}, "choose rsf, rrf"),
         ({"--limit": "0"}, "must be at least 1"),
         ({"--measures": "nDGC@10"}, "is no measure"),
     ],
