@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Route = Literal["pass", "disambiguate", "decompose"]
+FusionName = Literal["rsf", "rrf", "combsum", "combmnz"]
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
 
 Qrels = dict[str, dict[str, int]]

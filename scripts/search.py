@@ -23,7 +23,7 @@ from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, Query, Ranking, Retriever, SubQuery
+from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery
 
 SHOWN_OF_EACH = 5
 WORDS_OF_ANSWER = 20
@@ -47,9 +47,7 @@ class SearchConfig:
         default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..."'}
     )
     k: int = field(default=10, metadata={"help": "Documents of the fused list."})
-    fusion: Literal["rsf", "rrf", "combsum", "combmnz"] = field(
-        default="rsf", metadata={"help": "How rankings are merged."}
-    )
+    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
     json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
 
 

@@ -181,7 +181,6 @@ def _begin(
     batch = _Batch(rows, cache, mask.to(logits.device), logits)
     if len(distinct) < len(rows):
         place = {prompt: i for i, prompt in enumerate(distinct)}
-        batch.rows = list(range(len(distinct)))
         batch.select([place[tuple(prompts[row])] for row in rows])
         batch.rows = rows
     return batch
@@ -224,5 +223,11 @@ def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:
     high = max(map(list, prompts), default=[])
     if low == high:
         return []
-    length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
-    return low[: min(length, *(len(prompt) - 1 for prompt in prompts))]
+    return low[: min(common_length(low, high), *(len(prompt) - 1 for prompt in prompts))]
+
+
+def common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """Number of tokens that both begin with."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from acqo_rl.language_models.decoding import common_length
+
 _NODES = 512
 """Tokens of a forward pass: attention is quadratic in it, and 512 was the fastest on two CPU cores."""
 
@@ -124,7 +126,7 @@ def _passes(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     nodes = 0
     last: Sequence[int] = ()
     for i in sorted(range(len(rows)), key=lambda i: list(rows[i])):
-        shared = next((n for n, (a, b) in enumerate(zip(last, rows[i], strict=False)) if a != b), len(last))
+        shared = common_length(last, rows[i])
         if nodes + len(rows[i]) - shared > _NODES and 2 * shared < len(rows[i]):
             if part:
                 yield part

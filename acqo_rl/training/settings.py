@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acqo_rl.reformulation.policy import PolicySettings
+from acqo_rl.types import FusionName
 
 
 @dataclass
@@ -19,9 +20,7 @@ class PathSettings:
     split: str = field(default="train", metadata={"help": "Queries to learn from: qrels/SPLIT.tsv."})
     dev_split: str = field(default="dev", metadata={"help": "Queries to measure on during training."})
     limit: int = field(default=0, metadata={"help": "Use only this many training queries; 0 uses all."})
-    fusion: Literal["rsf", "rrf", "combsum", "combmnz"] = field(
-        default="rsf", metadata={"help": "How rankings are merged."}
-    )
+    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
     seed: int = field(default=0, metadata={"help": "Of sampling, shuffling and new weights."})
 
 

@@ -44,52 +44,41 @@ def find_source(name: str) -> Source:
     """
     if name == "nq" or name.startswith("beir/"):
         return _beir(name.removeprefix("beir/"))
-    # The labelled split that papers report on; the test splits of these sources are unlabelled, or there is none.
-    validation = {"validation": "test", "train": "train"}
-    hotpotqa, wiki2 = Table("hotpotqa/hotpot_qa", "distractor"), Table("framolfese/2WikiMultihopQA")
-    musique, squad = Table("dgslibisey/MuSiQue"), Table("rajpurkar/squad")
+    facts = "the paragraphs that hold the supporting facts"
+    news, articles = Table("yixuantt/MultiHopRAG", "MultiHopRAG"), Table("yixuantt/MultiHopRAG", "corpus")
+    qrecc, qrecc_passages = Table("slupart/qrecc"), Table("slupart/qrecc-passages")
     # load_dataset refuses a repository with a loading script; beside the script are plain JSONL files.
     topiocqa = Table(
         "McGill-NLP/TopiOCQA",
         files=(("validation", "data/topiocqa_valid.jsonl"), ("train", "data/topiocqa_train.jsonl")),
     )
-    news, articles = Table("yixuantt/MultiHopRAG", "MultiHopRAG"), Table("yixuantt/MultiHopRAG", "corpus")
-    qrecc, qrecc_passages = Table("slupart/qrecc"), Table("slupart/qrecc-passages")
     sources = {
-        "hotpotqa": Source(
-            tables=(hotpotqa,),
-            licence="CC BY-SA 4.0",
-            judgements="the paragraphs that hold the supporting facts",
-            splits=validation,
-            read=partial(_read_rows, hotpotqa, readers.HOTPOT, readers.read_hotpot),
+        "hotpotqa": _with_passages(
+            Table("hotpotqa/hotpot_qa", "distractor"), "CC BY-SA 4.0", facts, readers.HOTPOT, readers.read_hotpot
         ),
-        "2wikimultihopqa": Source(
-            tables=(wiki2,),
-            licence="Apache-2.0",
-            judgements="the paragraphs that hold the supporting facts",
-            splits=validation,
-            read=partial(_read_rows, wiki2, readers.HOTPOT, readers.read_hotpot),
+        "2wikimultihopqa": _with_passages(
+            Table("framolfese/2WikiMultihopQA"), "Apache-2.0", facts, readers.HOTPOT, readers.read_hotpot
         ),
-        "musique": Source(
-            tables=(musique,),
-            licence="CC BY 4.0 (stated by its authors; the copy on the Hub states none)",
-            judgements="the supporting paragraphs of answerable questions",
-            splits=validation,
-            read=partial(_read_rows, musique, readers.MUSIQUE, readers.read_musique),
+        "musique": _with_passages(
+            Table("dgslibisey/MuSiQue"),
+            "CC BY 4.0 (stated by its authors; the copy on the Hub states none)",
+            "the supporting paragraphs of answerable questions",
+            readers.MUSIQUE,
+            readers.read_musique,
         ),
-        "squad": Source(
-            tables=(squad,),
-            licence="CC BY-SA 4.0",
-            judgements="the paragraph that the question was asked about",
-            splits=validation,
-            read=partial(_read_rows, squad, readers.SQUAD, readers.read_squad),
+        "squad": _with_passages(
+            Table("rajpurkar/squad"),
+            "CC BY-SA 4.0",
+            "the paragraph that the question was asked about",
+            readers.SQUAD,
+            readers.read_squad,
         ),
-        "topiocqa": Source(
-            tables=(topiocqa,),
-            licence="CC BY-NC-SA 4.0 (no commercial use)",
-            judgements="the gold passage of each turn",
-            splits=validation,
-            read=partial(_read_rows, topiocqa, readers.TOPIOCQA, readers.read_topiocqa),
+        "topiocqa": _with_passages(
+            topiocqa,
+            "CC BY-NC-SA 4.0 (no commercial use)",
+            "the gold passage of each turn",
+            readers.TOPIOCQA,
+            readers.read_topiocqa,
         ),
         "multihop_rag": Source(
             tables=(news, articles),
@@ -114,6 +103,18 @@ def find_source(name: str) -> Source:
             f"dataset is {name!r}; there are embedded, nq, {', '.join(sources)}, and beir/NAME for a set of BEIR."
         )
     return sources[name]
+
+
+def _with_passages(
+    table: Table, licence: str, judgements: str, shape: Shape, read: Callable[[Row, str], Example]
+) -> Source:
+    """A set of one table, whose rows bring their passages.
+
+    Its validation split is the labelled one that papers report on; the test splits of these sources are unlabelled,
+    or there is none.
+    """
+    splits = {"validation": "test", "train": "train"}
+    return Source((table,), licence, judgements, splits, partial(_read_rows, table, shape, read))
 
 
 def _beir(name: str) -> Source:
