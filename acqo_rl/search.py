@@ -11,8 +11,8 @@ from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Retri
 DEPTH = 100
 """Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
 
-_WORD = 16
-"""Characters of a word of feedback, its space included, on average at most: a document without spaces is cut too."""
+_TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
+"""Of feedback at most: a title, and the mean word of a text with its space, so that no document fills the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def add_feedback(
         retriever: its document ids are keys of ``corpus``.
         corpus: document id -> document.
         results: snippets a query; 0 leaves the queries as they are.
-        words: words of each document's text, and the measure of title and text in characters (16 a word).
+        words: words of each document's text; one without spaces ends after 16 characters a word.
     """
     if results == 0:
         return list(queries)
@@ -90,4 +90,4 @@ def add_feedback(
 
 def _snippet(document: Document, words: int) -> Snippet:
     first_words = " ".join(one_line(document.text).split(" ")[:words])
-    return Snippet(one_line(document.title)[: words * _WORD], first_words[: words * _WORD])
+    return Snippet(one_line(document.title)[:_TITLE_CHARACTERS], first_words[: words * _WORD_CHARACTERS])
