@@ -123,7 +123,9 @@ def read_results(listed: str | Mapping[str, Any]) -> dict[str, Result]:
         try:
             result = Result(**{**entry, "needs": tuple(entry.get("needs", ()))})
         except (TypeError, AttributeError) as error:
-            raise ConfigError(f"The result {name!r} is no mapping of command, needs, file, figures ({error}).") from error
+            raise ConfigError(
+                f"The result {name!r} wants command, needs, file, figures and tolerance ({error})."
+            ) from error
         if strange := [other for other in result.needs if other not in results]:
             raise ConfigError(f"The result {name!r} needs {', '.join(strange)}: write what it needs above it.")
         results[name] = result
@@ -163,7 +165,7 @@ def find_places(config: ReproduceConfig, results: Sequence[Result]) -> dict[str,
         if not (folder / "qrels").is_dir():
             raise DataError(
                 f"{folder} is no BEIR folder. The project may not ship this set: {data_sets[name]}. "
-                f"Get it under its licence, write it as a BEIR folder of that name, and give --data the folder above it."
+                f"Get it under its licence, write it as a BEIR folder of that name, and give --data the one above it."
             )
         places[name] = str(folder)
     return places
@@ -181,7 +183,9 @@ def run(title: str, line: str, places: Mapping[str, str]) -> None:
     if ended == 130:
         raise KeyboardInterrupt
     if ended != 0:
-        raise AcqoError(f"{title} ended with status {ended}; its message stands above. What was made before it is kept.")
+        raise AcqoError(
+            f"{title} ended with status {ended}; its message stands above. What was made before it is kept."
+        )
 
 
 def compare(name: str, result: Result, places: Mapping[str, str]) -> list[Figure]:

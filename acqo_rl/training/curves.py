@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +161,7 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
     panels = [panel for panel in panels if any(len(log.points(panel.key)[0]) for log in logs)]
     if not panels:
         return None
-    colours = dict(zip([log.name for log in logs], cycle(COLOURS), strict=False))
+    styles = {log.name: _style(position) for position, log in enumerate(logs)}
     columns = min(len(panels), 2 if len(panels) == 4 else 3)
     lines = math.ceil(len(panels) / columns)
 
@@ -170,26 +169,37 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
         grid = figure.subplots(lines, columns, squeeze=False).flat
         for axes, panel in zip(grid, panels, strict=False):
             for log in logs:
-                _curve(axes, log, panel, colours[log.name], window)
+                _curve(axes, log, panel, styles[log.name], window)
             _label(axes, panel)
         shown = [log.name for log in logs if any(len(log.points(panel.key)[0]) for panel in panels)]
-        handles = [_handle(colours[name]) for name in shown]
-        figure.legend(handles, shown, loc="outside upper left", ncols=min(len(shown), 4), frameon=False)
+        figure.legend(
+            [_handle(styles[name]) for name in shown],
+            shown,
+            loc="outside upper left",
+            ncols=min(len(shown), 4),
+            frameon=False,
+        )
         smoothed = window > 1 and not panels[0].key.startswith(_DEV)
-        figure.supxlabel(f"step (points: logged steps; line: mean of {window})" if smoothed else "step", fontsize=10)
+        figure.supxlabel(f"step{f' (line: centred mean of {window} points)' * smoothed}", fontsize=10)
 
     keys = [panel.key for panel in panels]
     picture = render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
     return Drawing(picture, ("run", "step", *keys), tuple(_rows(logs, keys)))
 
 
-def _curve(axes: Axes, log: Log, panel: Panel, colour: str, window: int) -> None:
+def _style(position: int) -> dict[str, str]:
+    """A colour for each run; dashed from the seventh on."""
+    lap, colour = divmod(position, len(COLOURS))
+    return {"color": COLOURS[colour], "linestyle": ("-", "--", ":")[lap % 3]}
+
+
+def _curve(axes: Axes, log: Log, panel: Panel, style: Mapping[str, Any], window: int) -> None:
     steps, values = log.points(panel.key)
     if panel.key.startswith(_DEV):
-        axes.plot(steps, values, color=colour, marker="o", markersize=4)
+        axes.plot(steps, values, **style, marker="o", markersize=4)
         return
-    axes.plot(steps, values, ".", color=colour, alpha=0.35, markersize=4)
-    axes.plot(steps, moving_mean(values, window), color=colour)
+    axes.plot(steps, values, ".", color=style["color"], alpha=0.35, markersize=4)
+    axes.plot(steps, moving_mean(values, window), **style)
 
 
 def _label(axes: Axes, panel: Panel) -> None:
@@ -203,10 +213,10 @@ def _label(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(-0.03, 1.03)
 
 
-def _handle(colour: str) -> Any:
+def _handle(style: Mapping[str, Any]) -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=colour, linewidth=2)
+    return Line2D([], [], **style, linewidth=2)
 
 
 def _rows(logs: Sequence[Log], keys: Sequence[str]) -> Iterator[tuple[str | int | float, ...]]:

@@ -17,6 +17,7 @@ from acqo_rl import command
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.training.curves import FIGURES, draw_training, read_log
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -89,6 +90,13 @@ def test_grpo_writes_all_that_a_run_needs(whole):
     assert [e["step"] for e in measured] == [0, 2, 4]
     assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1
     assert 0 < measured[0]["eval_nDCG@10"] < 1
+
+
+def test_every_quantity_of_the_figures_is_in_a_log(whole):
+    log = read_log(whole, "whole")
+    keys = {panel.key for panels in FIGURES.values() for panel in panels} - {"cross_entropy"}
+    assert {key for key in keys if len(log.points(key)[0]) != 4} == set()
+    assert draw_training([log], window=2).keys() == {"learning_curve", *FIGURES}
 
 
 def test_grpo_killed_and_started_again(whole, shared, tmp_path):
@@ -164,6 +172,7 @@ def test_warm_start(data, index, tiny, tmp_path):
     }  # fmt: skip
     done = run("train/warm_start.py", settings)
     assert "Chosen to train on: " in done.stdout
+    assert len(read_log(tmp_path / "run", "warm start").points("cross_entropy")[0]) > 0
     examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
     assert 1 <= len(examples) <= 8
     assert all(e["reward"] >= e["raw_reward"] for e in examples)
