@@ -180,7 +180,7 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
             frameon=False,
         )
         smoothed = window > 1 and not panels[0].key.startswith(_DEV)
-        figure.supxlabel(f"step{f' (line: centred mean of {window} points)' * smoothed}", fontsize=10)
+        figure.supxlabel(f"step (line: centred mean of {window} points)" if smoothed else "step", fontsize=10)
 
     keys = [panel.key for panel in panels]
     picture = render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
