@@ -246,9 +246,9 @@ def format_figures(figures: Sequence[Figure]) -> str:
 
 
 def arguments() -> list[str]:
-    """Those of the command line, with the project's own list where none is named."""
+    """Those of the command line, with the project's own list where none is named (--help would print it whole)."""
     given = sys.argv[1:]
-    return given if "--config" in given else [*given, "--config", str(ROOT / RESULTS)]
+    return [*given, "--config", str(ROOT / RESULTS)] if {"--config", "-h", "--help"}.isdisjoint(given) else given
 
 
 if __name__ == "__main__":
