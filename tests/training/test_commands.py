@@ -17,6 +17,7 @@ from acqo_rl import command
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.training.curves import FIGURES, draw_training, read_log
 from acqo_rl.training.materials import open_materials
 from acqo_rl.types import Reformulation, SubQuery
 
@@ -91,6 +92,13 @@ def test_grpo_writes_all_that_a_run_needs(whole):
     assert [e["step"] for e in measured] == [0, 2, 4]
     assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1
     assert 0 < measured[0]["eval_nDCG@10"] < 1
+
+
+def test_every_quantity_of_the_figures_is_in_a_log(whole):
+    log = read_log(whole, "whole")
+    keys = {panel.key for panels in FIGURES.values() for panel in panels} - {"cross_entropy"}
+    assert {key for key in keys if len(log.points(key)[0]) != 4} == set()
+    assert draw_training([log], window=2).keys() == {"learning_curve", *FIGURES}
 
 
 def test_grpo_killed_and_started_again(whole, shared, tmp_path):
