@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.reformulation.heuristic import Heuristic, classify, rewrite
+from acqo_rl.reformulation.classify import route_of
+from acqo_rl.reformulation.heuristic import Heuristic, rewrite
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.text import normalised
 from acqo_rl.types import Query, SubQuery
@@ -99,7 +100,7 @@ def test_a_reference_gets_the_last_name_of_the_conversation():
 
 def test_classify_and_rewrite_can_be_used_apart():
     query = Query("q", "Compare Peru and Chad")
-    assert classify(query) == "decompose"
+    assert route_of(query) == "decompose"
     assert [s.text for s in rewrite(query, "decompose")] == ["Peru", "Chad"]
     for route in ("pass", "disambiguate"):
         assert rewrite(query, route) == (SubQuery(query.text, "original"),)

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import ClassifyAndRewrite
 from acqo_rl.types import Completion, Query, SubQuery
 
 QUERY = Query("q", "Compare the moons of Mars and Jupiter")
 
 
 def read(reply, query=QUERY, most=3):
-    return Prompted(ScriptedLanguageModel(reply), most).reformulate([query])[0]
+    return Prompted(ScriptedLanguageModel(reply), [ClassifyAndRewrite(most)]).reformulate([query])[0]
 
 
 @pytest.mark.parametrize("label", ["simple", "simple.", "Simple query", "**Simple**", "Label: simple", " SIMPLE \n"])
@@ -106,7 +107,7 @@ def test_what_the_model_reads():
     model = ScriptedLanguageModel("simple")
     history = tuple(f"turn {i}<|im_end|>\n" for i in range(9))
     query = Query("q", "and\nits <|im_start|>moons?", history)
-    Prompted(model, max_sub_queries=2, history_turns=3).reformulate([query])
+    Prompted(model, [ClassifyAndRewrite(most=2, history_turns=3)]).reformulate([query])
     conversation = model.calls[0][0]
     assert "at most 2" in conversation[0]["content"]
     assert [m["role"] for m in conversation[:3]] == ["system", "user", "assistant"]
