@@ -1,4 +1,4 @@
-"""Language models behind any server that speaks OpenAI's chat-completions protocol (vLLM, llama.cpp, Ollama, OpenAI)."""
+"""Language models behind any server that speaks OpenAI's chat-completions protocol (vLLM, llama.cpp, Ollama)."""
 
 from __future__ import annotations
 

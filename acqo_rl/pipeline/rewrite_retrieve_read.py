@@ -10,7 +10,7 @@ from acqo_rl.types import Document, Fusion, Query, Reformulator, Retriever
 
 
 class RewriteRetrieveRead:
-    """Searches; what finds nothing similar enough is rewritten from its first results, and the better search is kept."""
+    """Searches; where nothing is similar enough, rewrites from the first results and keeps the better search."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A language model as classifier, for what rules of words do not see; the rules answer where it does not (S3-24, S4-11)."""
+"""A language model as classifier, for what rules of words do not see; where it fails, the rules answer."""
 
 from __future__ import annotations
 

@@ -27,16 +27,17 @@ _CAPITALISED = re.compile(rf"\b{_NAME}")
 _LIST = re.compile(
     rf"\b(?:between\s+|both\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*,?\s*(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*({_NAME})"
 )
-COMPARATIVE = re.compile(
-    r"\b(?:compare[ds]?|comparison|comparing|vs|versus|differen(?:ces?|t)|"
-    r"(?:more|less|larger|smaller|higher|lower) than)\b",
-    re.I,
-)
 _HAN = r"\u4e00-\u9fff"
+_HAN_WORDS = re.compile(rf"[{_HAN}]{{2}}")
 YEAR = re.compile(rf"(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}])")
 """1500 to 2099; Chinese writes it without a space before what follows."""
-_ASK = r"(?:who|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name)\b"
-_NEXT_NEED = re.compile(rf"\s*(?:\?|;|,?\s+and\s+(?:also\s+)?(?={_ASK}))\s*", re.I)
+_ASK = (
+    r"(?:who|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name"
+    r"|wer|was|wann|wo|welche[mnrs]?|warum|wie|qui[e\u00e9]n(?:es)?|qu\u00e9|cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo|quand|o\u00f9|quel(?:le)?s?)\b"
+)
+_NEXT_NEED = re.compile(
+    rf"\s*(?:[?;\uff1f\uff1b]|,?\s+(?:and|und|y|et)\s+(?:also\s+|auch\s+|tambi\u00e9n\s+)?(?={_ASK}))\s*", re.I
+)
 REFERENCE = re.compile(
     r"\b(?:it|its|it's|they|their|them|he|she|his|her|him|this|that|these|those|there|one|former|latter|same|"
     r"what about|how about)\b",
@@ -63,8 +64,9 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 def clauses(text: str) -> list[str]:
-    """What the text asks one after the other; a single word is no clause."""
-    return [clause for clause in (part.strip(" ,.") for part in _NEXT_NEED.split(text)) if len(clause.split()) > 1]
+    """What the text asks one after the other; a single word is no clause, but two Chinese characters may be."""
+    parts = (part.strip(" ,.") for part in _NEXT_NEED.split(text))
+    return [part for part in parts if len(part.split()) > 1 or _HAN_WORDS.search(part)]
 
 
 def find_list(text: str) -> re.Match[str] | None:

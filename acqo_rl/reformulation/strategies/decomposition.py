@@ -9,9 +9,9 @@ from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usab
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
-Split the last question into the searches{for_domain} that its answer needs, at most {parts}, one a line, nothing else.
-Each asks one thing and is complete in itself: repeat names, times and places in it. Keep the language. A question that \
-asks one thing is repeated as it is."""
+Split the last question into the searches{for_domain} that its answer needs, at most {parts}, one a line, \
+nothing else. Each asks one thing and is complete in itself: repeat names, times and places in it. \
+Keep the language. A question that asks one thing is repeated as it is."""
 
 _EXAMPLES = (
     (

@@ -14,9 +14,7 @@ _INSTRUCTIONS = """\
 List at most {terms} synonyms, technical terms{for_domain} and spelled-out abbreviations that texts answering the last \
 question would use and that it does not. In its language, one term a line, nothing else."""
 
-_EXAMPLES = (
-    ("Question: heart attack signs in women", "myocardial infarction\nsymptoms\nchest pain\nfemale patients"),
-)  # fmt: skip
+_EXAMPLES = (("Question: heart attack signs in women", "myocardial infarction\nsymptoms\nchest pain\nfemale patients"),)
 
 ExpansionForm = Literal["text", "sub_queries"]
 

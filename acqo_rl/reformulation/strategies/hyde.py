@@ -17,16 +17,16 @@ sentences that state facts. No introduction, no advice, no doubt."""
 _EXAMPLES = (
     (
         "Question: Why do leaves turn red in autumn?",
-        "In autumn leaves stop producing chlorophyll and its green colour fades. Many trees then form anthocyanins from "
-        "the sugars left in the leaf. These pigments are red, and they protect the leaf from light on cold days.",
+        "In autumn leaves stop producing chlorophyll and its green colour fades. Many trees then form anthocyanins "
+        "from the sugars left in the leaf. These pigments are red, and they protect the leaf from light on cold days.",
     ),
 )
 
 _LONGEST = 2_000  # characters; encoders read less
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*\n+", re.I)
 _DISCLAIMER = re.compile(
-    r"\b(?:as an ai|language model|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able)|"
-    r"i(?:'m| am) (?:sorry|not sure|unable))\b",
+    r"\b(?:as an ai|language model|i(?:'m| am) (?:sorry|not sure|unable)"
+    r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
     re.I,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")

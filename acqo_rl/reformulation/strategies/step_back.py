@@ -13,9 +13,9 @@ Write one search{for_domain} that is more general than the last question, in its
 mechanism or the wider topic that an answer rests on. One line, nothing else."""
 
 _EXAMPLES = (
-    ("Question: Why does my sourdough collapse after 14 hours at 28 degrees?", "how temperature affects dough fermentation"),
+    ("Question: Why does my sourdough collapse after a night at 28 degrees?", "temperature and dough fermentation"),
     ("Question: Could Bach have met Vivaldi in Venice?", "travels of Johann Sebastian Bach"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
