@@ -53,8 +53,10 @@ _COMPARISON = _words(
     "比较|对比|区别|相比|差异|不同|哪个更|哪一?种更",
 )
 _DEBUGGING = _words(
-    r"""(?<!standard\ )errors?|exceptions?|tracebacks?|stack\ ?traces?|bugs?|debug\w*|fix|fixes|fixed|fail|fails|failed|failing|failure
-    |crash(?:es|ed|ing)?|segfaults?|broken|stuck|keeps?\ \w+ing|issues?\ with|troubleshoot\w*|(?:isn't|is\ not|not|stopped)\ working
+    r"""(?<!standard\ )errors?|exceptions?|tracebacks?|stack\ ?traces?|bugs?|debug\w*
+    |fix|fixes|fixed|fail|fails|failed|failing|failure
+    |crash(?:es|ed|ing)?|segfaults?|broken|stuck|keeps?\ \w+ing
+    |issues?\ with|troubleshoot\w*|(?:isn't|is\ not|not|stopped)\ working
     |(?:doesn't|does\ not|won't|will\ not|can't|cannot)\ (?:work|start|load|connect|compile|open|find|boot|import)
     |\w*fehler\w*|funktioniert\ nicht|stürzt\b.*\bab|startet\ nicht
     |errores|falla|fallo|no\ (?:funciona|arranca)|erreurs?|ne\ (?:marche|fonctionne|démarre)\ pas|plante""",
@@ -150,12 +152,12 @@ def query_type_of(text: str) -> QueryType:
         return "comparison"
     if _DEBUGGING.search(text) or _NAME_OF_ERROR.search(text):
         return "debugging"
-    several = len(_JOINING.findall(text)) > 1 or len(clauses(text)) > 1
-    for signs, query_type in ((_CONCEPTUAL, "conceptual"), (_HOW_TO, "how_to")):
-        if signs.search(text):
-            return "complex" if several else query_type
-    if several:
+    if len(_JOINING.findall(text)) > 1 or len(clauses(text)) > 1:
         return "complex"
+    if _CONCEPTUAL.search(text):
+        return "conceptual"
+    if _HOW_TO.search(text):
+        return "how_to"
     return "factual" if _FACTUAL.search(text) or _YES_OR_NO.search(text) else "simple"
 
 

@@ -28,7 +28,8 @@ def rewrite(query: Query, route: Route) -> tuple[SubQuery, ...]:
         return _readings(text, query.history) or (original,)
     if route == "decompose":
         parts = _one_for_each_name(text) or _one_for_each_period(text) or _with_subject(text)
-        return distinct(SubQuery(part, "part") for part in parts) or (original,)
+        split = distinct(SubQuery(part, "part") for part in parts)
+        return split if len(split) > 1 else (original,)
     return (original,)
 
 

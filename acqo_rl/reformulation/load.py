@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import LanguageModel, Reformulator
@@ -150,7 +150,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
     if missing := [part for part in name.split("+") if part not in by_name]:
         raise ConfigError(f"There is no strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
     chosen = [by_name[part] for part in name.split("+")]
-    return chosen if settings.include_original else [replace(s, original_weight=0.0) for s in chosen]
+    return chosen if settings.include_original else [replace(cast(Any, s), original_weight=0.0) for s in chosen]
 
 
 def _check(settings: StrategySettings) -> None:

@@ -39,10 +39,9 @@ class Prompted:
         sub_queries = _paths(
             query, max((s.original_weight for s, _ in used), default=1.0), (s for _, r in used for s in r.sub_queries)
         )
+        route = _route([reading.route for _, reading in used])
         if {s.kind for s in sub_queries} == {"original"}:
             route, sub_queries = "pass", pass_through(query, self.name).sub_queries
-        else:
-            route = _route([reading.route for _, reading in used])
         return Reformulation(
             query,
             route,
@@ -62,7 +61,7 @@ def _read(strategy: Strategy, query: Query, completion: Completion) -> Reading:
 
 
 def _route(routes: Sequence[Route]) -> Route:
-    return "decompose" if "decompose" in routes else routes[0]
+    return "decompose" if "decompose" in routes else next(iter(routes), "pass")
 
 
 def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> tuple[SubQuery, ...]:
