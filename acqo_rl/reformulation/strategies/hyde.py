@@ -23,7 +23,7 @@ _EXAMPLES = (
 )
 
 _LONGEST = 2_000  # characters; encoders read less
-_ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*\n+", re.I)
+_ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
 _DISCLAIMER = re.compile(
     r"\b(?:as an ai|language model|i(?:'m| am) (?:sorry|not sure|unable)"
     r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
