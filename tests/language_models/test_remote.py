@@ -55,7 +55,7 @@ def test_what_is_sent_and_what_comes_back(connect, server):
         assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer key-1")
         assert (body["messages"], body["temperature"]) == (say("hello"), 0)
     else:
-        assert (path, headers["x-api-key"]) == ("/v1/messages", "key-1")
+        assert (path, headers["authorization"]) == ("/v1/messages", "Bearer key-1")
         assert (body["system"], body["messages"]) == ("Write.", say("hello")[1:])
 
 

@@ -24,7 +24,7 @@ QUERIES = [
 @pytest.fixture(scope="module")
 def model():
     """SmolLM2-135M; short replies, for time."""
-    return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=24)
+    return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=16)
 
 
 @pytest.mark.parametrize(
