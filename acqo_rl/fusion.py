@@ -168,13 +168,14 @@ class ScoreFusion:
         return _ranked(pool, batch, fused_P, k, self.name)
 
 
-def fusion_named(name: str) -> Fusion:
-    """The fusion that a setting names.
+def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
+    """The fusion that a setting names; ``rank_constant`` is the k of ``rrf``.
 
     Raises:
-        ConfigError: it is none of ``rsf``, ``rrf``, ``combsum`` and ``combmnz``.
+        ConfigError: it is none of ``rsf``, ``rrf``, ``combsum`` and ``combmnz``, or the constant is negative.
     """
-    known: tuple[Fusion, ...] = (RankScoreFusion(), ReciprocalRankFusion(), ScoreFusion(), ScoreFusion(True))
+    rrf = ReciprocalRankFusion(rank_constant)
+    known: tuple[Fusion, ...] = (RankScoreFusion(), rrf, ScoreFusion(), ScoreFusion(True))
     for fusion in known:
         if fusion.name == name:
             return fusion

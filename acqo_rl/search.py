@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from acqo_rl.text import distinct, one_line
@@ -21,7 +22,7 @@ class SearchResult:
 
     Attributes:
         reformulation: what was searched.
-        rankings: one a distinct sub-query, in its order.
+        rankings: one a distinct sub-query and retriever, in the order of the sub-queries, then of the retrievers.
         fused: the merged ranking.
     """
 
@@ -31,13 +32,28 @@ class SearchResult:
 
 
 def search_each(
-    reformulations: Sequence[Reformulation], retriever: Retriever, depth: int = DEPTH
+    reformulations: Sequence[Reformulation], retriever: Retriever | Sequence[Retriever], depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
-    """The rankings of every distinct sub-query, from one retriever call over the distinct texts of the batch."""
+    """The rankings of every distinct sub-query, from one call of each retriever over the distinct texts of the batch.
+
+    Several retrievers search at the same time, and each one's list is a path of its own (S0-09).
+    """
+    retrievers = retriever if isinstance(retriever, Sequence) else [retriever]
     wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
     texts = list(dict.fromkeys(s.text for sub_queries in wanted for s in sub_queries))
-    found = dict(zip(texts, retriever.search(texts, depth), strict=True)) if texts else {}
-    return [tuple(replace(found[s.text], weight=s.weight, query=s.text) for s in subs) for subs in wanted]
+    found = dict(zip(texts, zip(*_search_all(retrievers, texts, depth), strict=True), strict=True)) if texts else {}
+    return [
+        tuple(replace(ranking, weight=s.weight, query=s.text) for s in sub_queries for ranking in found[s.text])
+        for sub_queries in wanted
+    ]
+
+
+def _search_all(retrievers: Sequence[Retriever], texts: Sequence[str], depth: int) -> list[list[Ranking]]:
+    """Each retriever's rankings, position for position. A failure of one is raised."""
+    if len(retrievers) == 1:
+        return [retrievers[0].search(texts, depth)]
+    with ThreadPoolExecutor(len(retrievers)) as pool:
+        return list(pool.map(lambda retriever: retriever.search(texts, depth), retrievers))
 
 
 def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, ...]:
@@ -46,7 +62,11 @@ def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, 
 
 
 def search(
-    reformulations: Sequence[Reformulation], retriever: Retriever, fusion: Fusion, k: int = 10, depth: int = DEPTH
+    reformulations: Sequence[Reformulation],
+    retriever: Retriever | Sequence[Retriever],
+    fusion: Fusion,
+    k: int = 10,
+    depth: int = DEPTH,
 ) -> list[SearchResult]:
     """Searches the sub-queries of a batch in one call and merges each query's rankings.
 
@@ -54,7 +74,8 @@ def search(
 
     Args:
         reformulations: one a query.
-        retriever: asked once, for ``depth`` documents a distinct sub-query.
+        retriever: one, or several over one corpus or over several; each is asked once, for ``depth`` documents a
+            distinct sub-query. Retrievers of one name are those whose scores compare, such as one encoder's.
         fusion: merges the lists of each query.
         k: documents in each fused ranking.
         depth: documents in each list before fusion.
@@ -83,9 +104,14 @@ def add_feedback(
         return list(queries)
     rankings = retriever.search([q.text for q in queries], results)
     return [
-        replace(query, feedback=tuple(_snippet(corpus[doc_id], words) for doc_id in ranking.doc_ids[:results]))
+        replace(query, feedback=snippets(ranking, corpus, results, words))
         for query, ranking in zip(queries, rankings, strict=True)
     ]
+
+
+def snippets(ranking: Ranking, corpus: Mapping[str, Document], results: int, words: int) -> tuple[Snippet, ...]:
+    """Title and first ``words`` words of the first ``results`` documents of a ranking."""
+    return tuple(_snippet(corpus[doc_id], words) for doc_id in ranking.doc_ids[:results])
 
 
 def _snippet(document: Document, words: int) -> Snippet:

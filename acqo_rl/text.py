@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from acqo_rl.types import SubQuery
 
 _CLOSING = " ?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
-_NUMBERING = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])\s+")
+_NUMBERING = re.compile(  # Chinese writes no space after it
+    r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*\u2022])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*|\d{1,2}[.)](?=[\u4e00-\u9fff]))"
+)
 
 
 def one_line(text: str) -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Route = Literal["pass", "disambiguate", "decompose"]
+Route = Literal["pass", "disambiguate", "decompose", "expand"]
+QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]
+Challenge = Literal["simple", "temporal", "multi_hop", "decomposition"]
 FusionName = Literal["rsf", "rrf", "combsum", "combmnz"]
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
 
@@ -80,12 +82,16 @@ class Reformulation:
 
     Attributes:
         query: the query it is of.
-        route: ``pass`` searches the query as it stands.
+        route: ``pass`` searches the query as it stands, ``disambiguate`` its readings, ``decompose`` its parts,
+            ``expand`` the same need in other words.
         sub_queries: what is searched, in order of priority; never empty.
         made_by: name of the reformulator.
         completion: the text a language model wrote, empty where none was asked.
         tokens: number of tokens a language model wrote.
-        problem: what was wrong with ``completion`` if it could not be used; ``None`` when all is well.
+        problem: what went wrong, if anything of ``completion`` could not be used; ``None`` when all is well.
+        calls: completions that were asked for; 0 where none was, or where the answer comes from a cache.
+        query_type: what kind of question it was taken for; ``None`` where nobody looked.
+        reasoning: why it was reformulated this way, in words; empty where there was no choice.
     """
 
     query: Query
@@ -95,6 +101,9 @@ class Reformulation:
     completion: str = ""
     tokens: int = 0
     problem: str | None = None
+    calls: int = 0
+    query_type: QueryType | None = None
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +136,13 @@ class Completion:
         text: without special tokens.
         tokens: number of tokens generated, the end token included.
         finished: False when the token limit cut the text.
+        problem: why there is no text (a time-out, an error of the server); ``None`` when all is well.
     """
 
     text: str
     tokens: int
     finished: bool = True
+    problem: str | None = None
 
 
 class Reformulator(Protocol):
@@ -148,7 +159,7 @@ class LanguageModel(Protocol):
     """Writes one completion a conversation."""
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation, position for position."""
+        """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
         ...
 
 

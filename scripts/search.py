@@ -3,6 +3,12 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     python scripts/search.py --data data/embedded --index indexes/embedded --model runs/acqo/model \
         --query "Compare the populations of Oslo and Bergen"
     python scripts/search.py --data data/embedded --index indexes/embedded --reformulator rules
+    python scripts/search.py --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
+        --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
+
+The reformulator is raw, rules, turns, policy, prompted, adaptive, or a strategy that asks a language model: multi_query, hyde,
+step_back, decomposition, expansion, or several joined by "+". The model is a folder, a Hub id, embedded:smollm2, or for
+all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. Weights of searches count in rrf and combsum.
 
 Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
 conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.
@@ -17,10 +23,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import STRATEGIES, StrategySettings
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery
@@ -36,9 +43,7 @@ class SearchConfig:
 
     data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
     index: str = field(metadata={"help": "Index of it that scripts/build_index.py wrote."})
-    reformulator: Literal["raw", "rules", "turns", "prompted", "policy"] = field(
-        default="policy", metadata={"help": "Who writes the searches."}
-    )
+    reformulator: str = field(default="policy", metadata={"help": "Who writes the searches; see above."})
     model: str | None = field(
         default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
     )
@@ -48,6 +53,7 @@ class SearchConfig:
     )
     k: int = field(default=10, metadata={"help": "Documents of the fused list."})
     fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
+    rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
 
 
@@ -78,7 +84,7 @@ class Stopwatch:
 class Searcher:
     """Corpus, index, reformulator and fusion, opened once."""
 
-    def __init__(self, config: SearchConfig) -> None:
+    def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
         from acqo_rl.data.beir import corpus_hash, read_corpus
         from acqo_rl.fusion import fusion_named
         from acqo_rl.reformulation.load import load_reformulator
@@ -87,8 +93,10 @@ class Searcher:
         self.k = config.k
         self.corpus = read_corpus(config.data)
         self.retriever = load_retriever(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
-        self.reformulator, self.results, self.words = load_reformulator(config.reformulator, config.model or "")
-        self.fusion = fusion_named(config.fusion)
+        self.reformulator, self.results, self.words = load_reformulator(
+            config.reformulator, config.model or "", strategies
+        )
+        self.fusion = fusion_named(config.fusion, config.rrf_k)
         self.retriever.search(["the first search of a process is slow"], 1)
 
     def ask(self, text: str, history: Sequence[str]) -> Answer:
@@ -111,15 +119,15 @@ class Searcher:
 
 def make_parser() -> Any:
     """The parser of this script."""
-    return command.make_parser(SearchConfig, description=__doc__)
+    return command.make_parser(SearchConfig, StrategySettings, description=__doc__)
 
 
-def main(config: SearchConfig) -> None:
+def main(config: SearchConfig, strategies: StrategySettings) -> None:
     """Answer one query, or talk."""
     check(config)
     for stream in (sys.stdin, sys.stdout):
         stream.reconfigure(errors="replace")
-    searcher = Searcher(config)
+    searcher = Searcher(config, strategies)
     if config.query is None:
         converse(searcher, config)
     else:
@@ -130,13 +138,19 @@ def check(config: SearchConfig) -> None:
     """Refuses settings that would fail late.
 
     Raises:
-        ConfigError: the query is empty, ``k`` is out of range, or the model is missing.
+        ConfigError: the query is empty, ``k`` is out of range, there is no such reformulator, or it lacks its model.
     """
     if config.query is not None and not one_line(config.query):
         raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
     if config.k < 1:
         raise ConfigError(f"k is {config.k}; it must be at least 1.")
-    if config.reformulator in ("prompted", "policy") and not config.model:
+    single = ("raw", "rules", "turns", "prompted", "policy", "adaptive")
+    if config.reformulator not in single and not set(config.reformulator.split("+")) <= set(STRATEGIES):
+        raise ConfigError(
+            f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
+            "or join some of the last five by '+'."
+        )
+    if config.reformulator not in ("raw", "rules", "turns") and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
 
 
@@ -176,6 +190,8 @@ def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Itera
     """The answer as text for a terminal; each line is free of control characters."""
     reformulation, fused = answer.found.reformulation, answer.found.fused
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
+    if reformulation.reasoning:
+        yield one_line(reformulation.reasoning)
     if reformulation.problem:
         yield f"problem: {one_line(reformulation.problem)}"
     for number, (sub_query, ranking) in enumerate(searches(answer.found), start=1):
@@ -223,12 +239,16 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
         "history": reformulation.query.history,
         "route": reformulation.route,
         "made_by": reformulation.made_by,
+        "query_type": reformulation.query_type,
+        "reasoning": reformulation.reasoning,
         "problem": reformulation.problem,
         "completion": reformulation.completion,
+        "model_calls": reformulation.calls,
         "sub_queries": [
             {
                 "text": sub_query.text,
                 "kind": sub_query.kind,
+                "weight": sub_query.weight,
                 "documents": [
                     {"id": doc_id, "score": score}
                     for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -192,6 +193,50 @@ class TestScoreFusion:
         )
 
 
+class TestAgainstPublicLibraries:
+    """Golden values of ranx 0.3.21 and of EnsembleRetriever in langchain-classic 1.0.8 (S3-20, S3-23, D3-09)."""
+
+    LISTS = (("d1", "d2", "d3", "d4"), ("d3", "d5", "d1"), ("d6", "d3", "d2", "d7", "d1"))
+
+    def fused(self, *weights):
+        lists = [ranking(*ids, weight=w) for ids, w in zip(self.LISTS, weights, strict=True)]
+        return fuse(ReciprocalRankFusion(60), *lists)
+
+    def test_ranx_rrf(self):
+        fused = self.fused(1, 1, 1)
+        expected = [0.04839549075403121, 0.04765107388058208, 0.03200204813108039, 0.01639344262295082]
+        assert fused.scores == pytest.approx((*expected, 0.016129032258064516, 0.015625, 0.015625))
+        assert fused.doc_ids == ("d3", "d1", "d2", "d6", "d5", "d4", "d7")
+
+    def test_langchain_with_and_without_weights(self):
+        assert self.fused(1, 1, 1).doc_ids == ("d3", "d1", "d2", "d6", "d5", "d4", "d7")
+        assert self.fused(1.0, 0.8, 1.5).doc_ids == ("d3", "d1", "d2", "d6", "d7", "d4", "d5")
+
+    @given(lists=result_lists(), weights=st.lists(st.sampled_from([0.5, 0.8, 1.0, 1.5]), min_size=4, max_size=4))
+    def test_langchains_arithmetic(self, lists, weights):
+        """Its weighted_reciprocal_rank: the sum of weight / (rank + 60), whatever the order of the lists."""
+        weighted = [replace(found, weight=w) for found, w in zip(lists, weights, strict=False)]
+        expected = {}
+        for found in weighted:
+            for rank, doc_id in enumerate(found.doc_ids, start=1):
+                expected[doc_id] = expected.get(doc_id, 0.0) + found.weight / (rank + 60)
+        for order in (weighted, weighted[::-1]):
+            fused = fuse(ReciprocalRankFusion(), *order, k=100)
+            assert dict(zip(fused.doc_ids, fused.scores, strict=True)) == pytest.approx(expected)
+
+    def test_ranx_min_max_sums(self):
+        """Sum, sum with weights 1 and 0.5, and MNZ over the same two lists."""
+        bm25 = ranking("a", "b", "c", scores=(30.0, 20.0, 5.0), retriever="bm25")
+        for fusion, weight, expected in (
+            (ScoreFusion(), 1.0, {"b": 1.6, "a": 1.0, "d": 0.5, "c": 0.0}),
+            (ScoreFusion(), 0.5, {"b": 1.1, "a": 1.0, "d": 0.25, "c": 0.0}),
+            (ScoreFusion(multiply_by_hits=True), 1.0, {"b": 3.2, "a": 2.0, "d": 0.5, "c": 0.0}),
+        ):
+            fused = fuse(fusion, bm25, ranking("b", "d", "a", scores=(0.9, 0.5, 0.1), weight=weight))
+            assert dict(zip(fused.doc_ids, fused.scores, strict=True)) == pytest.approx(expected)
+            assert fused.doc_ids == tuple(expected)
+
+
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
 class TestEveryFusion:
     @given(batch=st.lists(result_lists(), max_size=5), k=st.integers(1, 9))
@@ -216,6 +261,13 @@ class TestEveryFusion:
 @pytest.mark.parametrize("name", ["rsf", "rrf", "combsum", "combmnz"])
 def test_every_fusion_has_a_name(name):
     assert fusion_named(name).name == name
+
+
+def test_the_rank_constant_of_rrf_can_be_set():
+    """S3-31."""
+    assert fuse(fusion_named("rrf", 0), ranking("a")).scores == (1.0,)
+    with pytest.raises(ConfigError, match="rank_constant is -2"):
+        fusion_named("rrf", -2)
 
 
 def test_an_unknown_fusion_is_refused():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,3 +128,50 @@ class TestFeedback:
         retriever = ScriptedRetriever(FOUND)
         add_feedback([QUERY] * 3, retriever, CORPUS, 2, 3)
         assert len(retriever.calls) == 1
+
+
+class TestSeveralRetrievers:
+    """S0-09, S2-06, S2-11, S3-30, D3-10."""
+
+    def named(self, name, found):
+        retriever = ScriptedRetriever(found)
+        retriever.name = name
+        return retriever
+
+    def test_every_list_is_a_path_with_the_weight_of_its_sub_query(self):
+        dense, sparse = self.named("dense", FOUND), self.named("bm25", {"a": ("7",)})
+        subs = (SubQuery("a", "original", 0.5), SubQuery("b", "part", 2.0))
+        [result] = search(
+            [Reformulation(Query("q", "a"), "decompose", subs, "test")], [dense, sparse], ReciprocalRankFusion()
+        )
+        assert [(r.query, r.retriever, r.weight, r.doc_ids) for r in result.rankings] == [
+            ("a", "dense", 0.5, ("1", "2")),
+            ("a", "bm25", 0.5, ("7",)),
+            ("b", "dense", 2.0, ("2", "3")),
+            ("b", "bm25", 2.0, ()),
+        ]
+        assert dense.calls == sparse.calls == [["a", "b"]]
+        assert result.fused.scores == pytest.approx((0.5 / 62 + 2 / 61, 2 / 62, 0.5 / 61, 0.5 / 61))
+        assert result.fused.doc_ids == ("2", "3", "1", "7")
+
+    def test_they_search_at_the_same_time(self):
+        barrier = threading.Barrier(2, timeout=20)
+
+        class Waiting(ScriptedRetriever):
+            def search(self, texts, k):
+                barrier.wait()
+                return super().search(texts, k)
+
+        assert search_each([reformulation("a")], [Waiting(FOUND), Waiting(FOUND)])[0][1].doc_ids == ("1", "2")
+
+    def test_one_in_a_list_is_one(self):
+        assert search_each([reformulation("a")], [ScriptedRetriever(FOUND)]) == search_each(
+            [reformulation("a")], ScriptedRetriever(FOUND)
+        )
+
+    def test_a_failing_one_raises(self):
+        with pytest.raises(ConnectionError):
+            search_each([reformulation("a")], [ScriptedRetriever(FOUND), BrokenRetriever()])
+
+    def test_nothing_to_search_asks_nobody(self):
+        assert search_each([reformulation("")], [BrokenRetriever(), BrokenRetriever()]) == [()]

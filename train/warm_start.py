@@ -110,9 +110,10 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     if config.prompted_queries:
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.reformulation.prompted import Prompted
+        from acqo_rl.reformulation.strategies import ClassifyAndRewrite
 
         model = TransformersModel.from_pretrained(config.model, max_new_tokens=config.max_new_tokens, temperature=0.7)
-        prompted = Prompted(model, config.max_sub_queries)
+        prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
         for answer in prompted.reformulate(materials.train[: config.prompted_queries]):
             if answer.route != "pass":
                 found[answer.query.id].append((answer.route, answer.sub_queries))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,19 @@ def base_model_of(name: str) -> tuple[str, str | None]:
     return json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"], path
 
 
+@contextmanager
+def _seeded(seed: int | None) -> Iterator[None]:
+    """Torch's global generator begins at the seed, and is afterwards as it was before."""
+    import torch
+
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
 class TransformersModel:
     """A chat model with its tokenizer.
 
@@ -83,6 +97,7 @@ class TransformersModel:
         max_new_tokens: limit of each completion.
         temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
         batch_size: completions at once.
+        seed: of the samples of every call; ``None`` leaves torch's global generator as it stands.
     """
 
     def __init__(
@@ -94,6 +109,7 @@ class TransformersModel:
         temperature: float = 0.0,
         top_p: float = 1.0,
         batch_size: int = 32,
+        seed: int | None = None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
@@ -101,6 +117,7 @@ class TransformersModel:
         self.temperature = temperature
         self.top_p = top_p
         self.batch_size = batch_size
+        self.seed = seed
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
@@ -162,16 +179,17 @@ class TransformersModel:
             ]
             for c in conversations
         ]
-        completions = complete(
-            self.model,
-            prompts,
-            end=self.tokenizer.eos_token_id,
-            pad=self.tokenizer.pad_token_id,
-            max_new_tokens=self.max_new_tokens,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            batch_size=self.batch_size,
-        )
+        with _seeded(self.seed):
+            completions = complete(
+                self.model,
+                prompts,
+                end=self.tokenizer.eos_token_id,
+                pad=self.tokenizer.pad_token_id,
+                max_new_tokens=self.max_new_tokens,
+                temperature=self.temperature,
+                top_p=self.top_p,
+                batch_size=self.batch_size,
+            )
         return [self._completion(ids) for ids in completions]
 
     def _completion(self, ids: list[int]) -> Completion:

@@ -2,34 +2,173 @@
 
 from __future__ import annotations
 
-from acqo_rl.types import Reformulator
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import LanguageModel, Reformulator
+
+if TYPE_CHECKING:
+    from acqo_rl.reformulation.strategies import Strategy
+
+STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion")
+"""What a language model can be asked to do; several are joined by ``+``."""
 
 
-def load_reformulator(name: str, model: str) -> tuple[Reformulator, int, int]:
+@dataclass
+class StrategySettings:
+    """Settings of the strategies that ask a language model."""
+
+    num_variants: int = field(default=3, metadata={"help": "multi_query: other wordings of a query, 1 to 5."})
+    max_parts: int = field(default=4, metadata={"help": "decomposition: parts of a query, 1 to 5."})
+    expansion_form: Literal["text", "sub_queries"] = field(
+        default="text", metadata={"help": "expansion: terms appended to the query, or each searched by itself."}
+    )
+    include_original: bool = field(
+        default=True, metadata={"help": "Search the raw query beside what a strategy writes."}
+    )
+    domain: str = field(default="", metadata={"help": "What the corpus is about, in words, for the prompts."})
+    translate_to: str = field(
+        default="", metadata={"help": "multi_query: a language for the last variant, such as Chinese."}
+    )
+    force_strategy: str | None = field(
+        default=None, metadata={"help": "adaptive: this strategy for every query, whatever its type."}
+    )
+    classify_by_model: bool = field(
+        default=False, metadata={"help": "adaptive: ask the model for the query type (one more call), not the rules."}
+    )
+    temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
+    seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
+    max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
+    timeout: float = field(default=30.0, metadata={"help": "Seconds for a model server's answer."})
+    max_retries: int = field(default=2, metadata={"help": "Of a model server's failed call."})
+    concurrency: int = field(default=8, metadata={"help": "Calls of a model server at once."})
+    cache_ttl: float = field(default=3600.0, metadata={"help": "Seconds that a reformulation is kept; 0 keeps none."})
+    cache_size: int = field(default=10_000, metadata={"help": "Reformulations that are kept."})
+
+
+def load_reformulator(name: str, model: str, settings: StrategySettings | None = None) -> tuple[Reformulator, int, int]:
     """A reformulator, and how many results of a first search and words of each it reads.
 
     Args:
-        name: ``raw``, ``rules``, ``turns`` or ``prompted``; any other one names a trained policy.
-        model: folder, Hub id or embedded model; not used by ``raw``, ``rules`` and ``turns``.
+        name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by ``+``
+            (``multi_query+hyde``); any other one names a trained policy.
+        model: folder, Hub id or embedded model, or ``openai:NAME@URL`` or ``anthropic:NAME`` where it is prompted;
+            not used by ``raw``, ``rules`` and ``turns``.
+        settings: of the strategies that ask a language model.
 
     Raises:
-        ConfigError: there is no such model.
+        ConfigError: there is no such model or strategy, or a setting is out of range.
         GrammarError: the model is no policy, or one of another grammar or prompt version.
     """
-    from acqo_rl.language_models.local import TransformersModel
     from acqo_rl.reformulation.heuristic import Heuristic
+    from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.pass_through import PassThrough
     from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.reformulation.prompted import Prompted
     from acqo_rl.reformulation.turns import RecentTurns
 
     if name == "raw":
-        return PassThrough(), 0, 0
+        return Logged(PassThrough()), 0, 0
     if name == "rules":
-        return Heuristic(), 0, 0
+        return Logged(Heuristic()), 0, 0
     if name == "turns":
-        return RecentTurns(), 0, 0
-    if name == "prompted":
-        return Prompted(TransformersModel.from_pretrained(model, max_new_tokens=40)), 0, 0
+        return Logged(RecentTurns()), 0, 0
+    if name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES):
+        return Logged(_prompted(name, model, settings or StrategySettings())), 0, 0
     policy = Policy.from_pretrained(model, name=name)
-    return policy, policy.settings.feedback_results, policy.settings.feedback_words
+    return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
+
+
+def _prompted(name: str, model: str, settings: StrategySettings) -> Reformulator:
+    from acqo_rl.language_models.load import load_language_model
+    from acqo_rl.reformulation.cached import Cached, ReformulationCache
+    from acqo_rl.reformulation.prompted import Prompted
+
+    _check(settings)
+    if name == "prompted":  # a label and at most three short lines, the same in every run
+        settings = replace(settings, temperature=0.0, max_new_tokens=40)
+    names = _names_of_adaptive(settings) if name == "adaptive" else [name]
+    strategies = {name: _strategies(name, settings) for name in names}  # before the model, which takes long to load
+    language_model = load_language_model(
+        model,
+        max_new_tokens=settings.max_new_tokens,
+        temperature=settings.temperature,
+        seed=settings.seed,
+        timeout=settings.timeout,
+        max_retries=settings.max_retries,
+        concurrency=settings.concurrency,
+    )
+    cache = ReformulationCache(settings.cache_ttl, settings.cache_size)
+    sampling = (model, settings.temperature, settings.seed, settings.max_new_tokens)
+    cached = {
+        name: Cached(Prompted(language_model, asked), repr((sampling, [(s, s.version) for s in asked])), cache)
+        for name, asked in strategies.items()
+    }
+    return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
+
+
+def _names_of_adaptive(settings: StrategySettings) -> list[str]:
+    from acqo_rl.reformulation.adaptive import BY_TYPE
+
+    forced = [settings.force_strategy] if settings.force_strategy else []
+    return [name for name in dict.fromkeys([*STRATEGIES, *BY_TYPE.values(), *forced]) if name != "raw"]
+
+
+def _adaptive(
+    reformulators: Mapping[str, Reformulator], language_model: LanguageModel, settings: StrategySettings
+) -> Reformulator:
+    from acqo_rl.reformulation.adaptive import Adaptive
+    from acqo_rl.reformulation.model_classifier import ModelClassifier
+    from acqo_rl.reformulation.pass_through import PassThrough
+
+    return Adaptive(
+        {"raw": PassThrough(), **reformulators},
+        classifier=ModelClassifier(language_model).query_types if settings.classify_by_model else None,
+        forced=settings.force_strategy,
+    )
+
+
+def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
+    """The strategies that a name joins by ``+``."""
+    from acqo_rl.reformulation.strategies import (
+        ClassifyAndRewrite,
+        Decomposition,
+        Expansion,
+        HyDE,
+        MultiQuery,
+        StepBack,
+    )
+
+    known: tuple[Strategy, ...] = (
+        MultiQuery(settings.num_variants, settings.domain, settings.translate_to),
+        HyDE(settings.domain),
+        StepBack(settings.domain),
+        Decomposition(settings.max_parts, settings.domain),
+        Expansion(form=settings.expansion_form, domain=settings.domain),
+        ClassifyAndRewrite(),
+    )
+    by_name = {strategy.name: strategy for strategy in known}
+    if missing := [part for part in name.split("+") if part not in by_name]:
+        raise ConfigError(f"There is no strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
+    chosen = [by_name[part] for part in name.split("+")]
+    return chosen if settings.include_original else [replace(cast(Any, s), original_weight=0.0) for s in chosen]
+
+
+def _check(settings: StrategySettings) -> None:
+    for key, least, most in (
+        ("num_variants", 1, 5),
+        ("max_parts", 1, 5),
+        ("temperature", 0, 2),
+        ("max_new_tokens", 1, math.inf),
+        ("timeout", 0.001, math.inf),
+        ("max_retries", 0, math.inf),
+        ("concurrency", 1, math.inf),
+        ("cache_ttl", 0, math.inf),
+        ("cache_size", 1, math.inf),
+    ):
+        value = getattr(settings, key)
+        if not least <= value <= most:
+            wanted = f"at least {least}" if most == math.inf else f"between {least} and {most}"
+            raise ConfigError(f"{key} is {value}; it must be {wanted}.")

@@ -134,7 +134,8 @@ class Policy:
                     self.name,
                     completion.text,
                     completion.tokens,
-                    parsed.problem,
+                    completion.problem or parsed.problem,
+                    calls=1,
                 )
             )
         return answers

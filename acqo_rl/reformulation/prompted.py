@@ -1,84 +1,77 @@
-"""A language model that was not trained for it: asked in words, with examples, in one call (S0-23, 24, 42)."""
+"""A language model that was not trained for it, asked in words by one strategy or by several at once."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.prompt import untrusted
-from acqo_rl.text import distinct, normalised, one_line, unnumbered
-from acqo_rl.types import Completion, Conversation, LanguageModel, Query, Reformulation, Route, SubQuery, SubQueryKind
-
-_INSTRUCTIONS = """\
-Classify the last question, then write what to search for. First line, one word:
-simple - one need, clear as it stands
-ambiguous - it leans on the conversation or a name has several meanings; then one complete search a line
-compound - it asks several things; then one complete search a line, at most {most}
-Write nothing else."""
-
-_EXAMPLES = (
-    ("Question: How tall is the Eiffel Tower?", "simple"),
-    ("U: Who painted Guernica?\nS: Pablo Picasso painted it.\nQuestion: Where was he born?",
-     "ambiguous\nPablo Picasso birthplace"),
-    ("Question: Compare the moons of Mars and Jupiter", "compound\nmoons of Mars\nmoons of Jupiter"),
-)  # fmt: skip
-
-_ROUTES: dict[str, tuple[Route, SubQueryKind]] = {
-    "simple": ("pass", "original"),
-    "ambiguous": ("disambiguate", "reading"),
-    "compound": ("decompose", "part"),
-}
-_LABEL = re.compile(rf"\b({'|'.join(_ROUTES)})\b", re.I)
-_PREAMBLE = re.compile(r"[:\uff1a]$")
+from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
+from acqo_rl.text import normalised
+from acqo_rl.types import Completion, LanguageModel, Query, Reformulation, Route, SubQuery
 
 
 class Prompted:
-    """Asks any language model; a reply that cannot be used falls back to the raw query and says why."""
+    """Asks any language model; what cannot be used falls back to the raw query and says why.
+
+    Several strategies of a query go to the model in one batch, and what each writes is a path of its own beside the
+    raw query's: multi-query, HyDE and raw are one ``Prompted`` with two strategies (S2-07, S2-11).
+    """
 
     def __init__(
-        self, model: LanguageModel, max_sub_queries: int = 3, history_turns: int = 6, name: str = "prompted"
+        self, model: LanguageModel, strategies: Sequence[Strategy] = (ClassifyAndRewrite(),), name: str = ""
     ) -> None:
         self.model = model
-        self.max_sub_queries = max_sub_queries
-        self.history_turns = history_turns
-        self.name = name
+        self.strategies = strategies
+        self.name = name or "+".join(strategy.name for strategy in strategies)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """One reformulation a query, position for position, from one batched call of the model."""
-        replies = self.model.generate([self._conversation(query) for query in queries])
-        return [self._read(query, reply) for query, reply in zip(queries, replies, strict=True)]
+        completions = self.model.generate([s.conversation(query) for query in queries for s in self.strategies])
+        each = len(self.strategies)
+        return [self._read(query, completions[i * each : (i + 1) * each]) for i, query in enumerate(queries)]
 
-    def _conversation(self, query: Query) -> Conversation:
-        messages = [{"role": "system", "content": _INSTRUCTIONS.format(most=self.max_sub_queries)}]
-        for question, answer in _EXAMPLES:
-            messages += [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
-        turns = [untrusted(turn)[:500] for turn in query.history[-self.history_turns :]]
-        asked = "\n".join([*turns, f"Question: {untrusted(query.text)[:1000]}"])
-        return [*messages, {"role": "user", "content": asked}]
-
-    def _read(self, query: Query, reply: Completion) -> Reformulation:
-        lines = [line for line in (one_line(line) for line in reply.text.splitlines()) if line]
-        if lines and _PREAMBLE.search(lines[0]) and not _LABEL.search(lines[0]):
-            del lines[0]
-        route, kind, problem = _label(lines)
-        if not reply.finished and len(lines) > 2:
-            lines.pop()  # cut in the middle
-        found = (unnumbered(line) for line in lines[1:] if not _PREAMBLE.search(line))
-        usable = distinct(SubQuery(line, kind) for line in found if len(line) <= MAX_CHARACTERS)[: self.max_sub_queries]
-        if route != "pass" and not usable:
-            problem = f"no sub-query follows the label in {reply.text[:80]!r}"
-        same = len(usable) == 1 and normalised(usable[0].text) == normalised(query.text)
-        if route == "pass" or not usable or same:
-            route, usable = "pass", pass_through(query, self.name).sub_queries
-        return Reformulation(query, route, usable, self.name, reply.text, reply.tokens, problem)
+    def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
+        readings = [_read(s, query, c) for s, c in zip(self.strategies, completions, strict=True)]
+        asked = list(zip(self.strategies, readings, strict=True))
+        problems = [f"{strategy.name}: {reading.problem}" for strategy, reading in asked if reading.problem]
+        used = [(strategy, reading) for strategy, reading in asked if reading.sub_queries]
+        sub_queries = _paths(
+            query, max((s.original_weight for s, _ in used), default=1.0), (s for _, r in used for s in r.sub_queries)
+        )
+        route = _route([reading.route for _, reading in used])
+        if {s.kind for s in sub_queries} == {"original"}:
+            route, sub_queries = "pass", pass_through(query, self.name).sub_queries
+        return Reformulation(
+            query,
+            route,
+            sub_queries,
+            self.name,
+            completion="\n\n".join(c.text for c in completions),
+            tokens=sum(c.tokens for c in completions),
+            problem="; ".join(problems) or None,
+            calls=len(completions),
+        )
 
 
-def _label(lines: list[str]) -> tuple[Route, SubQueryKind, str | None]:
-    """Reads the label however it is dressed: "Simple.", "compound query", "**Ambiguous**"."""
-    match = _LABEL.search(lines[0]) if lines else None
-    if match is None:
-        seen = lines[0][:80] if lines else ""
-        return "pass", "original", f"{seen!r} holds none of the labels {', '.join(_ROUTES)}"
-    return *_ROUTES[match.group(1).lower()], None
+def _read(strategy: Strategy, query: Query, completion: Completion) -> Reading:
+    if completion.problem is not None:
+        return Reading((), "pass", completion.problem)
+    return strategy.read(query, completion)
+
+
+def _route(routes: Sequence[Route]) -> Route:
+    return "decompose" if "decompose" in routes else next(iter(routes), "pass")
+
+
+def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> tuple[SubQuery, ...]:
+    """The raw query first, then what was found; what several strategies search is one path of the greatest weight."""
+    key = normalised(query.text)
+    by_key = {key: SubQuery(query.text, "original", original_weight)} if original_weight > 0 else {}
+    for sub_query in found:
+        its_key = normalised(sub_query.text)
+        if its_key == key:
+            sub_query = replace(sub_query, text=query.text, kind="original")
+        first = by_key.setdefault(its_key, sub_query)
+        by_key[its_key] = replace(first, weight=max(first.weight, sub_query.weight))
+    return tuple(by_key.values())

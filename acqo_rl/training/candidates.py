@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, groupby, islice, product
 
-from acqo_rl.reformulation.heuristic import NAME_WORD, Heuristic
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.signals import NAME_WORD
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 

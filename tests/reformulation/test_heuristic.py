@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.reformulation.heuristic import Heuristic, classify, rewrite
+from acqo_rl.reformulation.classify import route_of
+from acqo_rl.reformulation.heuristic import Heuristic, rewrite
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.text import normalised
 from acqo_rl.types import Query, SubQuery
@@ -99,7 +100,7 @@ def test_a_reference_gets_the_last_name_of_the_conversation():
 
 def test_classify_and_rewrite_can_be_used_apart():
     query = Query("q", "Compare Peru and Chad")
-    assert classify(query) == "decompose"
+    assert route_of(query) == "decompose"
     assert [s.text for s in rewrite(query, "decompose")] == ["Peru", "Chad"]
     for route in ("pass", "disambiguate"):
         assert rewrite(query, route) == (SubQuery(query.text, "original"),)
@@ -136,3 +137,12 @@ def test_a_long_text_takes_no_longer_than_its_length(unit):
     assert reformulate(text).sub_queries[0].text == text
     reformulate(text[:1000], (text,))
     assert time.perf_counter() - begin < 2
+
+
+def test_the_reading_that_the_conversation_speaks_of_comes_first_and_counts_more():
+    """S0-20, S0-21."""
+    told = reformulate("java", ("I learn a programming language",)).sub_queries
+    assert [(s.text, s.weight) for s in told] == [("java programming language", 1.0), ("java island", 0.5)]
+    islands = reformulate("java", ("Is that island large?",)).sub_queries
+    assert [(s.text, s.weight) for s in islands] == [("java island", 1.0), ("java programming language", 0.5)]
+    assert {s.weight for s in reformulate("java").sub_queries} == {1.0}

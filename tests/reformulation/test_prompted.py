@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import ClassifyAndRewrite, HyDE, MultiQuery, StepBack
 from acqo_rl.types import Completion, Query, SubQuery
 
 QUERY = Query("q", "Compare the moons of Mars and Jupiter")
 
 
 def read(reply, query=QUERY, most=3):
-    return Prompted(ScriptedLanguageModel(reply), most).reformulate([query])[0]
+    return Prompted(ScriptedLanguageModel(reply), [ClassifyAndRewrite(most)]).reformulate([query])[0]
 
 
 @pytest.mark.parametrize("label", ["simple", "simple.", "Simple query", "**Simple**", "Label: simple", " SIMPLE \n"])
@@ -106,7 +107,7 @@ def test_what_the_model_reads():
     model = ScriptedLanguageModel("simple")
     history = tuple(f"turn {i}<|im_end|>\n" for i in range(9))
     query = Query("q", "and\nits <|im_start|>moons?", history)
-    Prompted(model, max_sub_queries=2, history_turns=3).reformulate([query])
+    Prompted(model, [ClassifyAndRewrite(most=2, history_turns=3)]).reformulate([query])
     conversation = model.calls[0][0]
     assert "at most 2" in conversation[0]["content"]
     assert [m["role"] for m in conversation[:3]] == ["system", "user", "assistant"]
@@ -114,3 +115,42 @@ def test_what_the_model_reads():
     assert [line[:6] for line in last[:-1]] == ["turn 6", "turn 7", "turn 8"]
     assert last[-1].startswith("Question: and its ")
     assert "<|" not in conversation[-1]["content"]
+
+
+class TestSeveralStrategies:
+    """S2-07, S2-11, S3-09, D3-07."""
+
+    def test_one_batch_for_all_and_each_a_path_of_its_own(self):
+        model = ScriptedLanguageModel("Mars moons\nJupiter moons", "Mars has two moons.")
+        reformulator = Prompted(model, [MultiQuery(variants=2), HyDE()])
+        [answer] = reformulator.reformulate([QUERY])
+        assert [len(call) for call in model.calls] == [2]
+        assert answer.sub_queries == (
+            SubQuery(QUERY.text, "original", 1.0),
+            SubQuery("Mars moons", "variant", 0.8),
+            SubQuery("Jupiter moons", "variant", 0.8),
+            SubQuery("Mars has two moons.", "hypothetical", 1.5),
+        )
+        assert (answer.calls, answer.tokens, answer.made_by) == (2, 8, "multi_query+hyde")
+        assert answer.completion == "Mars moons\nJupiter moons\n\nMars has two moons."
+
+    def test_position_for_position(self):
+        model = ScriptedLanguageModel("a", "b", "c", "d")
+        answers = Prompted(model, [StepBack(), HyDE()]).reformulate([QUERY, Query("r", "other")])
+        assert [[s.text for s in answer.sub_queries[1:]] for answer in answers] == [["a", "b"], ["c", "d"]]
+
+    def test_one_that_fails_leaves_the_other(self):
+        model = ScriptedLanguageModel(Completion("", 0, problem="timed out"), "moons")
+        [answer] = Prompted(model, [MultiQuery(), StepBack()]).reformulate([QUERY])
+        assert [s.text for s in answer.sub_queries] == [QUERY.text, "moons"]
+        assert (answer.problem, answer.route) == ("multi_query: timed out", "expand")
+
+    def test_what_two_search_is_searched_once_at_the_greater_weight(self):
+        model = ScriptedLanguageModel("moons\nrings", "Moons.")
+        [answer] = Prompted(model, [MultiQuery(), HyDE()]).reformulate([QUERY])
+        assert [(s.text, s.weight) for s in answer.sub_queries[1:]] == [("moons", 1.5), ("rings", 0.8)]
+
+    def test_no_query_no_call_that_asks(self):
+        model = ScriptedLanguageModel("moons")
+        assert Prompted(model, [HyDE()]).reformulate([]) == []
+        assert model.calls == [[]]

@@ -157,7 +157,6 @@ def test_a_query_of_100000_characters(folder):
         (("--query", "a"), "give --model MODEL"),
         (("--query", "a", "--model", "runs/acqo/modle"), "no such folder"),
         (("--query", "a", "--reformulator", "raw", "--index", "nowhere"), "nowhere"),
-        (("--query", "a", "--reformulator", "magic"), "invalid choice: 'magic'"),
     ],
 )
 def test_errors_say_what_to_do(folder, arguments, message):
@@ -169,3 +168,32 @@ def test_help_answers_at_once(folder):
     done = run(folder, "--help")
     assert time.perf_counter() - begin < 2
     assert ":quit" in done.stdout
+
+
+class TestStrategies:
+    def test_settings_reach_a_strategy_and_a_failing_server_is_told(self, folder):
+        """S3-31, S3-34, D3-13: nothing listens at that port, and the query is searched as it stands."""
+        arguments = ("--reformulator", "adaptive", "--model", "openai:m@http://127.0.0.1:9/v1", "--max_retries", "0")
+        out = run(
+            folder, *arguments, "--force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
+            "--query", "What is the capital of Peru?",
+        ).stdout  # fmt: skip
+        assert "route: pass, by adaptive" in out
+        assert "Selected hyde for factual query" in out
+        assert "problem: hyde: APIConnectionError" in out
+        assert "Peru-capital" in out
+        assert " 1.000 " in out
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--reformulator", "magic", "--model", "m"), "no reformulator 'magic'; choose raw"),
+            (("--reformulator", "hyde+policy", "--model", "m"), "no reformulator 'hyde+policy'"),
+            (("--reformulator", "hyde"), "'hyde' needs a model"),
+            (("--reformulator", "hyde", "--model", "m", "--num_variants", "9"), "num_variants is 9"),
+            (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "no strategy 'x'"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, folder, arguments, message):
+        """S3-26, S3-32."""
+        assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr

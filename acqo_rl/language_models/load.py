@@ -1,0 +1,64 @@
+"""Language models by name, as the scripts take them."""
+
+from __future__ import annotations
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import LanguageModel
+
+
+def load_language_model(
+    name: str,
+    *,
+    max_new_tokens: int,
+    temperature: float = 0.0,
+    seed: int | None = None,
+    timeout: float = 30.0,
+    max_retries: int = 2,
+    concurrency: int = 8,
+) -> LanguageModel:
+    """The language model that a setting names.
+
+    Args:
+        name: ``openai:NAME@URL`` (any server that speaks OpenAI's protocol), ``openai:NAME`` (OpenAI's own),
+            ``anthropic:NAME``; else a folder, Hub id or embedded model, which runs in this process.
+        max_new_tokens: limit of each completion.
+        temperature: 0 is greedy; Anthropic has none.
+        seed: of the sampling; Anthropic has none.
+        timeout: seconds for a server's answer.
+        max_retries: of a server's failed call.
+        concurrency: calls of a server at once.
+
+    Raises:
+        ConfigError: there is no such model, or its package or key is missing.
+    """
+    from acqo_rl.language_models.anthropic import AnthropicModel
+    from acqo_rl.language_models.local import TransformersModel
+    from acqo_rl.language_models.openai import OpenAIModel
+
+    provider, _, rest = name.partition(":")
+    if provider not in ("openai", "anthropic"):
+        return TransformersModel.from_pretrained(
+            name, max_new_tokens=max_new_tokens, temperature=temperature, seed=seed
+        )
+    model, _, url = rest.partition("@")
+    if not model:
+        raise ConfigError(f"{name!r} names no model; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
+    if provider == "openai":
+        return OpenAIModel(
+            model,
+            base_url=url or None,
+            max_new_tokens=max_new_tokens,
+            temperature=temperature,
+            seed=seed,
+            timeout=timeout,
+            max_retries=max_retries,
+            concurrency=concurrency,
+        )
+    return AnthropicModel(
+        model,
+        base_url=url or None,
+        max_new_tokens=max_new_tokens,
+        timeout=timeout,
+        max_retries=max_retries,
+        concurrency=concurrency,
+    )

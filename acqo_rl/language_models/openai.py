@@ -1,0 +1,81 @@
+"""Language models behind any server that speaks OpenAI's chat-completions protocol (vLLM, llama.cpp, Ollama)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.remote import complete_each, failed
+from acqo_rl.types import Completion, Conversation
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletion
+
+
+class OpenAIModel:
+    """A model behind a server; a call that fails is told in its completion and stops no other."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        max_new_tokens: int = 200,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        timeout: float = 30.0,
+        max_retries: int = 2,
+        concurrency: int = 8,
+    ) -> None:
+        """Opens a client; asks nothing yet. The key is the environment's ``OPENAI_API_KEY``.
+
+        Args:
+            name: of the model, as the server calls it.
+            base_url: of the server, such as ``http://localhost:8000/v1``; OpenAI's own by default. One that wants no
+                key needs none.
+            max_new_tokens: limit of each completion.
+            temperature: 0 is greedy.
+            seed: of the sampling, where the server heeds it.
+            timeout: seconds without an answer after which a call has failed.
+            max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
+                growing pauses.
+            concurrency: calls at once.
+
+        Raises:
+            ConfigError: the package ``openai`` is missing, or OpenAI's own server is asked for without a key.
+        """
+        try:
+            import openai
+        except ImportError as error:
+            raise ConfigError(
+                "A model behind a server needs the package openai: pip install 'acqo-rl[openai]'."
+            ) from error
+        key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
+        if key is None:
+            raise ConfigError(
+                "OPENAI_API_KEY is not set: set it, or give the address of your own server: openai:NAME@URL."
+            )
+        self.name = name
+        self._client = openai.OpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
+        # The client leaves a body that is no JSON to the parser's own error.
+        self._errors = (openai.OpenAIError, ValueError)
+        self._concurrency = concurrency
+        self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
+        if seed is not None:
+            self._settings["seed"] = seed
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
+        return complete_each(self._ask, conversations, self._errors, self._concurrency)
+
+    def _ask(self, conversation: Conversation) -> Completion:
+        reply: ChatCompletion = self._client.chat.completions.create(
+            model=self.name, messages=cast(Any, conversation), **self._settings
+        )
+        choices = getattr(reply, "choices", None)
+        if not choices or not choices[0].message or not choices[0].message.content:
+            return failed(f"the server gave no text: {str(reply)[:150]}")
+        tokens = reply.usage.completion_tokens if reply.usage else 0
+        return Completion(choices[0].message.content, tokens, finished=choices[0].finish_reason != "length")

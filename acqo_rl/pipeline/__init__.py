@@ -1,0 +1,1 @@
+"""Searching more than once, and looking at the results in between."""

@@ -1,0 +1,82 @@
+"""Rewrite-retrieve-read: look at the best similarity, and rewrite once more where it is low (S3-07)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from acqo_rl.search import SearchResult, search, snippets
+from acqo_rl.types import Document, Fusion, Query, Reformulator, Retriever
+
+
+class RewriteRetrieveRead:
+    """Searches; where nothing is similar enough, rewrites from the first results and keeps the better search."""
+
+    def __init__(
+        self,
+        first: Reformulator,
+        second: Reformulator,
+        retriever: Retriever,
+        fusion: Fusion,
+        corpus: Mapping[str, Document],
+        *,
+        threshold: float = 0.7,
+        results: int = 3,
+        words: int = 40,
+    ) -> None:
+        """Names the parts.
+
+        Args:
+            first: of the first search; ``PassThrough`` searches the query as it stands.
+            second: of the second one; reads the first results as the query's feedback.
+            retriever: one, since similarities of two cannot be compared.
+            fusion: merges the rankings of each search.
+            corpus: document id -> document, of the retriever.
+            threshold: a best similarity that is good enough, on the retriever's own scale (cosine by default).
+            results: first results that the second reformulator reads.
+            words: words of each of them.
+        """
+        self._first = first
+        self._second = second
+        self._retriever = retriever
+        self._fusion = fusion
+        self._corpus = corpus
+        self._threshold = threshold
+        self._results = results
+        self._words = words
+
+    def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
+        """One result a query, position for position, from at most two batched searches.
+
+        The reformulation of a query that was rewritten counts the calls and tokens of both; its ``reasoning`` says
+        which search was kept, and why.
+        """
+        found = search(self._first.reformulate(queries), self._retriever, self._fusion, k)
+        weak = [i for i, result in enumerate(found) if best_similarity(result) < self._threshold]
+        asked = [
+            replace(queries[i], feedback=snippets(found[i].fused, self._corpus, self._results, self._words))
+            for i in weak
+        ]
+        again = search(self._second.reformulate(asked), self._retriever, self._fusion, k) if weak else []
+        for i, second in zip(weak, again, strict=True):
+            found[i] = self._better(found[i], second)
+        return found
+
+    def _better(self, first: SearchResult, second: SearchResult) -> SearchResult:
+        before, after = best_similarity(first), best_similarity(second)
+        kept = second if after > before else first
+        both = first.reformulation, second.reformulation
+        reformulation = replace(
+            kept.reformulation,
+            calls=sum(r.calls for r in both),
+            tokens=sum(r.tokens for r in both),
+            problem="; ".join(r.problem for r in both if r.problem) or None,
+            reasoning=f"Best similarity {before:.3f} is below {self._threshold:g}, {after:.3f} after a rewrite: "
+            f"kept the {'second' if kept is second else 'first'} search",
+        )
+        return replace(kept, reformulation=reformulation)
+
+
+def best_similarity(result: SearchResult) -> float:
+    """The greatest similarity of a search's documents; minus infinity where it found none."""
+    return max(result.fused.similarities, default=float("-inf"))

@@ -1,0 +1,83 @@
+"""Chooses a strategy for each query by its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.classify import Classification, classify
+from acqo_rl.types import Query, QueryType, Reformulation, Reformulator
+
+BY_TYPE: dict[QueryType, str] = {
+    "factual": "hyde",
+    "how_to": "multi_query+step_back",
+    "comparison": "decomposition",
+    "debugging": "step_back",
+    "conceptual": "step_back",
+    "complex": "decomposition",
+    "simple": "raw",
+}
+"""The strategy that suits each type of query (S3-09); key words are searched as they stand (S2-08)."""
+
+
+class Adaptive:
+    """Classifies the batch, then calls each reformulator that is wanted once."""
+
+    name = "adaptive"
+
+    def __init__(
+        self,
+        reformulators: Mapping[str, Reformulator],
+        *,
+        by_type: Mapping[QueryType, str] = BY_TYPE,
+        classifier: Callable[[Sequence[Query]], list[Classification]] | None = None,
+        forced: str | None = None,
+    ) -> None:
+        """Names what may be chosen.
+
+        Args:
+            reformulators: strategy -> reformulator.
+            by_type: query type -> strategy.
+            classifier: classifies a batch; rules by default.
+            forced: the strategy of every query, whatever its type.
+
+        Raises:
+            ConfigError: ``forced`` or ``by_type`` names a strategy that is not there, or a type has none.
+        """
+        if forced is None and (missing := [t for t in BY_TYPE if t not in by_type]):
+            raise ConfigError(f"No strategy is given for {', '.join(missing)} queries; give one for every type.")
+        for strategy in [forced] if forced is not None else by_type.values():
+            if strategy not in reformulators:
+                raise ConfigError(f"There is no strategy {strategy!r}; choose {', '.join(reformulators)}.")
+        self._reformulators = reformulators
+        self._by_type = by_type
+        self._classifier = classifier or (lambda queries: [classify(query) for query in queries])
+        self._forced = forced
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """One reformulation a query, position for position; ``reasoning`` names the strategy and the type."""
+        classified = self._classifier(queries)
+        chosen = [self._forced or self._by_type[c.query_type] for c in classified]
+        answers: dict[int, Reformulation] = {}
+        for strategy in dict.fromkeys(chosen):
+            places = [i for i, name in enumerate(chosen) if name == strategy]
+            made = self._reformulators[strategy].reformulate([queries[i] for i in places])
+            answers |= dict(zip(places, made, strict=True))
+        return [
+            _told(answers[i], c, strategy, self.name)
+            for i, (c, strategy) in enumerate(zip(classified, chosen, strict=True))
+        ]
+
+
+def _told(answer: Reformulation, classified: Classification, strategy: str, name: str) -> Reformulation:
+    problems = [problem for problem in (classified.problem, answer.problem) if problem]
+    return replace(
+        answer,
+        made_by=name,
+        tokens=answer.tokens + classified.tokens,
+        calls=answer.calls + classified.calls,
+        problem="; ".join(problems) or None,
+        query_type=classified.query_type,
+        reasoning=f"Selected {strategy} for {classified.query_type} query",
+    )

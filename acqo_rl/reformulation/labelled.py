@@ -1,0 +1,79 @@
+"""Questions labelled by hand, and how well a classifier agrees with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import cast
+
+import numpy as np
+
+from acqo_rl.types import Challenge, Query, QueryType, Route
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question, its language (ISO 639-1), and what a person says of it."""
+
+    query: Query
+    language: str
+    query_type: QueryType
+    route: Route
+    challenges: tuple[Challenge, ...]
+
+
+def labelled_questions() -> list[LabelledQuestion]:
+    """The project's own set: every type, route and challenge, in five languages; the rules were written beside it."""
+    lines = files("acqo_rl.reformulation").joinpath("labelled_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [
+        LabelledQuestion(
+            Query(str(number), row["text"], tuple(row.get("history", ()))),
+            row["lang"],
+            row["type"],
+            row["route"],
+            cast("tuple[Challenge, ...]", tuple(row["challenges"])),
+        )
+        for number, row in enumerate(map(json.loads, lines))
+    ]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How predicted labels agree with a person's.
+
+    Attributes:
+        accuracy: share of equal labels.
+        precision: label -> share of its predictions that are right; ``nan`` where it was never predicted.
+        recall: label -> share of its questions that were found; ``nan`` where there are none.
+        confusion: label of the person -> predicted label -> number of questions.
+    """
+
+    accuracy: float
+    precision: dict[str, float]
+    recall: dict[str, float]
+    confusion: dict[str, dict[str, int]]
+
+
+def agreement(labels: Sequence[str], predicted: Sequence[str]) -> Agreement:
+    """Compares labels position for position.
+
+    Args:
+        labels: a person's, at least one.
+        predicted: a classifier's.
+    """
+    names = sorted({*labels, *predicted})
+    place = {name: i for i, name in enumerate(names)}
+    counts = np.zeros((len(names), len(names)), np.int64)
+    for label, guess in zip(labels, predicted, strict=True):
+        counts[place[label], place[guess]] += 1
+    right = counts.diagonal()
+    with np.errstate(invalid="ignore"):
+        precision, recall = right / counts.sum(axis=0), right / counts.sum(axis=1)
+    return Agreement(
+        accuracy=float(right.sum() / counts.sum()),
+        precision=dict(zip(names, precision.tolist(), strict=True)),
+        recall=dict(zip(names, recall.tolist(), strict=True)),
+        confusion={name: dict(zip(names, row, strict=True)) for name, row in zip(names, counts.tolist(), strict=True)},
+    )

@@ -1,0 +1,97 @@
+"""A language model as classifier, for what rules of words do not see; where it fails, the rules answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar, get_args
+
+from acqo_rl.reformulation.classify import Classification, classify, is_unsure
+from acqo_rl.reformulation.lists import read_text
+from acqo_rl.reformulation.strategies.strategy import ask
+from acqo_rl.text import one_line
+from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
+
+VERSION = "1"
+"""Raised whenever a prompt or its reading changes."""
+
+_TYPES = """\
+What kind of question is the last one? Answer with one word:
+factual - asks for a fact
+how_to - asks for steps
+comparison - weighs things against each other
+debugging - something fails
+conceptual - asks why, or for an explanation
+complex - asks several things
+simple - key words only"""
+
+_TYPE_EXAMPLES = (
+    ("Question: Who painted Guernica?", "factual"),
+    ("Question: Explain how vaccines work", "conceptual"),
+    ("Question: What is the difference between TCP and UDP?", "comparison"),
+)
+
+_CHALLENGES = """\
+What does answering the last question need? Answer with every word that applies:
+temporal - it depends on a date or on what is newest
+multi_hop - one fact must be found before the next can be asked for
+decomposition - several separate things must be found
+simple - one search is enough"""
+
+_CHALLENGE_EXAMPLES = (
+    ("Question: Who is the newest member of the band that recorded Thriller's bass line?", "temporal multi_hop"),
+    ("Question: How tall is the Eiffel Tower?", "simple"),
+)
+
+Label = TypeVar("Label", QueryType, Challenge)
+
+
+class ModelClassifier:
+    """Asks a model for the query type, and for the challenges of questions that the rules are unsure of."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+
+    def query_types(self, queries: Sequence[Query]) -> list[Classification]:
+        """Classifications by rules with the type as the model says, from one batched call."""
+        completions = self.model.generate([ask(_TYPES, _TYPE_EXAMPLES, query) for query in queries])
+        answers = []
+        for query, completion in zip(queries, completions, strict=True):
+            found = read_labels(completion, get_args(QueryType))[:1]
+            answer = _counted(classify(query), completion, bool(found))
+            answers.append(replace(answer, query_type=found[0]) if found else answer)
+        return answers
+
+    def challenges(self, queries: Sequence[Query]) -> list[Classification]:
+        """Classifications by rules; where these are unsure, with the challenges as the model says."""
+        answers = [classify(query) for query in queries]
+        asked = [i for i, a in enumerate(answers) if is_unsure(one_line(queries[i].text), a.challenges)]
+        if not asked:
+            return answers
+        completions = self.model.generate([ask(_CHALLENGES, _CHALLENGE_EXAMPLES, queries[i]) for i in asked])
+        for i, completion in zip(asked, completions, strict=True):
+            found = read_labels(completion, get_args(Challenge))
+            hard = tuple(label for label in found if label != "simple")
+            answers[i] = _counted(answers[i], completion, bool(found))
+            if found:
+                answers[i] = replace(answers[i], challenges=hard or ("simple",))
+        return answers
+
+
+def read_labels(completion: Completion, labels: Sequence[Label]) -> list[Label]:
+    """The labels that a completion names, in its order, however they are dressed: "**How-to**", "Factual question."."""
+    text = re.sub(r"[\s_-]+", "_", read_text(completion).lower())
+    places = {label: re.search(rf"(?<![a-z]){label}(?![a-z])", text) for label in labels}
+    found = {label: match.start() for label, match in places.items() if match}
+    return sorted(found, key=found.__getitem__)
+
+
+def _counted(answer: Classification, completion: Completion, is_read: bool) -> Classification:
+    seen = completion.problem or f"no label in {completion.text[:80]!r}"
+    return replace(
+        answer,
+        calls=1,
+        tokens=completion.tokens,
+        problem=None if is_read else f"classifier: {seen}; the rules answered",
+    )

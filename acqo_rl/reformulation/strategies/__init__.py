@@ -1,0 +1,21 @@
+"""Ways of asking a language model what to search; each is a prompt and a reader of what comes back."""
+
+from acqo_rl.reformulation.strategies.classify_and_rewrite import ClassifyAndRewrite
+from acqo_rl.reformulation.strategies.decomposition import Decomposition
+from acqo_rl.reformulation.strategies.expansion import Expansion, ExpansionForm
+from acqo_rl.reformulation.strategies.hyde import HyDE
+from acqo_rl.reformulation.strategies.multi_query import MultiQuery
+from acqo_rl.reformulation.strategies.step_back import StepBack
+from acqo_rl.reformulation.strategies.strategy import Reading, Strategy
+
+__all__ = [
+    "ClassifyAndRewrite",
+    "Decomposition",
+    "Expansion",
+    "ExpansionForm",
+    "HyDE",
+    "MultiQuery",
+    "Reading",
+    "StepBack",
+    "Strategy",
+]

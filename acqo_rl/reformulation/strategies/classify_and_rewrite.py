@@ -1,0 +1,71 @@
+"""Classify, then rewrite accordingly, in one call (S0-23, 24, 42)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from acqo_rl.reformulation.lists import read_list, read_text
+from acqo_rl.reformulation.strategies.strategy import Reading, ask
+from acqo_rl.text import one_line
+from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
+
+_INSTRUCTIONS = """\
+Classify the last question, then write what to search for. First line, one word:
+simple - one need, clear as it stands
+ambiguous - it leans on the conversation or a name has several meanings; then one complete search a line
+compound - it asks several things; then one complete search a line, at most {most}
+Write nothing else."""
+
+_EXAMPLES = (
+    ("Question: How tall is the Eiffel Tower?", "simple"),
+    ("U: Who painted Guernica?\nS: Pablo Picasso painted it.\nQuestion: Where was he born?",
+     "ambiguous\nPablo Picasso birthplace"),
+    ("Question: Compare the moons of Mars and Jupiter", "compound\nmoons of Mars\nmoons of Jupiter"),
+)  # fmt: skip
+
+_ROUTES: dict[str, tuple[Route, SubQueryKind]] = {
+    "simple": ("pass", "original"),
+    "ambiguous": ("disambiguate", "reading"),
+    "compound": ("decompose", "part"),
+}
+_LABEL = re.compile(rf"\b({'|'.join(_ROUTES)})\b", re.I)
+
+
+@dataclass(frozen=True)
+class ClassifyAndRewrite:
+    """The three routes of adaptive reformulation, asked for in words.
+
+    Attributes:
+        most: sub-queries that are asked for; never more are searched.
+        history_turns: last turns of the conversation that the model reads.
+        original_weight: of the raw query beside what the other routes search; 0 leaves it out.
+    """
+
+    most: int = 3
+    history_turns: int = 6
+    original_weight: float = 0.0
+
+    name = "prompted"
+    version = "1"
+
+    def conversation(self, query: Query) -> Conversation:
+        """Asks for the label and the searches."""
+        return ask(_INSTRUCTIONS.format(most=self.most), _EXAMPLES, query, self.history_turns)
+
+    def read(self, query: Query, completion: Completion) -> Reading:
+        """The label however it is dressed ("Simple.", "compound query", "**Ambiguous**"), then one search a line."""
+        lines = [line for line in (one_line(line) for line in read_text(completion).splitlines()) if line]
+        if lines and lines[0].endswith((":", "\uff1a")) and not _LABEL.search(lines[0]):
+            del lines[0]
+        match = _LABEL.search(lines[0]) if lines else None
+        if match is None:
+            seen = lines[0][:80] if lines else ""
+            return Reading((), "pass", f"{seen!r} holds none of the labels {', '.join(_ROUTES)}")
+        route, kind = _ROUTES[match.group(1).lower()]
+        if route == "pass":
+            return Reading((), "pass")
+        searches = read_list(replace(completion, text="\n".join(lines[1:])), self.most)
+        if not searches:
+            return Reading((), "pass", f"no sub-query follows the label in {completion.text[:80]!r}")
+        return Reading(tuple(SubQuery(line, kind) for line in searches), route)

@@ -1,0 +1,55 @@
+"""Decomposition: one self-contained search for each thing that a question needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acqo_rl.reformulation.lists import read_list
+from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.types import Completion, Conversation, Query, SubQuery
+
+_INSTRUCTIONS = """\
+Split the last question into the searches{for_domain} that its answer needs, at most {parts}, one a line, \
+nothing else. Each asks one thing and is complete in itself: repeat names, times and places in it. \
+Keep the language. A question that asks one thing is repeated as it is."""
+
+_EXAMPLES = (
+    (
+        "Question: Compare rent and wages in Vienna and Graz in 2020",
+        "average rent in Vienna in 2020\naverage rent in Graz in 2020\naverage wages in Vienna in 2020\n"
+        "average wages in Graz in 2020",
+    ),
+    ("Question: How tall is the Eiffel Tower?", "How tall is the Eiffel Tower?"),
+)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Atomic sub-queries.
+
+    Attributes:
+        parts: that are asked for; never more are searched.
+        domain: what the corpus is about, in words; part of the prompt.
+        original_weight: of the raw query beside them; 0 leaves it out.
+        weight: of each part.
+    """
+
+    parts: int = 4
+    domain: str = ""
+    original_weight: float = 1.0
+    weight: float = 1.0
+
+    name = "decomposition"
+    version = "1"
+
+    def conversation(self, query: Query) -> Conversation:
+        """Asks for the parts."""
+        for_domain = f" of {self.domain}" if self.domain else ""
+        return ask(_INSTRUCTIONS.format(for_domain=for_domain, parts=self.parts), _EXAMPLES, query)
+
+    def read(self, query: Query, completion: Completion) -> Reading:
+        """One part a line."""
+        lines = read_list(completion, self.parts)
+        if not lines:
+            return nothing_usable(completion)
+        return Reading(tuple(SubQuery(line, "part", self.weight) for line in lines), "decompose")

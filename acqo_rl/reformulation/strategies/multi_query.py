@@ -1,0 +1,60 @@
+"""Multi-query: the same need from several angles, so that one wording's blind spot is not everyone's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acqo_rl.reformulation.lists import read_list
+from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.types import Completion, Conversation, Query, SubQuery
+
+_INSTRUCTIONS = """\
+You write search queries{for_domain}. Write {variants} searches for the last question, one a line, nothing else.
+Keep its meaning and its language. Each is complete in itself and takes another angle: other words, a property or \
+number that the answer would state, the situation it arises in.{translate}"""
+
+_EXAMPLES = (
+    (
+        "Question: Which bike for a hilly commute?",
+        "lightweight commuter bicycle with low gears\nbest bicycle for steep hills in the city\n"
+        "electric bike hill climbing range and motor torque",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class MultiQuery:
+    """Several wordings of one need (RAG-Fusion).
+
+    Attributes:
+        variants: that are asked for; never more are searched.
+        domain: what the corpus is about, in words ("a chemical plant's safety manuals"); part of the prompt.
+        translate_to: a language in which the last variant is written; none where empty.
+        original_weight: of the raw query beside them; 0 leaves it out.
+        weight: of each variant.
+    """
+
+    variants: int = 3
+    domain: str = ""
+    translate_to: str = ""
+    original_weight: float = 1.0
+    weight: float = 0.8
+
+    name = "multi_query"
+    version = "1"
+
+    def conversation(self, query: Query) -> Conversation:
+        """Asks for the variants."""
+        instructions = _INSTRUCTIONS.format(
+            for_domain=f" for {self.domain}" if self.domain else "",
+            variants=self.variants,
+            translate=f" Write the last one in {self.translate_to}." if self.translate_to else "",
+        )
+        return ask(instructions, _EXAMPLES, query)
+
+    def read(self, query: Query, completion: Completion) -> Reading:
+        """One variant a line."""
+        lines = read_list(completion, self.variants)
+        if not lines:
+            return nothing_usable(completion)
+        return Reading(tuple(SubQuery(line, "variant", self.weight) for line in lines), "expand")

@@ -1,0 +1,48 @@
+"""Step-back: a more general question finds the background of a special one (Zheng et al. 2023, arXiv 2310.06117)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acqo_rl.reformulation.lists import read_list
+from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.types import Completion, Conversation, Query, SubQuery
+
+_INSTRUCTIONS = """\
+Write one search{for_domain} that is more general than the last question, in its language: the principle, the \
+mechanism or the wider topic that an answer rests on. One line, nothing else."""
+
+_EXAMPLES = (
+    ("Question: Why does my sourdough collapse after a night at 28 degrees?", "temperature and dough fermentation"),
+    ("Question: Could Bach have met Vivaldi in Venice?", "travels of Johann Sebastian Bach"),
+)
+
+
+@dataclass(frozen=True)
+class StepBack:
+    """A more general search beside the raw query.
+
+    Attributes:
+        domain: what the corpus is about, in words; part of the prompt.
+        original_weight: of the raw query beside it; 0 leaves it out.
+        weight: of the general search.
+    """
+
+    domain: str = ""
+    original_weight: float = 1.0
+    weight: float = 0.8
+
+    name = "step_back"
+    version = "1"
+
+    def conversation(self, query: Query) -> Conversation:
+        """Asks for the general search."""
+        for_domain = f" of {self.domain}" if self.domain else ""
+        return ask(_INSTRUCTIONS.format(for_domain=for_domain), _EXAMPLES, query)
+
+    def read(self, query: Query, completion: Completion) -> Reading:
+        """The first line that is one."""
+        lines = read_list(completion, 1)
+        if not lines:
+            return nothing_usable(completion)
+        return Reading((SubQuery(lines[0], "step_back", self.weight),), "expand")

@@ -1,0 +1,150 @@
+"""Models behind a server, over real HTTP: good answers, slow ones, failing ones and malformed ones."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.anthropic import AnthropicModel
+from acqo_rl.language_models.load import load_language_model
+from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import HyDE, MultiQuery
+from acqo_rl.types import Query
+
+
+def say(text):
+    return [
+        {"role": "system", "content": "Write."},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "second"},
+        {"role": "user", "content": text},
+    ]
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def connect(request, server, monkeypatch):
+    """Makes a model of each protocol against the server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key-1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-1")
+    made = []
+
+    def connected(**settings):
+        settings = {"max_retries": 0, "timeout": 30.0, **settings}
+        if request.param == "openai":
+            made.append(OpenAIModel("some-model", base_url=f"{server.url}/v1", **settings))
+        else:
+            made.append(AnthropicModel("some-model", base_url=server.url, **settings))
+        return made[-1]
+
+    connected.protocol = request.param
+    yield connected
+    for model in made:
+        model._client.close()
+
+
+def test_what_is_sent_and_what_comes_back(connect, server):
+    [completion] = connect(max_new_tokens=9).generate([say("hello")])
+    assert (completion.text, completion.tokens, completion.finished) == ("reply to hello", 7, True)
+    [(path, body, headers)] = server.requests
+    assert (body["model"], body["max_tokens"]) == ("some-model", 9)
+    if connect.protocol == "openai":
+        assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer key-1")
+        assert (body["messages"], body["temperature"]) == (say("hello"), 0)
+    else:
+        assert (path, headers["authorization"]) == ("/v1/messages", "Bearer key-1")
+        assert (body["system"], body["messages"]) == ("Write.", say("hello")[1:])
+
+
+def test_one_failure_is_one_items_problem_position_for_position(connect):
+    """D3-13."""
+    wishes = ["a", "broken", "malformed", "empty", "no text", "something else", "unknown model", "hang up", "cut", "b"]
+    completions = connect().generate([say(wish) for wish in wishes])
+    assert [c.text for c in completions] == ["reply to a", *[""] * 7, "reply to cut", "reply to b"]
+    assert [c.problem is None for c in completions] == [bool(c.text) for c in completions]
+    assert [c.finished for c in completions] == [True, *[False] * 8, True]
+    problems = dict(zip(wishes, (c.problem for c in completions), strict=True))
+    assert problems["broken"].startswith("InternalServerError")
+    assert "out of memory" in problems["broken"]
+    assert problems["unknown model"].startswith("NotFoundError")
+    assert problems["hang up"].startswith("APIConnectionError")
+    assert problems["empty"].startswith("the server gave no text")
+    assert all(len(problem) <= 300 for problem in problems.values() if problem)
+
+
+def test_a_slow_answer_is_a_problem_after_the_time_out(connect):
+    begin = time.monotonic()
+    slow, quick = connect(timeout=0.5).generate([say("slow 5"), say("a")])
+    assert slow.problem.startswith("APITimeoutError")
+    assert quick.text == "reply to a"
+    assert time.monotonic() - begin < 4
+
+
+def test_a_busy_server_is_asked_again(connect, server):
+    [completion] = connect(max_retries=1).generate([say("busy once")])
+    assert completion.text == "reply to busy once"
+    assert len(server.requests) == 2
+
+
+def test_retries_end(connect, server):
+    [completion] = connect(max_retries=1).generate([say("broken")])
+    assert completion.problem
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_calls_at_the_same_time_are_bounded(connect, server, concurrency):
+    """S2-07."""
+    completions = connect(concurrency=concurrency).generate([say(f"slow 0.1 {i}") for i in range(6)])
+    assert [c.text for c in completions] == [f"reply to slow 0.1 {i}" for i in range(6)]
+    assert server.most_at_once == concurrency
+
+
+def test_a_server_that_is_not_there(connect, server):
+    model = connect()
+    server.shutdown()
+    server.server_close()
+    assert model.generate([say("a")])[0].problem.startswith("APIConnectionError")
+
+
+def test_nothing_asked_nothing_answered(connect):
+    assert connect().generate([]) == []
+
+
+def test_strategies_of_a_query_are_asked_at_the_same_time(connect, server):
+    """S2-07, S3-19."""
+    query = Query("q", "slow 0.3")
+    reformulator = Prompted(connect(), [MultiQuery(), HyDE()])
+    reformulator.reformulate([query])
+    assert len(server.requests) == 2
+    assert {body["messages"][-1]["content"] for _, body, _ in server.requests} == {"Question: slow 0.3"}
+
+
+class TestNames:
+    def test_a_server_of_ones_own_needs_no_key(self, server, monkeypatch):
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        model = load_language_model(f"openai:org/name@{server.url}/v1", max_new_tokens=9, temperature=0.7, seed=3)
+        assert model.generate([say("a")])[0].text == "reply to a"
+        body = server.requests[0][1]
+        assert (body["model"], body["temperature"], body["seed"]) == ("org/name", 0.7, 3)
+        model._client.close()
+
+    @pytest.mark.parametrize(("name", "key"), [("openai:gpt", "OPENAI_API_KEY"), ("anthropic:x", "ANTHROPIC_API_KEY")])
+    def test_a_missing_key_is_named(self, name, key, monkeypatch):
+        monkeypatch.delenv(key, raising=False)
+        with pytest.raises(ConfigError, match=f"{key} is not set"):
+            load_language_model(name, max_new_tokens=9)
+
+    @pytest.mark.parametrize("package", ["openai", "anthropic"])
+    def test_a_missing_package_is_named(self, package, monkeypatch):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(ConfigError, match=rf"acqo-rl\[{package}\]"):
+            load_language_model(f"{package}:name", max_new_tokens=9)
+
+    @pytest.mark.parametrize("name", ["openai:", "openai:@http://localhost", "anthropic:"])
+    def test_no_name(self, name):
+        with pytest.raises(ConfigError, match="names no model"):
+            load_language_model(name, max_new_tokens=9)

@@ -1,0 +1,74 @@
+"""Rewrite-retrieve-read with scripted parts (S3-07)."""
+
+from __future__ import annotations
+
+import pytest
+from stand_ins import ScriptedLanguageModel, ranking
+
+from acqo_rl.fusion import ReciprocalRankFusion
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import StepBack
+from acqo_rl.types import Document, Query
+
+CORPUS = {d: Document(d, f"title {d}", f"text of {d} goes on") for d in "abc"}
+SIMILARITIES = {"good": ("a", 0.9), "weak": ("b", 0.5), "better": ("c", 0.6), "worse": ("c", 0.4)}
+
+
+class Scored:
+    """Answers each known text with one document of a known similarity."""
+
+    name = "dense"
+
+    def __init__(self):
+        self.calls = []
+
+    def search(self, texts, k):
+        self.calls.append(list(texts))
+        return [
+            ranking(SIMILARITIES[t][0], scores=[SIMILARITIES[t][1]]) if t in SIMILARITIES else ranking() for t in texts
+        ]
+
+
+def searcher(*replies, **settings):
+    model, retriever = ScriptedLanguageModel(*replies), Scored()
+    second = Prompted(model, [StepBack(original_weight=0)])
+    made = RewriteRetrieveRead(PassThrough(), second, retriever, ReciprocalRankFusion(), CORPUS, **settings)
+    return made, model, retriever
+
+
+def test_only_a_weak_search_is_rewritten_and_the_better_one_is_kept():
+    made, model, retriever = searcher("better", "worse", results=1, words=3)
+    found = made.search([Query("1", "good"), Query("2", "weak"), Query("3", "weak")])
+    assert [f.fused.doc_ids for f in found] == [("a",), ("c",), ("b",)]
+    assert retriever.calls == [["good", "weak"], ["better", "worse"]]
+    assert [len(call) for call in model.calls] == [2]
+    assert "- title b: text of b\nQuestion: weak" in model.calls[0][0][-1]["content"]
+    assert [f.reformulation.calls for f in found] == [0, 1, 1]
+    assert found[1].reformulation.reasoning == (
+        "Best similarity 0.500 is below 0.7, 0.600 after a rewrite: kept the second search"
+    )
+    assert found[2].reformulation.reasoning.endswith("0.400 after a rewrite: kept the first search")
+    assert found[0].reformulation.reasoning == ""
+
+
+def test_nothing_found_is_weak_and_nothing_found_again_keeps_the_first():
+    made, _, _ = searcher("unknown")
+    [found] = made.search([Query("1", "nothing")])
+    assert best_similarity(found) == float("-inf")
+    assert found.reformulation.sub_queries[0].text == "nothing"
+
+
+def test_a_failing_model_keeps_the_first_search_and_says_so():
+    made, _, _ = searcher("")
+    [found] = made.search([Query("1", "weak")])
+    assert found.fused.doc_ids == ("b",)
+    assert "nothing to search" in found.reformulation.problem
+
+
+@pytest.mark.parametrize(("threshold", "calls"), [(0.5, 0), (0.51, 1)])
+def test_a_similarity_at_the_threshold_is_good_enough(threshold, calls):
+    made, model, _ = searcher("better", threshold=threshold)
+    made.search([Query("1", "weak")])
+    assert len(model.calls) == calls

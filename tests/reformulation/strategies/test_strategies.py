@@ -1,0 +1,180 @@
+"""Every strategy with a scripted model: what it asks, and what it makes of every kind of reply."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import ScriptedLanguageModel
+
+from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import Decomposition, Expansion, HyDE, MultiQuery, StepBack
+from acqo_rl.types import Completion, Query, Snippet, SubQuery
+
+QUERY = Query("q", "Why is the sky blue?")
+ORIGINAL = SubQuery(QUERY.text, "original", 1.0)
+ALL = (MultiQuery(), HyDE(), StepBack(), Decomposition(), Expansion(), Expansion(form="sub_queries"))
+EVERY = pytest.mark.parametrize("strategy", ALL, ids=lambda s: f"{s.name}{getattr(s, 'form', '')}")
+
+
+def reformulate(strategy, reply, query=QUERY):
+    return Prompted(ScriptedLanguageModel(reply), [strategy]).reformulate([query])[0]
+
+
+def system(strategy):
+    return strategy.conversation(QUERY)[0]["content"]
+
+
+class TestMultiQuery:
+    """S2-01..04, 15; S3-02, 15..17; D2-01."""
+
+    def test_variants_beside_the_query_and_worth_less(self):
+        reply = "Here are three queries:\n1. cause of sky colour\n2. Rayleigh scattering\n3. light in air\n4. more"
+        answer = reformulate(MultiQuery(), reply)
+        assert answer.sub_queries == (
+            ORIGINAL,
+            SubQuery("cause of sky colour", "variant", 0.8),
+            SubQuery("Rayleigh scattering", "variant", 0.8),
+            SubQuery("light in air", "variant", 0.8),
+        )
+        assert (answer.route, answer.problem, answer.calls, answer.made_by) == ("expand", None, 1, "multi_query")
+
+    def test_the_query_itself_is_no_variant(self):
+        assert [s.text for s in reformulate(MultiQuery(), "WHY is the sky  blue\nsky").sub_queries] == [
+            QUERY.text,
+            "sky",
+        ]
+
+    def test_what_is_asked_follows_the_settings(self):
+        assert "Write 5 searches" in system(MultiQuery(variants=5))
+        assert "for a plant's safety manuals. Write" in system(MultiQuery(domain="a plant's safety manuals"))
+        assert "Write the last one in Chinese." in system(MultiQuery(translate_to="Chinese"))
+        assert "Chinese" not in system(MultiQuery())
+
+    def test_the_query_can_be_left_out(self):
+        assert [s.kind for s in reformulate(MultiQuery(original_weight=0), "a\nb").sub_queries] == ["variant"] * 2
+
+
+class TestHyDE:
+    """S2-10; S3-03, 18."""
+
+    def test_the_answer_counts_three_times_the_query(self):
+        answer = reformulate(HyDE(), "Air scatters\nblue light  most.")
+        assert answer.sub_queries == (
+            SubQuery(QUERY.text, "original", 0.5),
+            SubQuery("Air scatters blue light most.", "hypothetical", 1.5),
+        )
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "Here is a passage:\n\nAir scatters blue light.",
+            "As an AI language model, I have no eyes. Air scatters blue light.",
+            "I'm not sure about this. Air scatters blue light. I cannot provide more.",
+            "<think>Rayleigh?</think>Air scatters blue light.",
+        ],
+    )
+    def test_no_announcement_and_no_disclaimer(self, reply):
+        assert reformulate(HyDE(), reply).sub_queries[1].text == "Air scatters blue light."
+
+    def test_a_text_that_was_cut_is_searched_all_the_same(self):
+        assert reformulate(HyDE(), Completion("Air scatters bl", 3, finished=False)).sub_queries[1].text == (
+            "Air scatters bl"
+        )
+
+    def test_nothing_but_a_disclaimer_is_nothing(self):
+        assert reformulate(HyDE(), "As an AI, I do not know.").route == "pass"
+
+    def test_chinese_sentences(self):
+        assert (
+            reformulate(HyDE(), "天空是蓝色的。空气散射蓝光。").sub_queries[1].text == "天空是蓝色的。 空气散射蓝光。"
+        )
+
+
+class TestStepBack:
+    def test_both_are_searched(self):
+        """S3-04."""
+        answer = reformulate(StepBack(), "Sure, here is one:\nlight scattering in gases\nanother")
+        assert answer.sub_queries == (ORIGINAL, SubQuery("light scattering in gases", "step_back", 0.8))
+
+
+class TestDecomposition:
+    def test_atomic_parts(self):
+        """S3-05, S0-04: parts that the settings allow."""
+        answer = reformulate(Decomposition(parts=2), "- a b\n- c d\n- e f")
+        assert [(s.text, s.kind) for s in answer.sub_queries] == [
+            (QUERY.text, "original"),
+            ("a b", "part"),
+            ("c d", "part"),
+        ]
+        assert answer.route == "decompose"
+        assert "at most 2" in system(Decomposition(parts=2))
+
+    def test_the_question_repeated_is_the_pass_route(self):
+        """S0-28."""
+        answer = reformulate(Decomposition(), "why is the sky blue")
+        assert (answer.route, answer.sub_queries, answer.problem) == ("pass", (ORIGINAL,), None)
+
+    def test_no_part_says_so(self):
+        assert "decomposition: nothing to search in ''" in reformulate(Decomposition(), "").problem
+
+
+class TestExpansion:
+    """S3-06."""
+
+    def test_terms_are_appended(self):
+        answer = reformulate(Expansion(terms=3), "Rayleigh scattering, sky\n1. wavelength\n2. atmosphere")
+        assert answer.sub_queries == (
+            ORIGINAL,
+            SubQuery("Why is the sky blue? Rayleigh scattering wavelength", "expansion", 0.8),
+        )
+
+    def test_or_searched_by_themselves_and_together_weigh_as_much(self):
+        answer = reformulate(Expansion(form="sub_queries"), "Rayleigh scattering\nwavelength")
+        assert answer.sub_queries == (
+            ORIGINAL,
+            SubQuery("Rayleigh scattering", "expansion", 0.4),
+            SubQuery("wavelength", "expansion", 0.4),
+        )
+
+    def test_chinese_commas(self):
+        texts = [s.text for s in reformulate(Expansion(form="sub_queries"), "瑞利散射\u3001波长").sub_queries]
+        assert texts[1:] == ["瑞利散射", "波长"]
+
+
+@EVERY
+class TestEvery:
+    @pytest.mark.parametrize("reply", ["", " \n\t", "?", "...", "Here are the queries:"])
+    def test_an_empty_reply_searches_the_query_and_says_why(self, strategy, reply):
+        """D3-13."""
+        answer = reformulate(strategy, reply)
+        assert (answer.route, answer.sub_queries, answer.calls) == ("pass", (ORIGINAL,), 1)
+        assert f"{strategy.name}: nothing to search in" in answer.problem
+
+    def test_a_failed_call_searches_the_query_and_says_why(self, strategy):
+        answer = reformulate(strategy, Completion("", 0, False, problem="APITimeoutError: timed out"))
+        assert (answer.route, answer.sub_queries) == ("pass", (ORIGINAL,))
+        assert answer.problem == f"{strategy.name}: APITimeoutError: timed out"
+
+    def test_the_model_reads_conversation_and_first_results_as_harmless_text(self, strategy):
+        """S3-27."""
+        query = Query("q", "and\nits <|im_end|> sky?", ("What is Mars?",), (Snippet("Mars", "dust <|im_start|>"),))
+        asked = strategy.conversation(query)
+        assert asked[-1]["content"].splitlines() == [
+            "What is Mars?",
+            "- Mars: dust < |im_start|>",
+            "Question: and its < |im_end|> sky?",
+        ]
+        assert [m["role"] for m in asked[:3]] == ["system", "user", "assistant"]
+
+    def test_the_domain_is_part_of_the_prompt(self, strategy):
+        """S2-03."""
+        assert "old maps" in system(type(strategy)(domain="old maps"))
+        assert "{" not in system(strategy)
+
+    @given(reply=st.text(), text=st.text())
+    def test_whatever_is_asked_and_written_there_is_something_to_search(self, strategy, reply, text):
+        answer = reformulate(strategy, reply, Query("q", text))
+        assert answer.sub_queries[0].text == text
+        assert len(answer.sub_queries) <= 7
+        assert all(s.weight > 0 and len(s.text) <= 2000 + len(text) for s in answer.sub_queries)

@@ -1,0 +1,116 @@
+"""What kind of question it is: types, routes and challenges by rules of words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.reformulation.classify import challenges_of, classify, is_unsure, query_type_of, route_of
+from acqo_rl.types import Query
+
+
+@pytest.mark.parametrize(
+    ("text", "query_type"),
+    [
+        ("prefix sum", "simple"),
+        ("tissue box", "simple"),
+        ("terror attacks list", "simple"),
+        ("flat tvs", "simple"),
+        ("Thailand", "simple"),
+        ("How do I fix a KeyError?", "debugging"),
+        ("how to fix it", "debugging"),
+        ("Traceback: HTTP 503", "debugging"),
+        ("Python vs. Java", "comparison"),
+        ("which is faster, a train or a car", "comparison"),
+        ("companies with more than 100 employees", "simple"),
+        ("How do I tie a bowline?", "how_to"),
+        ("How do I install Docker and nginx with TLS?", "complex"),
+        ("How does a heat pump work?", "conceptual"),
+        ("Why is the sky blue?", "conceptual"),
+        ("Who wrote Hamlet?", "factual"),
+        ("Is Lima in Peru?", "factual"),
+        ("Find a hotel with a pool and a garden", "complex"),
+        ("谁写了红楼梦", "factual"),
+        ("", "simple"),
+    ],
+)
+def test_types(text, query_type):
+    """S3-10, S3-24, D3-03: no part of a word is a sign ("fix" in "prefix", "error" in "terror", "vs" in "tvs")."""
+    assert query_type_of(text) == query_type
+
+
+@pytest.mark.parametrize(
+    ("text", "challenges"),
+    [
+        ("Which company acquired the firm that developed BERT?", ("multi_hop",)),
+        ("which color is the sky", ("simple",)),
+        ("spouse of the CEO of Apple", ("multi_hop",)),
+        ("president of the United States of America", ("simple",)),
+        ("history of the city of London", ("simple",)),
+        ("Who is Mozart's wife's sister?", ("multi_hop",)),
+        ("What is the capital of the country that won the 2018 World Cup?", ("temporal", "multi_hop")),
+        ("latest iPhone price", ("temporal",)),
+        ("alternating current in homes", ("simple",)),
+        ("在2020年的人口", ("temporal",)),
+        ("What is A? What is B?", ("decomposition",)),
+        ("cats and dogs and birds", ("decomposition",)),
+        ("android in Thailand", ("simple",)),
+        ("Compare the newest phones", ("temporal", "decomposition")),
+    ],
+)
+def test_challenges(text, challenges):
+    """S4-02, S4-09, S4-10, S4-12, D4-08, D0-03; sequential chains are told from parallel needs (S0-37)."""
+    assert challenges_of(text) == challenges
+
+
+def test_a_chain_is_not_split():
+    """S0-37: its parts cannot be searched side by side."""
+    assert route_of(Query("q", "Who is the spouse of the CEO of the firm that developed BERT?")) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("text", "route"),
+    [
+        ("Vergleiche Wien und Graz", "decompose"),
+        ("谁发明了电话?什么时候发明的?", "decompose"),
+        ("java", "disambiguate"),
+        ("java list sort", "pass"),
+    ],
+)
+def test_routes(text, route):
+    """S0-16; the rules' own tests have more."""
+    assert route_of(Query("q", text)) == route
+
+
+@pytest.mark.parametrize(
+    ("words", "challenges", "unsure"),
+    [
+        (12, ("simple",), False),
+        (13, ("simple",), True),
+        (13, ("temporal",), False),
+        (20, ("temporal",), False),
+        (21, ("temporal",), True),
+    ],
+)
+def test_when_a_model_should_be_asked(words, challenges, unsure):
+    """S4-11."""
+    assert is_unsure("word " * words, challenges) is unsure
+
+
+@given(st.text(), st.lists(st.text(), max_size=2))
+def test_every_text_has_a_kind(text, history):
+    found = classify(Query("q", text, tuple(history)))
+    assert found.challenges
+    assert ("simple" in found.challenges) == (found.challenges == ("simple",))
+    assert (found.calls, found.problem) == (0, None)
+
+
+@pytest.mark.parametrize("unit", ["which the ", "of the a ", "的 ", "how are ", "A's a's ", "stürzt "])
+def test_a_long_text_takes_no_longer_than_its_length(unit):
+    begin = time.process_time()
+    classify(Query("q", (unit * 1000)[:1000]))
+    classify(Query("q", unit * 100_000))
+    assert time.process_time() - begin < 2

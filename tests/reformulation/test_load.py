@@ -1,0 +1,131 @@
+"""Reformulators by name, with their settings (S3-26, S3-31, S3-32, D3-07, D3-11)."""
+
+from __future__ import annotations
+
+import pytest
+from stand_ins import ScriptedLanguageModel
+
+from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.language_models import load as language_models
+from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator
+from acqo_rl.types import Query
+
+
+@pytest.fixture
+def model(monkeypatch):
+    """Stands in for every language model; ``settings`` is what it was loaded with."""
+    model = ScriptedLanguageModel("one\ntwo\nthree\nfour\nfive\nsix")
+
+    def load(name, **settings):
+        model.settings = {"name": name, **settings}
+        return model
+
+    monkeypatch.setattr(language_models, "load_language_model", load)
+    return model
+
+
+def reformulate(name, text="Why is the sky blue?", **settings):
+    reformulator, results, words = load_reformulator(name, "some model", StrategySettings(**settings))
+    assert (reformulator.name, results, words) == (name, 0, 0)
+    return reformulator.reformulate([Query("q", text)])[0]
+
+
+@pytest.mark.parametrize("name", [*STRATEGIES, "multi_query+hyde", "multi_query+step_back", "adaptive"])
+def test_every_strategy_has_a_name(model, name):
+    answer = reformulate(name)
+    assert answer.made_by == name
+    assert answer.sub_queries[0].text == "Why is the sky blue?"
+    assert len(answer.sub_queries) > 1
+    assert answer.calls == len(model.calls[0])
+    assert model.settings["name"] == "some model"
+
+
+@pytest.mark.parametrize("name", ["raw", "rules"])
+def test_what_needs_no_model(name):
+    reformulator, _, _ = load_reformulator(name, "")
+    assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 0
+
+
+def test_the_prompted_baseline_is_greedy_and_short(model):
+    reformulate("prompted", temperature=0.9, max_new_tokens=500)
+    assert (model.settings["temperature"], model.settings["max_new_tokens"]) == (0.0, 40)
+
+
+def test_settings_reach_model_and_prompt(model):
+    answer = reformulate(
+        "multi_query", num_variants=5, domain="old maps", temperature=0.2, seed=7, timeout=3.0, concurrency=2
+    )
+    assert len(answer.sub_queries) == 6
+    assert "for old maps. Write 5" in model.calls[0][0][0]["content"]
+    assert {k: model.settings[k] for k in ("temperature", "seed", "timeout", "concurrency", "max_retries")} == {
+        "temperature": 0.2,
+        "seed": 7,
+        "timeout": 3.0,
+        "concurrency": 2,
+        "max_retries": 2,
+    }
+
+
+def test_defaults_of_the_requirements():
+    settings = StrategySettings()
+    assert (settings.num_variants, settings.temperature, settings.cache_ttl) == (3, 0.7, 3600)
+    assert settings.include_original
+    assert settings.force_strategy is None
+
+
+def test_the_query_can_be_left_out(model):
+    assert {s.kind for s in reformulate("multi_query+hyde", include_original=False).sub_queries} == {
+        "variant",
+        "hypothetical",
+    }
+
+
+def test_expansion_by_sub_queries(model):
+    assert len(reformulate("expansion", expansion_form="sub_queries").sub_queries) == 7
+
+
+def test_adaptive_can_be_forced(model):
+    assert reformulate("adaptive", force_strategy="expansion").reasoning == "Selected expansion for conceptual query"
+    assert reformulate("adaptive", force_strategy="raw").calls == 0
+    assert reformulate("adaptive", force_strategy="hyde+expansion").calls == 2
+
+
+def test_adaptive_can_ask_the_model_for_the_type(model):
+    answer = reformulate("adaptive", classify_by_model=True)
+    assert answer.calls == 2
+    assert "What kind of question" in model.calls[0][0][0]["content"]
+
+
+def test_answers_are_kept(model):
+    reformulator, _, _ = load_reformulator("adaptive", "some model")
+    for text in ("Why is the sky blue?", "why is the sky blue"):
+        reformulator.reformulate([Query("q", text)])
+    assert sum(map(len, model.calls)) == 1
+    reformulator, _, _ = load_reformulator("hyde", "some model", StrategySettings(cache_ttl=0))
+    for _ in range(2):
+        assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_variants": 0}, "num_variants is 0; it must be between 1 and 5"),
+        ({"num_variants": 6}, "num_variants is 6"),
+        ({"temperature": -0.1}, "temperature is -0.1"),
+        ({"temperature": float("nan")}, "temperature is nan"),
+        ({"timeout": 0}, "timeout is 0; it must be at least"),
+        ({"cache_size": 0}, "cache_size is 0"),
+        ({"force_strategy": "magic"}, "no strategy 'magic'; choose multi_query"),
+        ({"force_strategy": "hyde+magic"}, "no strategy 'magic'"),
+    ],
+)
+def test_what_is_out_of_range_is_refused_before_a_model_is_loaded(model, settings, message):
+    """S3-26, D3-11."""
+    with pytest.raises(ConfigError, match=message):
+        load_reformulator("adaptive", "some model", StrategySettings(**settings))
+    assert not hasattr(model, "settings")
+
+
+def test_any_other_name_is_a_policy(tmp_path):
+    with pytest.raises(GrammarError, match="no exported policy"):
+        load_reformulator("final", str(tmp_path))

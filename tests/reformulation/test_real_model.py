@@ -1,0 +1,73 @@
+"""Every strategy once with a real language model: three queries, in three languages."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.adaptive import Adaptive
+from acqo_rl.reformulation.model_classifier import ModelClassifier
+from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Decomposition, Expansion, HyDE, MultiQuery, StepBack
+from acqo_rl.types import Query
+
+pytestmark = pytest.mark.slow
+
+QUERIES = [
+    Query("en", "Compare the population of Peru and Chad"),
+    Query("zh", "为什么天空是蓝色的?"),
+    Query("de", "Wie installiere ich Python?", ("Ich habe Windows.",)),
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """SmolLM2-135M; short replies, for time."""
+    return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=16)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [MultiQuery(), HyDE(), StepBack(), Decomposition(), Expansion(), ClassifyAndRewrite()],
+    ids=lambda strategy: strategy.name,
+)
+def test_each(model, strategy):
+    answers = Prompted(model, [strategy]).reformulate(QUERIES)
+    assert [a.query for a in answers] == QUERIES
+    for answer in answers:
+        assert answer.calls == 1
+        assert answer.tokens > 0
+        assert answer.problem or answer.completion
+        assert 1 <= len(answer.sub_queries) <= 7
+    if strategy.name != "prompted":
+        assert any(len(a.sub_queries) > 1 for a in answers)
+        assert all(a.sub_queries[0].text == a.query.text for a in answers)
+
+
+def test_a_combination_is_what_its_parts_are(model):
+    both = Prompted(model, [StepBack(), HyDE()]).reformulate(QUERIES[:1])[0]
+    parts = [Prompted(model, [s]).reformulate(QUERIES[:1])[0] for s in (StepBack(), HyDE())]
+    assert [s.text for s in both.sub_queries[1:]] == [s.text for part in parts for s in part.sub_queries[1:]]
+    assert both.tokens == sum(part.tokens for part in parts)
+
+
+def test_adaptive_with_the_model_as_classifier(model):
+    forced = Adaptive(
+        {"step_back": Prompted(model, [StepBack()])},
+        classifier=ModelClassifier(model).query_types,
+        forced="step_back",
+    )
+    answers = forced.reformulate(QUERIES)
+    assert [a.calls for a in answers] == [2, 2, 2]
+    assert all(a.reasoning == f"Selected step_back for {a.query_type} query" for a in answers)
+
+
+def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
+    def sampled(seed):
+        settings = {"max_new_tokens": 8, "temperature": 1.0, "seed": seed}
+        return Prompted(TransformersModel(model.model, model.tokenizer, **settings), [HyDE()]).reformulate(QUERIES[:1])
+
+    before = torch.random.get_rng_state()
+    assert sampled(1) == sampled(1) != sampled(2)
+    assert torch.equal(before, torch.random.get_rng_state())
