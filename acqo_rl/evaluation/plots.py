@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from acqo_rl.evaluation.compare import compare, summarise
+from acqo_rl.evaluation.cost import pareto_front
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.text import one_line
 
@@ -18,7 +20,20 @@ if TYPE_CHECKING:
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 """Okabe and Ito's colours: told apart by everyone, on white and on black."""
 
+_MARKERS = ("o", "s", "^")
+_HATCHES = ("", "///", "...")
+_LINES = ("-", "--", ":")
 _ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Cost and quality of a system; systems of one group share a colour."""
+
+    name: str
+    group: str
+    cost: float
+    quality: float
 
 
 def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = False) -> dict[str, bytes]:
@@ -29,6 +44,43 @@ def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = 
         drawings["gain_per_query.png"] = lambda axes: _gain_per_query(axes, evaluations, measure)
     drawings["sub_queries_by_kind.png"] = lambda axes: _sub_queries_by_kind(axes, evaluations)
     return {name: _render(draw, dark) for name, draw in drawings.items()}
+
+
+def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool = False) -> bytes:
+    """PNG of quality against cost, one point a system; those on the Pareto front are joined and named.
+
+    Args:
+        points: of the systems.
+        cost: what the costs are, with their unit.
+        measure: what the qualities are.
+        dark: for a dark page.
+    """
+
+    def draw(axes: Axes) -> None:
+        groups = list(dict.fromkeys(point.group for point in points))
+        for position, group in enumerate(groups):
+            mine = [point for point in points if point.group == group]
+            colour, marker = COLOURS[position % len(COLOURS)], _again(_MARKERS, position)
+            where = [point.cost for point in mine], [point.quality for point in mine]
+            axes.scatter(*where, color=colour, marker=marker, label=one_line(group), zorder=2)
+        front = [points[i] for i in pareto_front([(point.cost, point.quality) for point in points])]
+        line = [point.cost for point in front], [point.quality for point in front]
+        axes.step(*line, where="post", color="grey", linewidth=1, zorder=1)
+        for point in front:
+            axes.annotate(
+                one_line(point.name),
+                (point.cost, point.quality),
+                xytext=(5, -9),
+                textcoords="offset points",
+                fontsize=7,
+            )
+        axes.set_xscale("log")
+        axes.set_xlabel(cost)
+        axes.set_ylabel(measure)
+        axes.set_title("Quality against cost; nothing is above and left of the line")
+        _legend(axes)
+
+    return _render(draw, dark)
 
 
 def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
@@ -62,11 +114,12 @@ def _sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> None:
 def _gain_per_query(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
     baseline = evaluations[0]
     colours = _colours(evaluations)
-    for evaluation in evaluations[1:]:
+    for position, evaluation in enumerate(evaluations[1:], start=1):
         gains = np.sort(evaluation.scores(measure) - baseline.scores(measure))
         shares = np.linspace(0, 100, len(gains) + 1)
         label = one_line(evaluation.name)
-        axes.stairs(gains, shares, color=colours[evaluation.name], linewidth=1.8, label=label, baseline=None)
+        colour, line = colours[evaluation.name], _again(_LINES, position)
+        axes.stairs(gains, shares, color=colour, linestyle=line, linewidth=1.8, label=label, baseline=None)
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_xlabel("queries, from the biggest loss to the biggest gain (%)")
     axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
@@ -82,7 +135,8 @@ def _grouped_bars(
     labels = bars[0][1]
     for position, (name, _, heights, errors) in enumerate(bars):
         centres = np.arange(len(labels)) + (position - (len(bars) - 1) / 2) * width
-        axes.bar(centres, heights, width * 0.92, color=colours[name], label=one_line(name))
+        hatch = _again(_HATCHES, list(colours).index(name))
+        axes.bar(centres, heights, width * 0.92, color=colours[name], hatch=hatch, label=one_line(name))
         if errors is not None:
             axes.errorbar(centres, heights, yerr=errors, fmt="none", ecolor="grey", capsize=3)
     axes.set_xticks(np.arange(len(labels)), [one_line(label)[:24] for label in labels])
@@ -92,6 +146,11 @@ def _grouped_bars(
 def _colours(evaluations: Sequence[Evaluation]) -> dict[str, str]:
     """The same colour for a reformulator in every picture."""
     return {e.name: COLOURS[position % len(COLOURS)] for position, e in enumerate(evaluations)}
+
+
+def _again(styles: Sequence[str], position: int) -> str:
+    """The next style once all colours are used."""
+    return styles[position // len(COLOURS) % len(styles)]
 
 
 def _legend(axes: Axes) -> None:
