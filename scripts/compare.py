@@ -78,15 +78,13 @@ def main(config: CompareConfig) -> None:
     """Compute what is not there yet, then report on all that was asked for."""
     from acqo_rl.evaluation.claims import CLAIMS, read_claims
     from acqo_rl.evaluation.study_files import write_study
-    from acqo_rl.evaluation.study_tables import study_tables
     from acqo_rl.evaluation.tables import aligned
 
     check(config)
     claims = read_claims(config.claims or CLAIMS)
     study = compare(config)
     print("Comparing and writing the report ...", flush=True)
-    write_study(Path(config.output), study, claims, asdict(config))
-    for table in study_tables(study, [])[:2]:
+    for table in write_study(Path(config.output), study, claims, asdict(config))[:2]:
         print(f"\n{table.title}. {table.note}\n\n{aligned(table)}")
     print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, comparison.json, systems.csv, queries.csv)")
 
@@ -188,7 +186,7 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
         manifest = read_manifest(Path(parts[0]))
         retriever = load_retriever(parts[0], device=config.device, expected_corpus_hash=corpus)
         retriever.search(["the first search of a process is slow"], 1)
-        opened[name] = [CachedRetriever(retriever, manifest.fingerprint, cache, embeds=manifest.kind == "dense")]
+        opened[name] = [CachedRetriever(name, retriever, manifest.fingerprint, cache, embeds=manifest.kind == "dense")]
     return opened
 
 

@@ -79,16 +79,17 @@ def key_of(*values: Any) -> str:
 class CachedRetriever:
     """Asks a retriever once for each text, always ``DEPTH`` deep, and remembers how long that took."""
 
-    def __init__(self, retriever: Retriever, made_with: str, cache: Cache, *, embeds: bool) -> None:
+    def __init__(self, name: str, retriever: Retriever, made_with: str, cache: Cache, *, embeds: bool) -> None:
         """Wraps a retriever.
 
         Args:
+            name: recorded in every ranking.
             retriever: asked for what the cache does not hold.
             made_with: fingerprint of its index.
             cache: where answers are kept.
             embeds: whether a search embeds its text.
         """
-        self.name = retriever.name
+        self.name = name
         self.embeds = embeds
         self._retriever = retriever
         self._asked = f"search {DEPTH} {made_with}"

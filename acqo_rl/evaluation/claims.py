@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cost import Cost, cost_of
@@ -15,6 +15,7 @@ from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.evaluation.study import Study, beside
 from acqo_rl.evaluation.systems import System
 
+Quantity = Literal["gain", "added_ms", "ms_p95", "calls", "embedded_ratio", "route_accuracy"]
 CLAIMS = Path(__file__).with_name("claims.yaml")
 
 
@@ -37,7 +38,7 @@ class Claim:
 
     claim: str
     reformulator: str
-    quantity: Literal["gain", "added_ms", "ms_p95", "calls", "embedded_ratio", "route_accuracy"] = "gain"
+    quantity: Quantity = "gain"
     measure: str = ""
     kind: str = ""
     fusion: str = ""
@@ -71,9 +72,12 @@ def read_claims(path: str | Path = CLAIMS) -> list[Claim]:
     import yaml
 
     try:
-        rows = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        return [Claim(**row) for row in rows]
-    except (OSError, TypeError, UnicodeDecodeError, yaml.YAMLError) as error:
+        claims = [Claim(**row) for row in yaml.safe_load(Path(path).read_text(encoding="utf-8"))]
+        for claim in claims:
+            if claim.quantity not in get_args(Quantity) or not claim.low <= claim.high:
+                raise ValueError(f"{claim.claim!r} has quantity {claim.quantity!r}, range {claim.low} to {claim.high}")
+        return claims
+    except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} holds no list of claims ({error}); see acqo_rl/evaluation/claims.yaml.") from error
 
 

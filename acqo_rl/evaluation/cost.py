@@ -25,6 +25,7 @@ class Cost:
         reformulation_p95: 95th percentile of them.
         retrieval_p50: median milliseconds of the retrieval.
         retrieval_p95: 95th percentile of them.
+        problems: share of queries whose completion could not be used, so that the raw query was searched.
     """
 
     calls: float
@@ -37,6 +38,7 @@ class Cost:
     reformulation_p95: float
     retrieval_p50: float
     retrieval_p95: float
+    problems: float
 
 
 def cost_of(evaluation: Evaluation) -> Cost:
@@ -55,6 +57,7 @@ def cost_of(evaluation: Evaluation) -> Cost:
         reformulation_p95=float(np.percentile(reformulation, 95)),
         retrieval_p50=float(np.percentile(retrieval, 50)),
         retrieval_p95=float(np.percentile(retrieval, 95)),
+        problems=float(np.mean([result.reformulation.problem is not None for result in results])),
     )
 
 

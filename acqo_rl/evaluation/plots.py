@@ -24,6 +24,8 @@ _MARKERS = ("o", "s", "^")
 _HATCHES = ("", "///", "...")
 _LINES = ("-", "--", ":")
 _ALL = "all"
+_WIDE = 20
+"""Costs that differ by more than this factor are drawn on a logarithmic scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,9 @@ def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool =
                 textcoords="offset points",
                 fontsize=7,
             )
-        axes.set_xscale("log")
+        costs = [point.cost for point in points]
+        if max(costs) > _WIDE * min(costs):
+            axes.set_xscale("log")
         axes.set_xlabel(cost)
         axes.set_ylabel(measure)
         axes.set_title("Quality against cost; nothing is above and left of the line")

@@ -19,13 +19,13 @@ from acqo_rl.evaluation.plots import Point, draw_costs, draw_plots
 from acqo_rl.evaluation.report import Report, examples_of, write_pages
 from acqo_rl.evaluation.routing import routing_of
 from acqo_rl.evaluation.run import model_calls
-from acqo_rl.evaluation.study import Study, beside, contrasts
+from acqo_rl.evaluation.study import Contrast, Study, beside, contrasts
 from acqo_rl.evaluation.study_tables import study_tables
-from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.tables import Table
 
 
-def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: Mapping[str, Any]) -> None:
-    """Writes the whole comparison; files of the same names are replaced.
+def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: Mapping[str, Any]) -> list[Table]:
+    """Writes the whole comparison; files of the same names are replaced. Returns the tables of the report.
 
     ``report.html`` (one file that needs no network), ``report.md`` with ``plots/``, ``comparison.json`` (all that the
     report says, unrounded), ``systems.csv`` (one row a system) and ``queries.csv`` (one a system and query).
@@ -37,13 +37,15 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
         settings: how it was measured; values that JSON can hold.
     """
     findings = check_claims(claims, study)
+    gains = contrasts(study.evaluations, "reformulator", study.baseline, study.measures)
+    tables = study_tables(study, gains, findings)
     group = beside(study.evaluations, study.reference)
     measure = study.measures[0]
     shown = {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
     report = Report(
         title=f"Comparison of {len(study.evaluations)} systems with {study.baseline}",
         settings=shown,
-        tables=study_tables(study, findings),
+        tables=tables,
         draw=lambda dark: _pictures(study, dark),
         examples=examples_of(group, measure),
         measure=measure,
@@ -64,13 +66,14 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
             ]
             for name, evaluations in study.variants.items()
         },
-        "contrasts": [asdict(c) for c in contrasts(study.evaluations, "reformulator", study.baseline, study.measures)],
+        "contrasts": [asdict(gain) for gain in gains],
         "routing": {name: asdict(routing) for name, routing in routings.items() if routing},
         "claims": [{**asdict(f), "claim": f.claim.claim, "verdict": f.verdict} for f in findings],
     }
     write_atomic(folder / "comparison.json", [json.dumps(content, indent=2, ensure_ascii=False)])
-    _write_csv(folder / "systems.csv", _system_rows(study))
+    _write_csv(folder / "systems.csv", _system_rows(study, gains))
     _write_csv(folder / "queries.csv", _query_rows(study))
+    return tables
 
 
 def _pictures(study: Study, dark: bool) -> dict[str, bytes]:
@@ -91,15 +94,15 @@ def _pictures(study: Study, dark: bool) -> dict[str, bytes]:
     }
 
 
-def _system_rows(study: Study) -> Iterator[dict[str, Any]]:
-    found = contrasts(study.evaluations, "reformulator", study.baseline, study.measures)
-    gains = {gain.system: gain for gain in found}
+def _system_rows(study: Study, gains: Sequence[Contrast]) -> Iterator[dict[str, Any]]:
+    by_system = {gain.system: gain for gain in gains}
     for system, evaluation in study.evaluations.items():
-        row = {**_axes(system), "queries": len(evaluation.results), **summarise(evaluation).overall.measures}
-        gain = gains.get(system)
+        row = {**asdict(system), "queries": len(evaluation.results)}
+        gain = by_system.get(system)
         for measure in study.measures:
             difference = gain.comparison.differences[measure] if gain else None
             row |= {
+                measure: evaluation.scores(measure).mean(),
                 f"{measure} difference": difference and difference.mean,
                 f"{measure} low": difference and difference.low,
                 f"{measure} high": difference and difference.high,
@@ -121,7 +124,7 @@ def _query_rows(study: Study) -> Iterator[dict[str, Any]]:
                 query_id = result.reformulation.query.id
                 yield {
                     "variant": name,
-                    **_axes(system),
+                    **asdict(system),
                     "query_id": query_id,
                     "kind": result.kind,
                     "difficulty": thirds[query_id],
@@ -134,10 +137,6 @@ def _query_rows(study: Study) -> Iterator[dict[str, Any]]:
                     "reformulation_ms": result.reformulation_ms,
                     "retrieval_ms": result.retrieval_ms,
                 }
-
-
-def _axes(system: System) -> dict[str, Any]:
-    return asdict(system)
 
 
 def _write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

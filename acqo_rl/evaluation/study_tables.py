@@ -19,9 +19,14 @@ from acqo_rl.evaluation.tables import Table, confusion_table, interval, kinds_ta
 _LABELS = ("reformulator", "retriever", "fusion")
 
 
-def study_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
-    """Every table of the report."""
-    gains = contrasts(study.evaluations, "reformulator", study.baseline, study.measures)
+def study_tables(study: Study, gains: Sequence[Contrast], findings: Sequence[Finding]) -> list[Table]:
+    """Every table of the report.
+
+    Args:
+        study: what was measured.
+        gains: of every system over the baseline with the same retriever and fusion.
+        findings: claims beside what was measured.
+    """
     tables = [_quality(study, gains)]
     if gains:
         tables.append(_contrasts(f"Against {study.baseline}", gains, study.measures[0]))
@@ -93,7 +98,6 @@ def _other_axis(study: Study, axis: Axis) -> Iterator[Table]:
 
 def _costs(study: Study) -> Table:
     costs = {system: cost_of(evaluation) for system, evaluation in study.evaluations.items()}
-    summaries = {system: summarise(evaluation) for system, evaluation in study.evaluations.items()}
     quality = [evaluation.scores(study.measures[0]).mean() for evaluation in study.evaluations.values()]
     front = pareto_front([(cost.ms, value) for cost, value in zip(costs.values(), quality, strict=True)])
     rows = tuple(
@@ -105,7 +109,7 @@ def _costs(study: Study) -> Table:
             f"{cost.searches:.2f}",
             f"{cost.reformulation_p50:.1f} / {cost.reformulation_p95:.1f}",
             f"{cost.retrieval_p50:.1f} / {cost.retrieval_p95:.1f}",
-            f"{summaries[system].problem_rate:.1%}",
+            f"{cost.problems:.1%}",
             "yes" if position in front else "",
         )
         for position, (system, cost) in enumerate(costs.items())
