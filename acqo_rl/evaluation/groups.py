@@ -33,7 +33,7 @@ def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:
         f"3 easy ({measure} >= {high:.3f})",
     )
     return {
-        result.reformulation.query.id: names[(value >= low) + (value >= high)]
+        result.reformulation.query.id: names[int(value >= low) + int(value >= high)]
         for result, value in zip(baseline.results, values, strict=True)
     }
 
