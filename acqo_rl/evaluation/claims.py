@@ -57,10 +57,12 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """``holds``, ``does not hold`` or ``not measured``."""
+        """``holds``, ``undecided`` (as claimed, but the interval holds zero), ``does not hold``, ``not measured``."""
         if self.measured is None:
             return "not measured"
-        return "holds" if self.claim.low <= self.measured <= self.claim.high else "does not hold"
+        if not self.claim.low <= self.measured <= self.claim.high:
+            return "does not hold"
+        return "undecided" if self.interval and self.interval[0] <= 0 <= self.interval[1] else "holds"
 
 
 def read_claims(path: str | Path = CLAIMS) -> list[Claim]:

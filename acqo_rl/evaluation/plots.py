@@ -37,6 +37,11 @@ class Point:
     cost: float
     quality: float
 
+    @property
+    def at(self) -> tuple[float, float]:
+        """Where it is drawn."""
+        return self.cost, self.quality
+
 
 def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = False) -> dict[str, bytes]:
     """File name -> PNG. The first evaluation is the baseline; one evaluation alone has no gains to draw."""
@@ -65,26 +70,32 @@ def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool =
             colour, marker = COLOURS[position % len(COLOURS)], _again(_MARKERS, position)
             where = [point.cost for point in mine], [point.quality for point in mine]
             axes.scatter(*where, color=colour, marker=marker, label=one_line(group), zorder=2)
-        front = [points[i] for i in pareto_front([(point.cost, point.quality) for point in points])]
-        line = [point.cost for point in front], [point.quality for point in front]
-        axes.step(*line, where="post", color="grey", linewidth=1, zorder=1)
-        for point in front:
-            axes.annotate(
-                one_line(point.name),
-                (point.cost, point.quality),
-                xytext=(5, -9),
-                textcoords="offset points",
-                fontsize=7,
-            )
         costs = [point.cost for point in points]
         if max(costs) > _WIDE * min(costs):
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
+        _front(axes, points)
         axes.set_xlabel(cost)
         axes.set_ylabel(measure)
         axes.set_title("Quality against cost; nothing is above and left of the line")
         _legend(axes)
 
     return _render(draw, dark)
+
+
+def _front(axes: Axes, points: Sequence[Point]) -> None:
+    """Joins the points on the Pareto front, and names one of those that lie on each other, towards the middle."""
+    best = [points[i] for i in pareto_front([point.at for point in points])]
+    front = {point.at: point.name for point in reversed(best)}
+    axes.step(*zip(*sorted(front), strict=True), where="post", color="grey", linewidth=1, zorder=1)
+    axes.margins(0.08)
+    axes.autoscale_view()
+    for at, name in front.items():
+        across = axes.transAxes.inverted().transform(axes.transData.transform(at))[0]
+        side, shift = ("right", -7) if across > 0.5 else ("left", 7)
+        axes.annotate(
+            one_line(name), at, xytext=(shift, 4), textcoords="offset points", horizontalalignment=side, fontsize=7
+        )
 
 
 def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:

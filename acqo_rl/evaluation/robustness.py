@@ -36,7 +36,7 @@ _OPENINGS = (
     (r"(?:can|could) you (?:please )?(?:tell|give) me", r"i need to know"),
     (r"(?:give|tell|show) me", r"i am looking for"),
 )
-_RULES = tuple((re.compile(rf"^{pattern}\b", re.I), replacement) for pattern, replacement in _OPENINGS)
+_RULES = tuple((re.compile(rf"^{pattern}(?!\w)", re.I), replacement) for pattern, replacement in _OPENINGS)
 
 
 def query_set_named(name: str) -> Callable[[Sequence[Query], int], list[Query]]:

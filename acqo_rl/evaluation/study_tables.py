@@ -129,11 +129,11 @@ def _by_group(study: Study) -> Iterator[Table]:
     group = beside(study.evaluations, study.reference)
     thirds = difficulties(group[0], study.measures[0])
     where = f"With {study.reference.retriever} and {study.reference.fusion}, against {study.baseline}; "
-    stars = "starred where the interval excludes zero, not corrected. "
+    stars = "starred where the interval excludes zero, not corrected."
     yield _grouped("By type of query", f"{where}{stars}", group, study.measures)
     if len(set(thirds.values())) > 1:
         note = (
-            f"{where}{stars}Thirds of the queries by the {study.measures[0]} of {study.baseline}. What it happens to "
+            f"{where}{stars} Thirds of the queries by the {study.measures[0]} of {study.baseline}. What it happens to "
             "find badly counts as hard, so that any other system looks better there and worse on easy ones: compare "
             "systems with each other within a third."
         )
@@ -143,7 +143,7 @@ def _by_group(study: Study) -> Iterator[Table]:
 def _grouped(title: str, note: str, group: Sequence[Evaluation], measures: Sequence[str]) -> Table:
     comparisons = [compare(evaluation, group[0], measures[:1]) for evaluation in group[1:]]
     table = kinds_table([summarise(evaluation) for evaluation in group], comparisons, measures[:1])
-    return replace(table, title=title, note=note)
+    return replace(table, title=title, note=note, header=("", *table.header[1:]))
 
 
 def _robustness(study: Study) -> Table:
@@ -221,7 +221,8 @@ def _claims(findings: Sequence[Finding], study: Study) -> Table:
     note = (
         f"With {study.reference.retriever} and, where the claim names no other, {study.reference.fusion}. Gains are "
         f"relative to {study.baseline} or to the other fusion; the interval is that of the difference, divided by "
-        "its mean. A claim holds if the measured value is in the claimed range or better."
+        "its mean. A claim holds if the measured value is in the claimed range or better, and is undecided if besides "
+        "the interval holds zero."
     )
     return Table("Claims", note, ("claim", "reformulator", "measured", "verdict"), rows, labels=2)
 

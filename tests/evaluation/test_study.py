@@ -111,7 +111,7 @@ def test_thirds_of_different_values_are_thirds(values):
 
 
 def test_types_are_those_of_the_data_set_or_of_the_rules():
-    queries = [Query("a", "capital of Peru"), Query("b", "capital of Peru and of Chad")]
+    queries = [Query("a", "capital of Peru"), Query("b", "capital of Peru and Chad")]
     types = query_types(queries, {"a": {"kind": "special"}})
     assert types == {"a": "special", "b": "decompose"}
     grouped = regroup(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
@@ -187,6 +187,8 @@ def test_claims_beside_what_was_measured(study):
     assert [finding.measured for finding in found[:8]] == pytest.approx([0.5 / 1.2, 0.0, 0.6, 2, 1, 70, 60, 0.5])
     low, high = found[0].interval
     assert low < 0.5 / 1.2 < high
+    [undecided] = check_claims([Claim("not worse", "split", measure="nDCG@10", low=-0.1)], study)
+    assert undecided.verdict == "undecided"
 
 
 def test_the_claims_of_the_library_are_read():
