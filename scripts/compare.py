@@ -17,7 +17,7 @@ server, choose another output folder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,11 +28,12 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators, name_retrievers
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
-from acqo_rl.types import Query
+from acqo_rl.types import Qrels
 
 if TYPE_CHECKING:
     from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
     from acqo_rl.evaluation.study import Study
+    from acqo_rl.evaluation.systems import Bench
 
 
 @dataclass
@@ -113,35 +114,23 @@ def check(config: CompareConfig) -> None:
 
 def compare(config: CompareConfig) -> Study:
     """Every system on every set of queries."""
-    from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus, read_qrels, read_queries, read_query_metadata
+    from acqo_rl.data.beir import read_qrels, read_queries, read_query_metadata
     from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.groups import query_types
     from acqo_rl.evaluation.robustness import query_set_named
     from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.systems import Bench, evaluate_systems, reformulate_missing
+    from acqo_rl.evaluation.systems import evaluate_systems, reformulate_missing
 
     qrels, metadata = read_qrels(config.data, config.split), read_query_metadata(config.data)
     queries = read_queries(config.data, config.split)[: config.limit]
-    corpus = read_corpus(config.data)
-    check_beir(config.data, config.split, corpus)
     claim_folder(config, hash_queries(queries, qrels, metadata))
-    cache = Cache(Path(config.output, "cache.sqlite"))
-    models = name_reformulators(config.reformulator, config.model)
-    bench = Bench(
-        reformulators={name: open_reformulator(name, model, cache) for name, model in models.items()},
-        retrievers=open_retrievers(config, cache, corpus_hash(corpus.values())),
-        fusions={name: fusion_named(name) for name in config.fusion},
-        corpus=corpus,
-        qrels=qrels,
-        metadata={query_id: {"kind": kind} for query_id, kind in query_types(queries, metadata).items()},
-        measures=config.measures,
-        batch_size=config.batch_size,
-    )
-    query_sets: dict[str, Sequence[Query]] = {"": queries}
-    query_sets |= {name: query_set_named(name)(queries, config.seed) for name in config.robustness}
-    reformulate_missing(bench, query_sets)
-    evaluations = evaluate_systems(bench, query_sets)
-    return Study(evaluations.pop(""), evaluations, config.baseline or next(iter(models)), config.measures)
+    query_sets = {"": queries, **{name: query_set_named(name)(queries, config.seed) for name in config.robustness}}
+    with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
+        bench = open_bench(config, cache, qrels, query_types(queries, metadata))
+        reformulate_missing(bench, query_sets)
+        evaluations = evaluate_systems(bench, query_sets)
+    baseline = config.baseline or next(iter(bench.reformulators))
+    return Study(evaluations.pop(""), evaluations, baseline, config.measures)
 
 
 def claim_folder(config: CompareConfig, queries: str) -> None:
@@ -154,6 +143,26 @@ def claim_folder(config: CompareConfig, queries: str) -> None:
 
     data = str(Path(config.data).resolve())
     open_run(config.output, {"data": data, "split": config.split, "limit": config.limit, "queries": queries})
+
+
+def open_bench(config: CompareConfig, cache: Cache, qrels: Qrels, kinds: dict[str, str]) -> Bench:
+    """Everything that systems are made of; what a reformulator needs is loaded when it is asked something new."""
+    from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
+    from acqo_rl.evaluation.systems import Bench
+
+    corpus = read_corpus(config.data)
+    check_beir(config.data, config.split, corpus)
+    models = name_reformulators(config.reformulator, config.model)
+    return Bench(
+        reformulators={name: open_reformulator(name, model, cache) for name, model in models.items()},
+        retrievers=open_retrievers(config, cache, corpus_hash(corpus.values())),
+        fusions={name: fusion_named(name) for name in config.fusion},
+        corpus=corpus,
+        qrels=qrels,
+        metadata={query_id: {"kind": kind} for query_id, kind in kinds.items()},
+        measures=config.measures,
+        batch_size=config.batch_size,
+    )
 
 
 def open_reformulator(name: str, model: str, cache: Cache) -> CachedReformulator:

@@ -64,6 +64,10 @@ class Cache:
                 found.update({key: (json.loads(answer), ms) for key, answer, ms in rows})
         return found
 
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
     def write(self, asked: str, answers: Iterable[tuple[str, Any, float]]) -> None:
         """Keeps (key, answer that JSON can hold, milliseconds)."""
         rows = [(asked, key, json.dumps(answer), ms) for key, answer, ms in answers]

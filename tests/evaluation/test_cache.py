@@ -29,13 +29,27 @@ class CountingReformulator:
 
 
 @pytest.fixture
-def cache(tmp_path):
-    return Cache(tmp_path / "cache.sqlite")
+def open_cache(tmp_path):
+    """Opens the same file again and again, as several processes do one after the other."""
+    opened = []
+
+    def open_it():
+        opened.append(Cache(tmp_path / "cache.sqlite"))
+        return opened[-1]
+
+    yield open_it
+    for cache in opened:
+        cache.close()
 
 
-def test_answers_come_back_also_from_another_process(tmp_path, cache):
+@pytest.fixture
+def cache(open_cache):
+    return open_cache()
+
+
+def test_answers_come_back_also_from_another_process(open_cache, cache):
     cache.write("who", [("a", {"x": [1, "\ud800"]}, 2.5), ("b", None, 0.0)])
-    for reader in (cache, Cache(tmp_path / "cache.sqlite")):
+    for reader in (cache, open_cache()):
         assert reader.read("who", ["a", "b", "c"]) == {"a": ({"x": [1, "\ud800"]}, 2.5), "b": (None, 0.0)}
         assert reader.read("somebody else", ["a"]) == {}
 
@@ -51,14 +65,14 @@ def test_a_file_that_is_no_cache_is_named(tmp_path):
         Cache(tmp_path / "cache.sqlite")
 
 
-def test_each_text_is_searched_once_whatever_depth_and_process(tmp_path, cache):
+def test_each_text_is_searched_once_whatever_depth_and_process(open_cache, cache):
     scripted = ScriptedRetriever({"x": ("a", "b", "c"), "y": ("b",)})
     retriever = CachedRetriever("first", scripted, "index", cache, embeds=True)
     got = retriever.search(["x", "y", "x"], 2)
     assert [ranking.doc_ids for ranking in got] == [("a", "b"), ("b",), ("a", "b")]
     assert [ranking.retriever for ranking in got] == ["first"] * 3
     assert retriever.search(["x", "none"], 3)[0].doc_ids == ("a", "b", "c")
-    again = CachedRetriever("first", scripted, "index", Cache(tmp_path / "cache.sqlite"), embeds=True)
+    again = CachedRetriever("first", scripted, "index", open_cache(), embeds=True)
     assert again.search(["x", "y", "x"], 2) == got
     assert again.ms("x") == retriever.ms("x") > 0
     assert scripted.calls == [["x", "y"], ["none"]]
