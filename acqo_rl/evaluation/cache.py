@@ -167,15 +167,16 @@ class CachedReformulator:
         return [query for query, key in keys.items() if key not in known]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position."""
+        """One reformulation a query, position for position. What failed is asked again by the next process."""
         missing = self.missing(queries)
         if missing:
             reformulator, *_ = self._open()
             begin = time.perf_counter()
             made = reformulator.reformulate(missing)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            answers = [(_query_key(query), asdict(one), ms) for query, one in zip(missing, made, strict=True)]
-            self._cache.write(self._asked, answers)
+            answered = {query: one for query, one in zip(missing, made, strict=True) if not _failed(one)}
+            self._cache.write(self._asked, [(_query_key(query), asdict(one), ms) for query, one in answered.items()])
+            self._made.update({query: (one, ms) for query, one in zip(missing, made, strict=True)})
         wanted = {query: _query_key(query) for query in queries if query not in self._made}
         known = self._cache.read(self._asked, list(wanted.values()))
         for query, key in wanted.items():
@@ -191,6 +192,11 @@ class CachedReformulator:
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded
+
+
+def _failed(reformulation: Reformulation) -> bool:
+    """Whether the model did not answer at all, as where its server was down; a bad answer is an answer."""
+    return reformulation.problem is not None and not reformulation.completion
 
 
 def _query_key(query: Query) -> str:

@@ -15,14 +15,21 @@ class CountingReformulator:
 
     name = "words"
 
-    def __init__(self):
+    def __init__(self, completion="text"):
         self.calls = []
+        self.completion = completion
 
     def reformulate(self, queries):
         self.calls.append(list(queries))
         return [
             Reformulation(
-                q, "decompose", tuple(SubQuery(w, "part", 0.5) for w in q.text.split()), "words", "text", 3, "why"
+                q,
+                "decompose",
+                tuple(SubQuery(w, "part", 0.5) for w in q.text.split()),
+                "words",
+                self.completion,
+                3,
+                "why",
             )
             for q in queries
         ]
@@ -115,3 +122,12 @@ def test_the_same_question_under_another_id_is_known_but_not_with_other_feedback
     assert made.query.id == "typo of 1"
     assert len(counting.calls) == 1
     assert reformulator.missing([Query("1", "one", feedback=(Snippet("t", "x"),)), Query("1", "One")]) != []
+
+
+def test_a_call_that_failed_is_made_again_by_the_next_process_only(cache):
+    down = CountingReformulator(completion="")
+    query = Query("1", "one")
+    for _ in range(2):
+        reformulator = CachedReformulator("words", lambda: (down, 0, 0), "model", cache)
+        assert reformulator.reformulate([query]) == reformulator.reformulate([query])
+    assert down.calls == [[query], [query]]
