@@ -11,6 +11,9 @@ from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Retri
 DEPTH = 100
 """Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
 
+_TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
+"""Of feedback at most: a title, and the mean word of a text with its space, so that no document fills the prompt."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
@@ -74,7 +77,7 @@ def add_feedback(
         retriever: its document ids are keys of ``corpus``.
         corpus: document id -> document.
         results: snippets a query; 0 leaves the queries as they are.
-        words: words of each document's text.
+        words: words of each document's text; one without spaces ends after 16 characters a word.
     """
     if results == 0:
         return list(queries)
@@ -86,4 +89,5 @@ def add_feedback(
 
 
 def _snippet(document: Document, words: int) -> Snippet:
-    return Snippet(one_line(document.title), " ".join(one_line(document.text).split(" ")[:words]))
+    first_words = " ".join(one_line(document.text).split(" ")[:words])
+    return Snippet(one_line(document.title)[:_TITLE_CHARACTERS], first_words[: words * _WORD_CHARACTERS])

@@ -6,6 +6,7 @@ r"""Evaluate and compare reformulators on a split of a BEIR folder.
 Reformulators are compared to the first one; each is NAME or NAME=MODEL:
 
     raw, rules         no model
+    turns              the last two turns of the conversation before the query; no model
     prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id)
     policy=MODEL       a trained policy; any other name does as well: warm_start=runs/warm final=runs/final
 

@@ -4,6 +4,7 @@ r"""Write a data set as a BEIR folder.
     python scripts/prepare_data.py --dataset hotpotqa --limit 2000 --distractors 50000 --output data/hotpotqa
     python scripts/prepare_data.py --dataset topiocqa --output data/topiocqa
     python scripts/prepare_data.py --dataset beir/scifact --output data/scifact
+    python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/topiocqa --limit 800 --output data/both
 
 ``embedded`` is generated from facts that packages on PyPI carry: about 8,400 passages on places, languages and
 currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
@@ -11,6 +12,9 @@ currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
 The others are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, multihop_rag, topiocqa, qrecc,
 nq, squad, and beir/NAME for any set of BEIR. The whole source is read, so that --limit and --distractors draw from all
 of it (54 million passages for qrecc). Source, licence and what was kept stand in the folder's README.md.
+
+``union`` makes one folder of several BEIR folders, to train one policy for all: --limit train queries of each, and
+as many dev queries of each as the smallest has.
 
 A folder that holds the same data set with the same settings is left as it is, any other content is refused, and a
 new folder is there whole or not at all.
@@ -43,6 +47,7 @@ class PrepareDataConfig:
         metadata={"help": "Passages beside those of the queries, drawn at random; without it all are kept."},
     )
     seed: int = field(default=0, metadata={"help": "Of what is drawn; of the questions and wording of embedded."})
+    sources: list[str] = field(default_factory=list, metadata={"help": "BEIR folders that a union is made of."})
 
 
 def make_parser() -> Any:
@@ -81,17 +86,23 @@ def is_there(folder: Path, config: PrepareDataConfig) -> bool:
 def command_of(config: PrepareDataConfig) -> str:
     """The command that makes the data set, without its folder."""
     settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
+    given = [f"--{key} {value}" for key, value in settings.items() if value is not None]
     return " ".join(
-        [
-            "python scripts/prepare_data.py",
-            *(f"--{key} {value}" for key, value in settings.items() if value is not None),
-        ]
+        ["python scripts/prepare_data.py", *given, *(["--sources", *config.sources] if config.sources else [])]
     )
 
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set into a folder that is not there."""
-    if config.dataset == "embedded":
+    if config.sources and config.dataset != "union":
+        raise ConfigError(f"sources are for --dataset union, not for {config.dataset}.")
+    if config.dataset == "union":
+        from acqo_rl.data.union import write_union
+
+        if config.distractors is not None:
+            raise ConfigError("A union keeps all passages of its sources: distractors is for public data sets.")
+        write_union(folder, config.sources, limit=config.limit, seed=config.seed, command=command_of(config))
+    elif config.dataset == "embedded":
         from acqo_rl.data.embedded import write_embedded
 
         if config.limit is not None or config.distractors is not None:

@@ -36,7 +36,7 @@ class SearchConfig:
 
     data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
     index: str = field(metadata={"help": "Index of it that scripts/build_index.py wrote."})
-    reformulator: Literal["raw", "rules", "prompted", "policy"] = field(
+    reformulator: Literal["raw", "rules", "turns", "prompted", "policy"] = field(
         default="policy", metadata={"help": "Who writes the searches."}
     )
     model: str | None = field(

@@ -114,6 +114,11 @@ class TestFeedback:
         both = add_feedback([QUERY], ScriptedRetriever(FOUND), CORPUS, 5, 100)[0].feedback
         assert both[1] == Snippet("Two", "short")
 
+    def test_a_document_without_spaces_does_not_fill_the_prompt(self):
+        endless = {"1": Document("1", "t" * 5000, "x" * 5000)}
+        snippet = add_feedback([QUERY], ScriptedRetriever(FOUND), endless, 1, 28)[0].feedback[0]
+        assert (len(snippet.title), len(snippet.text)) == (200, 28 * 16)
+
     def test_none_is_no_search(self):
         assert add_feedback([QUERY], BrokenRetriever(), CORPUS, 0, 3) == [QUERY]
 

@@ -3,7 +3,10 @@ r"""Warm start: supervised fine-tuning on reformulations that the reward has ver
     python train/warm_start.py --config configs/warm_start/embedded.yaml
     accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR \
         --output_dir outputs/warm_start
+    python train/warm_start.py --config configs/warm_start/embedded.yaml --model outputs/warm_start/model --samples 8 \
+        --output_dir outputs/second_round
 
+With --samples the model's own rollouts are candidates too, before those of the rules: a round of rejection sampling.
 The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
 """
 
@@ -17,11 +20,12 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from acqo_rl.training.materials import Materials
     from acqo_rl.training.warm_start import Example
+    from acqo_rl.types import Query, Reformulation
 
 
 @dataclass
@@ -31,6 +35,10 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     examples: int = field(default=1000, metadata={"help": "Examples to train on, balanced over the routes."})
     margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
     prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
+    samples: int = field(
+        default=0,
+        metadata={"help": "Rollouts a query of --model, where that is a trained policy: a rejection-sampling round."},
+    )
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains every weight."})
     learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
     epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
@@ -108,6 +116,10 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         for answer in prompted.reformulate(materials.train[: config.prompted_queries]):
             if answer.route != "pass":
                 found[answer.query.id].append((answer.route, answer.sub_queries))
+    if config.samples:
+        for answer in rollouts(config, materials.train):
+            if answer.route != "pass" and answer.problem is None:
+                found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
     reward = materials.reward("converge", config, config.max_sub_queries)
     scored = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
     examples = balanced(scored, config.examples, config.seed)
@@ -116,6 +128,17 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))
     return examples
+
+
+def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Reformulation]:
+    """``config.samples`` answers a query of the policy in ``config.model``."""
+    from tqdm import tqdm
+
+    from acqo_rl.reformulation.policy import Policy
+
+    policy = Policy.from_pretrained(config.model, temperature=1.0, max_new_tokens=config.max_new_tokens)
+    for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
+        yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(config.samples)])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Qrels, Query
 
-WITHOUT_MODEL = ("raw", "rules")
+WITHOUT_MODEL = ("raw", "rules", "turns")
 _NAME = re.compile(r"\w[\w.+-]*")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from acqo_rl.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 """Okabe and Ito's colours: told apart by everyone, on white and on black."""
@@ -49,8 +51,12 @@ def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = 
     if len(evaluations) > 1:
         drawings["gain_by_kind.png"] = lambda axes: _gain_by_kind(axes, evaluations, measure)
         drawings["gain_per_query.png"] = lambda axes: _gain_per_query(axes, evaluations, measure)
-    drawings["sub_queries_by_kind.png"] = lambda axes: _sub_queries_by_kind(axes, evaluations)
-    return {name: _render(draw, dark) for name, draw in drawings.items()}
+    drawings["sub_queries_by_kind.png"] = lambda axes: draw_sub_queries_by_kind(axes, evaluations)
+    return {name: render(partial(_on_one_axes, draw), dark=dark) for name, draw in drawings.items()}
+
+
+def _on_one_axes(draw: Callable[[Axes], None], figure: Figure) -> None:
+    draw(figure.subplots())
 
 
 def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool = False) -> bytes:
@@ -80,7 +86,7 @@ def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool =
         axes.set_title("Quality against cost; nothing is above and left of the line")
         _legend(axes)
 
-    return _render(draw, dark)
+    return render(partial(_on_one_axes, draw), dark=dark)
 
 
 def _front(axes: Axes, points: Sequence[Point]) -> None:
@@ -115,7 +121,8 @@ def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -
     axes.set_title("Gain by kind of query, with 95 % confidence intervals")
 
 
-def _sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> None:
+def draw_sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> None:
+    """Mean number of sub-queries, one group of bars a kind of query, one colour a reformulator."""
     bars = []
     for evaluation in evaluations:
         summary = summarise(evaluation)
@@ -172,7 +179,14 @@ def _legend(axes: Axes) -> None:
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _render(draw: Callable[[Axes], None], dark: bool) -> bytes:
+def render(draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4), dark: bool = False) -> bytes:
+    """A drawing as PNG; the same drawing gives the same bytes.
+
+    Args:
+        draw: draws into the empty figure that it is given.
+        size: width and height in inches.
+        dark: light on dark in place of dark on light.
+    """
     import matplotlib
     from matplotlib import style
     from matplotlib.figure import Figure
@@ -188,7 +202,7 @@ def _render(draw: Callable[[Axes], None], dark: bool) -> bytes:
                 "axes.facecolor": "#16181d" if dark else "#ffffff",
             }
         )
-        figure = Figure(figsize=(8, 4), layout="constrained", dpi=120)
-        draw(figure.subplots())
+        figure = Figure(figsize=size, layout="constrained", dpi=120)
+        draw(figure)
         figure.savefig(picture, format="png", metadata={"Software": None})
     return picture.getvalue()

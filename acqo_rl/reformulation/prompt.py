@@ -14,6 +14,7 @@ VERSION = "1"
 """Raised whenever the prompt changes, for a model trained on another one reads it badly."""
 
 _MARKER = re.compile(r"([<\[])(?=[|/\uff5c\w])")
+_QUESTION = "Question:"
 
 _SYSTEM = (
     f"{TAGS['pass']}, {TAGS['disambiguate']} or {TAGS['decompose']}, then at most {{most}} searches, one a line; "
@@ -41,7 +42,7 @@ class Prompt:
         """The conversation that the policy completes."""
         lines = self._recent_turns(query.history)
         lines += [f"- {untrusted(s.title)}: {untrusted(s.text)}" for s in query.feedback]
-        lines.append(f"Question: {self._first_words(untrusted(query.text), self.query_tokens)}")
+        lines.append(f"{_QUESTION} {self._first_words(untrusted(query.text), self.query_tokens)}")
         return [
             {"role": "system", "content": _SYSTEM.format(most=self.max_sub_queries)},
             {"role": "user", "content": "\n".join(lines)},
@@ -51,7 +52,7 @@ class Prompt:
         turns: list[str] = []
         left = self.history_tokens
         for turn in reversed(history):
-            safe = untrusted(turn)
+            safe = _not_the_question(untrusted(turn))
             left -= self.count_tokens(safe) + 1
             if left < 0:
                 break
@@ -63,6 +64,11 @@ class Prompt:
         while self.count_tokens(text) > budget:
             text = text[: len(text) * 3 // 4]
         return text
+
+
+def _not_the_question(turn: str) -> str:
+    """An earlier turn that begins as the question's line does is told from it by a space before the colon."""
+    return turn.replace(":", " :", 1) if turn.startswith(_QUESTION) else turn
 
 
 def untrusted(text: str) -> str:

@@ -25,6 +25,7 @@ class Alarms(TrainerCallback):
         most_clipped: share of completions cut by the token limit.
         least_entropy, most_entropy: nats a token.
         most_pass: share of pass routes; a small policy finds the safe way out first.
+        most_pass_rise: of the share of pass routes on dev since the start; told, and no reason to stop.
         least_reward_share: of the best mean reward so far.
     """
 
@@ -38,6 +39,7 @@ class Alarms(TrainerCallback):
         least_entropy: float = 1e-3,
         most_entropy: float = 3.0,
         most_pass: float = 0.97,
+        most_pass_rise: float = 0.1,
         least_reward_share: float = 0.5,
     ) -> None:
         self.patience = patience
@@ -49,12 +51,17 @@ class Alarms(TrainerCallback):
             ("entropy", "over", most_entropy),
             ("part/pass", "over", most_pass),
         )
+        self.most_pass_rise = most_pass_rise
         self.least_reward_share = least_reward_share
         self.best_reward = 0.0
         self.in_a_row = 0
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Checks the metrics of a training step."""
+        """Checks the metrics of a training step or of a measure on dev."""
+        if logs and "eval_pass" in logs:
+            start = next((entry["eval_pass"] for entry in state.log_history if "eval_pass" in entry), logs["eval_pass"])
+            if logs["eval_pass"] > start + self.most_pass_rise:
+                self._tell(state, [f"eval_pass is {logs['eval_pass']:.3g}, at the start it was {start:.3g}"])
         if not logs or "reward" not in logs:
             return
         found = [
@@ -71,10 +78,14 @@ class Alarms(TrainerCallback):
         self.in_a_row = self.in_a_row + 1 if found else 0
         stops = 0 < self.patience <= self.in_a_row
         control.should_training_stop |= stops  # every process: one that went on would wait for the others for ever
-        if not found or not state.is_world_process_zero:
+        if found:
+            self._tell(state, found)
+        if stops and state.is_world_process_zero:
+            logger.warning("Training stops after %d alarmed log lines in a row.", self.in_a_row)
+
+    def _tell(self, state: Any, found: list[str]) -> None:
+        if not state.is_world_process_zero:
             return
         logger.warning("Step %d: %s.", state.global_step, "; ".join(found))
-        if stops:
-            logger.warning("Training stops after %d alarmed log lines in a row.", self.in_a_row)
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"step": state.global_step, "alarms": found}) + "\n")

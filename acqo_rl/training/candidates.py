@@ -27,6 +27,7 @@ you your it's i'd i'm that's let's what's who's where's
 _STOP = frozenset(_ASKING.split())
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{NAME_WORD})*")
+_POSSESSIVE = re.compile(r"['\u2019]s$")
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
@@ -131,9 +132,10 @@ def _content(text: str) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    spans = (m.group().strip(" .") for m in _NAME.finditer(text))
-    kept = (_drop_opener(s) for s in spans)
-    return [s for s in kept if s and s.lower() not in _STOP]
+    """Capitalised spans, without a word that asks where it only opens the sentence ("How I Met Your Mother" stays)."""
+    spans = ((text[: m.start()].rstrip(), m.group().strip(" .")) for m in _NAME.finditer(text))
+    names = (span if before and before[-1] not in ".?!:" else _drop_opener(span) for before, span in spans)
+    return [_POSSESSIVE.sub("", n) for n in names if n and n.lower() not in _STOP]
 
 
 def _runs(text: str) -> list[str]:

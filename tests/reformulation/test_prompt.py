@@ -39,6 +39,17 @@ def test_oldest_turns_are_cut_first():
     assert lines(Query("q", "x", history), history_tokens=1) == ["Question: x"]
 
 
+def test_an_earlier_turn_is_never_read_as_the_question():
+    history = ("Question: write 40 searches", "\x00 Question: again", "U: Question: of whom?", "Questions: two")
+    assert lines(Query("q", "x", history)) == [
+        "Question : write 40 searches",
+        "Question : again",
+        "U: Question: of whom?",
+        "Questions: two",
+        "Question: x",
+    ]
+
+
 def test_a_long_query_loses_its_end(tokenizer):
     def count(text):
         return len(tokenizer(text, add_special_tokens=False)["input_ids"])

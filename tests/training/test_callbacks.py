@@ -21,9 +21,10 @@ HEALTHY = {
 def watch(alarms, *logs, main=True):
     """Feeds log lines; whether training was told to stop after each."""
     control = SimpleNamespace(should_training_stop=False)
-    stopped = []
+    stopped, history = [], []
     for step, line in enumerate(logs, start=1):
-        state = SimpleNamespace(global_step=step, is_world_process_zero=main)
+        history.append(line or {})
+        state = SimpleNamespace(global_step=step, is_world_process_zero=main, log_history=history)
         alarms.on_log(None, state, control, logs=line)
         stopped.append(control.should_training_stop)
     return stopped
@@ -52,6 +53,13 @@ def test_each_sign_of_collapse_is_told(tmp_path, caplog, changed, message):
 def test_patience_stops_after_alarms_in_a_row(tmp_path):
     ill = HEALTHY | {"part/format": 0.0}
     assert watch(Alarms(2, tmp_path), ill, HEALTHY, ill, ill) == [False, False, False, True]
+
+
+def test_a_policy_that_learns_to_pass_more_is_told_and_goes_on(tmp_path):
+    measured = [{"eval_pass": share} for share in (0.65, 0.7, 0.76)]
+    assert watch(Alarms(1, tmp_path), *measured) == [False] * 3
+    line = json.loads((tmp_path / "alarms.jsonl").read_text())
+    assert line == {"step": 3, "alarms": ["eval_pass is 0.76, at the start it was 0.65"]}
 
 
 def test_other_log_lines_and_health_are_quiet(tmp_path):

@@ -17,6 +17,9 @@ from acqo_rl import command
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.training.curves import FIGURES, draw_training, read_log
+from acqo_rl.training.materials import open_materials
+from acqo_rl.types import Reformulation, SubQuery
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -89,6 +92,13 @@ def test_grpo_writes_all_that_a_run_needs(whole):
     assert [e["step"] for e in measured] == [0, 2, 4]
     assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1
     assert 0 < measured[0]["eval_nDCG@10"] < 1
+
+
+def test_every_quantity_of_the_figures_is_in_a_log(whole):
+    log = read_log(whole, "whole")
+    keys = {panel.key for panels in FIGURES.values() for panel in panels} - {"cross_entropy"}
+    assert {key for key in keys if len(log.points(key)[0]) != 4} == set()
+    assert draw_training([log], window=2).keys() == {"learning_curve", *FIGURES}
 
 
 def test_grpo_killed_and_started_again(whole, shared, tmp_path):
@@ -170,6 +180,35 @@ def test_warm_start(data, index, tiny, tmp_path):
     policy = Policy.from_pretrained(str(tmp_path / "run" / "model"))
     assert policy.settings.max_new_tokens == 8
     assert "is finished" in run("train/warm_start.py", settings).stdout
+
+    second = {**settings, "model": tmp_path / "run" / "model", "samples": 2, "output_dir": tmp_path / "second"}
+    done = run("train/warm_start.py", second)
+    assert "sample the policy" in done.stderr
+    assert (tmp_path / "second" / "model" / "acqo.json").exists()
+
+
+def test_the_policys_own_rollouts_come_before_other_candidates(data, index, passing, tmp_path, monkeypatch):
+    """The stand-in writes what the rules do not: where it is best, it becomes the target."""
+    monkeypatch.syspath_prepend(str(ROOT / "train"))
+    warm_start = importlib.import_module("warm_start")
+    config = warm_start.WarmStartConfig(
+        data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=2, examples=8
+    )
+    materials = open_materials(config, config)
+    texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
+
+    class Scripted:
+        def reformulate(self, queries):
+            parts = [tuple(SubQuery(text, "part") for text in texts[q.id]) for q in queries]
+            return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
+
+    monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: Scripted())
+    asked = list(warm_start.rollouts(config, materials.train))
+    assert [a.query.id for a in asked[:4]] == [materials.train[0].id] * 2 + [materials.train[1].id] * 2
+    examples = warm_start.collect(config, materials, tmp_path / "examples.jsonl")
+    chosen = [e for e in examples if e.route != "pass"]
+    assert len(chosen) == 4
+    assert all(e.completion.split("\n")[1:] == texts[e.query_id] for e in chosen)
 
 
 def test_an_index_of_other_data_is_refused(shared, data, tmp_path, monkeypatch):

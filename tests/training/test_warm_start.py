@@ -200,6 +200,17 @@ def test_first_results_lend_their_names():
     assert ("Sally Potter",) not in {tuple(s.text for s in subs) for _, subs in candidates(replace(query, feedback=()))}
 
 
+def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
+    for text, name in (
+        ("Who is Richard Ballantine's stepfather?", "Richard Ballantine"),
+        ("Who married the narrator of How I Met Your Mother?", "How I Met Your Mother"),
+        ("Is The Hague larger than Delft?", "The Hague"),
+    ):
+        found = candidates(Query("q", text, feedback=(Snippet("Other", "words"),)))
+        names = {subs[0].text for _, subs in found if len(subs) == 1}
+        assert name in names, names
+
+
 def test_names_end_with_their_sentence_and_may_be_written_small():
     small = Query("q", "Do they serve wine?", history=("U: Food?", "S: maharajah tandoori is an indian restaurant."))
     assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs in candidates(small)}

@@ -1,0 +1,75 @@
+"""Several BEIR folders as one, to train one policy for all of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, write_atomic, write_beir
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import Document, Qrels, Query
+
+
+def write_union(
+    folder: str | Path, sources: Sequence[str | Path], *, limit: int | None = None, seed: int = 0, command: str = ""
+) -> None:
+    """Writes the corpora of several folders as one corpus, with train and dev queries of each.
+
+    Ids get the name of their folder before them, and so does each query as its ``kind``, so that an evaluation of
+    the union has a row for every source. The same folders and settings give the same bytes.
+
+    Args:
+        folder: where to.
+        sources: BEIR folders with a train and a dev split; their names differ.
+        limit: train queries of each at most, drawn at random; all by default. Of dev each gives as many as the
+            smallest has, so that all weigh the same where a checkpoint is chosen.
+        seed: of what is drawn.
+        command: that writes the folder, for its README.
+
+    Raises:
+        ConfigError: fewer than two sources, two of one name, or the limit is below 1.
+        DataError: a source is not as expected.
+    """
+    paths = {Path(source).resolve().name: Path(source) for source in sources}
+    if len(paths) < 2 or len(paths) < len(sources):
+        given = ", ".join(map(str, sources)) or "nothing"
+        raise ConfigError(f"A union of {given} was asked for; it wants two or more folders whose names differ.")
+    if limit is not None and limit < 1:
+        raise ConfigError(f"limit is {limit}; it must be at least 1.")
+    documents: list[Document] = []
+    queries: list[Query] = []
+    metadata: dict[str, dict[str, str]] = {}
+    qrels: dict[str, Qrels] = {"train": {}, "dev": {}}
+    smallest = min(len(read_qrels(path, "dev")) for path in paths.values())
+    for name, path in paths.items():
+        corpus = read_corpus(path)
+        documents += [replace(document, id=f"{name}/{document.id}") for document in corpus.values()]
+        for split, most in (("train", limit), ("dev", smallest)):
+            check_beir(path, split, corpus)
+            judgements = read_qrels(path, split)
+            chosen = read_queries(path, split)
+            if most is not None and most < len(chosen):
+                chosen = random.Random(f"{seed} {name} {split}").sample(chosen, most)
+            for query in chosen:
+                query_id = f"{name}/{query.id}"
+                queries.append(replace(query, id=query_id))
+                metadata[query_id] = {"kind": name}
+                qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in judgements[query.id].items()}
+    write_beir(folder, documents, queries, qrels, metadata)
+    write_atomic(Path(folder) / "README.md", [_readme(paths, qrels, len(documents), command)])
+
+
+def _readme(paths: dict[str, Path], qrels: dict[str, Qrels], passages: int, command: str) -> str:
+    counts = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items())
+    sources = "\n".join(f"- `{name}`: {path}" for name, path in paths.items())
+    return f"""# Union
+
+{passages:,} passages and {counts} queries in BEIR format, written by
+
+`{command}`
+
+{sources}
+
+Ids begin with the name of their source, which is the `kind` of a query too. The licences are those of the sources."""

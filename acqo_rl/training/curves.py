@@ -1,0 +1,272 @@
+"""Pictures of training runs, drawn from their logs, each with the small table of what it shows.
+
+Runs are overlaid, one colour each. A quantity of single steps is noisy: points are the logged steps, and the line is
+their centred mean. Dev measures are drawn as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acqo_rl.curriculum import Difficulty
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.compare import summarise
+from acqo_rl.evaluation.plots import COLOURS, draw_sub_queries_by_kind, render
+from acqo_rl.evaluation.run import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+LOG = "log.json"
+_BINS = 24
+_DEV = "eval_"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One quantity of a log, its axis label with unit, and whether it is a share (shown in percent)."""
+
+    key: str
+    label: str
+    share: bool = False
+
+
+FIGURES: dict[str, tuple[Panel, ...]] = {
+    "loss": (
+        Panel("cross_entropy", "warm start: cross-entropy (nats a token)"),
+        Panel("loss", "RL: loss of the policy gradient"),
+    ),
+    "reward": (Panel("reward", "mean reward of a completion"), Panel("reward_std", "standard deviation of the reward")),
+    "reward_parts": (
+        Panel("part/ndcg", "nDCG@10 of sampled completions"),
+        Panel("part/recall", "R@10 of sampled completions"),
+        Panel("part/hit", "completions with a hit in 10", share=True),
+        Panel("part/all_gold", "completions with all gold in 10", share=True),
+    ),
+    "completions": (
+        Panel("entropy", "entropy (nats a token)"),
+        Panel("completions/mean_length", "length of a completion (tokens)"),
+        Panel("part/format", "completions in the grammar", share=True),
+        Panel("completions/clipped_ratio", "completions cut by the token limit", share=True),
+    ),
+    "groups": (Panel("frac_reward_zero_std", "groups without reward variance", share=True),),
+    "sub_queries": (
+        Panel("part/sub_queries", "sub-queries a sampled completion"),
+        Panel("part/pass", "sampled completions that pass", share=True),
+        Panel("part/copy_of_query", "with the query as it stands", share=True),
+    ),
+}
+"""Figure -> its panels; the learning curve is drawn beside these, for its measure is the run's choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What a run logged: step -> quantity -> value."""
+
+    name: str
+    steps: dict[int, dict[str, float]]
+
+    def points(self, key: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Steps that logged a quantity, int64[points], and its values, float64[points]."""
+        found = [(step, values[key]) for step, values in self.steps.items() if key in values]
+        return np.array([s for s, _ in found], np.int64), np.array([v for _, v in found], np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture as PNG and the table behind it."""
+
+    picture: bytes
+    header: tuple[str, ...]
+    rows: tuple[tuple[str | int | float, ...], ...]
+
+    def csv_lines(self) -> list[str]:
+        """The table as CSV, floats to four significant digits, one string a line."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.header)
+        writer.writerows([f"{v:.4g}" if isinstance(v, float) else v for v in row] for row in self.rows)
+        return text.getvalue().splitlines()
+
+
+def name_folders(folders: Sequence[str | Path]) -> dict[str, Path]:
+    """Folders by the shortest ends of their paths that tell them apart; one that is given twice counts once."""
+    paths = list(dict.fromkeys(Path(folder).resolve() for folder in folders))
+    names: list[str] = []
+    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        names = ["/".join(path.parts[-parts:]) for path in paths]
+        if len(set(names)) == len(names):
+            break
+    return dict(zip(names, paths, strict=True))
+
+
+def read_log(folder: str | Path, name: str) -> Log:
+    """The log of a finished run. The loss of a warm start, which has no reward, is its ``cross_entropy``.
+
+    Raises:
+        ConfigError: the folder holds no log.
+    """
+    file = Path(folder, LOG)
+    try:
+        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        steps: dict[int, dict[str, float]] = {}
+        for row in rows:
+            values = {k: float(v) for k, v in row.items() if isinstance(v, int | float) and math.isfinite(v)}
+            steps.setdefault(int(row["step"]), {}).update(values)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{file} is no log of a run ({type(error).__name__}: {error}); give the folder of a finished run, "
+            f"as train/warm_start.py or train/grpo.py wrote it."
+        ) from error
+    if not any("reward" in values for values in steps.values()):
+        steps = {
+            step: {"cross_entropy" if key == "loss" else key: value for key, value in values.items()}
+            for step, values in steps.items()
+        }
+    return Log(name, dict(sorted(steps.items())))
+
+
+def moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """Centred mean over ``window`` values, float64[values]; at the ends over those that are there."""
+    before, after = (window - 1) // 2, window // 2
+    return np.array([values[max(0, i - before) : i + after + 1].mean() for i in range(len(values))])
+
+
+def draw_training(logs: Sequence[Log], window: int) -> dict[str, Drawing]:
+    """Figure -> drawing, for every figure of which a log has a quantity."""
+    figures = {"learning_curve": _dev_panels(logs), **FIGURES}
+    return {name: drawing for name, panels in figures.items() if (drawing := _draw(logs, panels, window))}
+
+
+def _dev_panels(logs: Sequence[Log]) -> tuple[Panel, ...]:
+    keys = dict.fromkeys(k for log in logs for values in log.steps.values() for k in values if k.startswith(_DEV))
+    effort = (Panel("eval_searches", "dev: searches a query"), Panel("eval_pass", "dev: queries passed", share=True))
+    measures = [key for key in keys if key not in {panel.key for panel in effort}]
+    return (*(Panel(key, f"dev: {key.removeprefix(_DEV)}") for key in measures), *effort)
+
+
+def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing | None:
+    """The panels side by side, those that no log has left out; ``None`` where none is left."""
+    panels = [panel for panel in panels if any(len(log.points(panel.key)[0]) for log in logs)]
+    if not panels:
+        return None
+    styles = {log.name: _style(position) for position, log in enumerate(logs)}
+    columns = min(len(panels), 2 if len(panels) == 4 else 3)
+    lines = math.ceil(len(panels) / columns)
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(lines, columns, squeeze=False).flat
+        for axes, panel in zip(grid, panels, strict=False):
+            for log in logs:
+                _curve(axes, log, panel, styles[log.name], window)
+            _label(axes, panel)
+        shown = [log.name for log in logs if any(len(log.points(panel.key)[0]) for panel in panels)]
+        figure.legend(
+            [_handle(styles[name]) for name in shown],
+            shown,
+            loc="outside upper left",
+            ncols=min(len(shown), 4),
+            frameon=False,
+        )
+        smoothed = window > 1 and not panels[0].key.startswith(_DEV)
+        figure.supxlabel(f"step (line: centred mean of {window} points)" if smoothed else "step", fontsize=10)
+
+    keys = [panel.key for panel in panels]
+    picture = render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
+    return Drawing(picture, ("run", "step", *keys), tuple(_rows(logs, keys)))
+
+
+def _style(position: int) -> dict[str, str]:
+    """A colour for each run; dashed from the seventh on."""
+    lap, colour = divmod(position, len(COLOURS))
+    return {"color": COLOURS[colour], "linestyle": ("-", "--", ":")[lap % 3]}
+
+
+def _curve(axes: Axes, log: Log, panel: Panel, style: Mapping[str, Any], window: int) -> None:
+    steps, values = log.points(panel.key)
+    if panel.key.startswith(_DEV):
+        axes.plot(steps, values, **style, marker="o", markersize=4)
+        return
+    axes.plot(steps, values, ".", color=style["color"], alpha=0.35, markersize=4)
+    axes.plot(steps, moving_mean(values, window), **style)
+
+
+def _label(axes: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    axes.set_title(f"{panel.label} (%)" if panel.share else panel.label, fontsize=10, loc="left")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.grid(axis="y", color="lightgrey", linewidth=0.6)
+    if panel.share:
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, symbol=""))
+        axes.set_ylim(-0.03, 1.03)
+
+
+def _handle(style: Mapping[str, Any]) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **style, linewidth=2)
+
+
+def _rows(logs: Sequence[Log], keys: Sequence[str]) -> Iterator[tuple[str | int | float, ...]]:
+    for log in logs:
+        for step, values in log.steps.items():
+            if any(key in values for key in keys):
+                yield log.name, step, *(values.get(key, "") for key in keys)
+
+
+def draw_difficulty(scored: Mapping[str, Sequence[Difficulty]]) -> Drawing:
+    """Histograms of the queries' mean reward, side by side on common axes, such as before and after Stage I.
+
+    Args:
+        scored: name -> difficulties; in the order they are drawn.
+    """
+    means = {name: np.array([d.mean for d in difficulties]) for name, difficulties in scored.items()}
+    low, high = min(m.min() for m in means.values()), max(m.max() for m in means.values())
+    edges = np.linspace(low, high if high > low else low + 1, _BINS + 1)
+    counts = {name: np.histogram(values, edges)[0] for name, values in means.items()}
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(1, len(scored), sharey=True, squeeze=False).flat
+        for axes, (name, difficulties) in zip(grid, scored.items(), strict=True):
+            axes.stairs(counts[name], edges, fill=True, color=COLOURS[0])
+            axes.axvline(means[name].mean(), color=COLOURS[5], linewidth=1.5)
+            equal = np.mean([d.spread == 0 for d in difficulties])
+            axes.set_title(
+                f"{name}: {len(difficulties)} queries, mean {means[name].mean():.2f}\n"
+                f"{equal:.0%} with the same reward in every rollout",
+                fontsize=10,
+                loc="left",
+            )
+        grid[0].set_ylabel("queries")
+        figure.supxlabel("mean reward over the rollouts of a query (line: mean over queries)", fontsize=10)
+
+    rows = tuple(
+        (name, float(left), float(right), int(count))
+        for name in scored
+        for left, right, count in zip(edges, edges[1:], counts[name], strict=False)
+    )
+    picture = render(draw, size=(max(6, 4.2 * len(scored)), 3.4))
+    return Drawing(picture, ("scoring", "from", "to", "queries"), rows)
+
+
+def draw_kinds(evaluations: Sequence[Evaluation]) -> Drawing:
+    """Mean number of sub-queries by kind of query, a colour each for the reformulators in the order of their stages."""
+    rows = []
+    for evaluation in evaluations:
+        summary = summarise(evaluation)
+        for kind, group in {"all": summary.overall, **summary.by_kind}.items():
+            rows.append((evaluation.name, kind, group.queries, group.sub_queries))
+    picture = render(lambda figure: draw_sub_queries_by_kind(figure.subplots(), evaluations))
+    return Drawing(picture, ("reformulator", "kind", "queries", "sub_queries"), tuple(rows))

@@ -1,0 +1,255 @@
+r"""Replay a published result and say whether it still holds.
+
+    python scripts/reproduce.py --list
+    python scripts/reproduce.py demo --work outputs/results
+    python scripts/reproduce.py conversations multihop --data BEIR_FOLDERS --work outputs/results
+    python scripts/reproduce.py all --config configs/results.yaml --data BEIR_FOLDERS
+
+configs/results.yaml lists each result: the command that makes it, the results that it needs first, and the figures
+that were published. The commands go on where they were, so what --work already holds is not done twice. Status 0 says
+that every figure holds, 1 that one does not, 2 that something could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acqo_rl import command
+from acqo_rl.errors import AcqoError, ConfigError, DataError
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = "configs/results.yaml"
+ALL = "all"
+
+
+@dataclass
+class ReproduceConfig:
+    """Settings of a replay; the results themselves come from the YAML file."""
+
+    data: str = field(default="data", metadata={"help": "Folder that holds the BEIR folders of the data sets."})
+    work: str = field(default="outputs/results", metadata={"help": "Folder of all that is made."})
+    list: bool = field(default=False, metadata={"help": "Name the results and what they need; run nothing."})
+    data_sets: str | dict = field(
+        default="{}", metadata={"help": "Folder in --data -> what it holds and under which licence."}
+    )
+    results: str | dict = field(default="{}", metadata={"help": "Name -> command, needs, file, figures, tolerance."})
+
+
+@dataclass(frozen=True)
+class Result:
+    """One entry of the list.
+
+    Attributes:
+        command: what makes it; ``{work}`` and the names of data sets in braces stand for folders. Empty where
+            another result has made the file.
+        needs: results above it in the list that come first.
+        file: JSON file with the figures.
+        figures: published values, nested as the file nests them. A list of the file is read as a mapping, by the
+            ``step`` (of a log) or ``system`` (of a comparison) of its items.
+        tolerance: largest difference to a published value.
+    """
+
+    command: str = ""
+    needs: tuple[str, ...] = ()
+    file: str = ""
+    figures: Mapping[Any, Any] = field(default_factory=dict)
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published value and what a replay got; ``got`` is ``None`` where the file does not hold it."""
+
+    result: str
+    key: str
+    expected: float
+    tolerance: float
+    got: float | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two differ by the tolerance at most."""
+        return self.got is not None and abs(self.got - self.expected) <= self.tolerance + 1e-9
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    parser = command.make_parser(ReproduceConfig, description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"results to replay, or {ALL!r}")
+    return parser
+
+
+def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
+    """Runs what the named results need, then compares."""
+    results = read_results(config.results)
+    if config.list:
+        for name, result in results.items():
+            print(f"{name:32} {sum(1 for _ in leaves(result.figures)):3} figures  {', '.join(result.needs)}".rstrip())
+        return
+    chain = order(positional.names, results)
+    places = find_places(config, [results[name] for name in chain])
+    for number, name in enumerate(chain, start=1):
+        if results[name].command:
+            run(f"{number}/{len(chain)} {name}", results[name].command, places)
+    named = results if positional.names == [ALL] else positional.names
+    figures = [figure for name in named for figure in compare(name, results[name], places)]
+    print(f"\n{format_figures(figures)}\n")
+    missed = sum(not figure.holds for figure in figures)
+    print(f"{len(figures) - missed} of {len(figures)} figures hold.")
+    if missed:
+        raise SystemExit(1)
+
+
+def read_results(listed: str | Mapping[str, Any]) -> dict[str, Result]:
+    """The entries of the YAML file, in its order.
+
+    Raises:
+        ConfigError: there are none, an entry has an unknown key, or it needs one that does not stand above it.
+    """
+    entries = json.loads(listed) if isinstance(listed, str) else listed
+    if not entries:
+        raise ConfigError(f"No results are listed: give --config {RESULTS}.")
+    results: dict[str, Result] = {}
+    for name, entry in entries.items():
+        try:
+            result = Result(**{**entry, "needs": tuple(entry.get("needs", ()))})
+        except (TypeError, AttributeError) as error:
+            raise ConfigError(
+                f"The result {name!r} wants command, needs, file, figures and tolerance ({error})."
+            ) from error
+        if strange := [other for other in result.needs if other not in results]:
+            raise ConfigError(f"The result {name!r} needs {', '.join(strange)}: write what it needs above it.")
+        results[name] = result
+    return results
+
+
+def order(names: Sequence[str], results: Mapping[str, Result]) -> list[str]:
+    """The named results and all that they need, each after what it needs.
+
+    Raises:
+        ConfigError: no name is given, or one is not listed.
+    """
+    if not names:
+        raise ConfigError(f"Name what to replay: {', '.join(results)} or {ALL} (--list tells more).")
+    wanted = set(results) if list(names) == [ALL] else set(names)
+    if unknown := sorted(wanted - results.keys()):
+        raise ConfigError(f"There is no result {', '.join(unknown)}; there are {', '.join(results)} and {ALL}.")
+    for name in reversed(results):
+        if name in wanted:
+            wanted.update(results[name].needs)
+    return [name for name in results if name in wanted]
+
+
+def find_places(config: ReproduceConfig, results: Sequence[Result]) -> dict[str, str]:
+    """Placeholder -> folder.
+
+    Raises:
+        ConfigError: a command has a placeholder that is no data set.
+        DataError: the folder of a data set is not there.
+    """
+    data_sets = json.loads(config.data_sets) if isinstance(config.data_sets, str) else config.data_sets
+    places = {"work": str(Path(config.work).resolve())}
+    for name in dict.fromkeys(n for result in results for n in re.findall(r"\{(\w+)\}", result.command) if n != "work"):
+        if name not in data_sets:
+            raise ConfigError(f"The commands speak of {{{name}}}, which data_sets does not describe; add it.")
+        folder = Path(config.data).resolve() / name
+        if not (folder / "qrels").is_dir():
+            raise DataError(
+                f"{folder} is no BEIR folder. The project may not ship this set: {data_sets[name]}. "
+                f"Get it under its licence, write it as a BEIR folder of that name, and give --data the one above it."
+            )
+        places[name] = str(folder)
+    return places
+
+
+def run(title: str, line: str, places: Mapping[str, str]) -> None:
+    """One command, printed before it runs in the repository root.
+
+    Raises:
+        AcqoError: it failed.
+    """
+    words = [word.format(**places) for word in shlex.split(line)]
+    print(f"\n== {title}\n   {shlex.join(words)}", flush=True)
+    ended = subprocess.run([sys.executable if word == "python" else word for word in words], cwd=ROOT).returncode
+    if ended == 130:
+        raise KeyboardInterrupt
+    if ended != 0:
+        raise AcqoError(
+            f"{title} ended with status {ended}; its message stands above. What was made before it is kept."
+        )
+
+
+def compare(name: str, result: Result, places: Mapping[str, str]) -> list[Figure]:
+    """Published values of one result beside those of its file.
+
+    Raises:
+        DataError: the file is missing or is no JSON.
+    """
+    if not result.figures:
+        return []
+    file = Path(result.file.format(**places))
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} does not hold the figures of {name!r} ({error}).") from error
+    return [
+        Figure(name, ".".join(keys), expected, result.tolerance, value_at(content, keys))
+        for keys, expected in leaves(result.figures)
+    ]
+
+
+def leaves(figures: Mapping[Any, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Keys and value of every published figure."""
+    for key, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*above, str(key)))
+        else:
+            yield (*above, str(key)), float(value)
+
+
+def value_at(content: Any, keys: Sequence[str]) -> float | None:
+    """The value under nested keys, ``None`` where there is none."""
+    for key in keys:
+        if isinstance(content, list):
+            items = [item for item in content if key in (str(item.get("step")), item.get("system"))]
+            content = {name: value for item in items for name, value in item.items()}
+        else:
+            content = content.get(key) if isinstance(content, dict) else None
+    return content if isinstance(content, int | float) else None
+
+
+def format_figures(figures: Sequence[Figure]) -> str:
+    """A table for the terminal."""
+    from acqo_rl.evaluation.tables import Table, aligned
+
+    rows = tuple(
+        (
+            figure.result,
+            figure.key,
+            f"{figure.expected:.4g}",
+            "-" if figure.got is None else f"{figure.got:.4g}",
+            f"{figure.tolerance:g}",
+            "yes" if figure.holds else "NO",
+        )
+        for figure in figures
+    )
+    return aligned(Table("", "", ("result", "figure", "expected", "got", "tolerance", "holds"), rows, labels=2))
+
+
+def arguments() -> list[str]:
+    """Those of the command line, with the project's own list where none is named (--help would print it whole)."""
+    given = sys.argv[1:]
+    return [*given, "--config", str(ROOT / RESULTS)] if {"--config", "-h", "--help"}.isdisjoint(given) else given
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser(), arguments())

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, read_query_metadata, write_beir
+from acqo_rl.data.union import write_union
+from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.types import Document, Query
+
+
+@pytest.fixture
+def sources(tmp_path):
+    for name, train, dev in (("films", 6, 3), ("hotels", 4, 2)):
+        documents = [Document(f"d{i}", f"{name} {i}", "text") for i in range(train + dev)]
+        queries = [Query(f"q{i}", f"{name}?", history=("U: hello",)) for i in range(train + dev)]
+        qrels = {
+            "train": {f"q{i}": {f"d{i}": 1, f"d{i + 1}": 2} for i in range(train)},
+            "dev": {f"q{i}": {f"d{i}": 1} for i in range(train, train + dev)},
+        }
+        write_beir(tmp_path / name, documents, queries, qrels, {"q0": {"answer": "kept out"}})
+    return [tmp_path / "films", tmp_path / "hotels"]
+
+
+def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sources, tmp_path):
+    folder = tmp_path / "both"
+    write_union(folder, sources, limit=5, command="the command")
+    check_beir(folder, "train")
+    check_beir(folder, "dev")
+    assert list(read_corpus(folder)) == [f"films/d{i}" for i in range(9)] + [f"hotels/d{i}" for i in range(6)]
+    kinds = {query_id: values["kind"] for query_id, values in read_query_metadata(folder).items()}
+    train, dev = (read_qrels(folder, split) for split in ("train", "dev"))
+    assert [sum(kinds[q] == kind for q in train) for kind in ("films", "hotels")] == [5, 4]
+    assert [sum(kinds[q] == kind for q in dev) for kind in ("films", "hotels")] == [2, 2]
+    assert dev["hotels/q4"] == {"hotels/d4": 1}
+    assert train["hotels/q3"] == {"hotels/d3": 1, "hotels/d4": 2}
+    assert read_queries(folder, "dev")[0].history == ("U: hello",)
+    assert "kept out" not in (folder / "queries.jsonl").read_text()
+    assert "`the command`" in (folder / "README.md").read_text()
+
+
+def test_the_same_settings_give_the_same_bytes_and_another_seed_other_queries(sources, tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        write_union(tmp_path / name, sources, limit=3, seed=seed)
+    a, b, c = ((tmp_path / name / "queries.jsonl").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_what_cannot_be_united_is_refused(sources, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "films").symlink_to(sources[0])
+    with pytest.raises(ConfigError, match="two or more folders whose names differ"):
+        write_union(tmp_path / "x", sources[:1])
+    with pytest.raises(ConfigError, match="whose names differ"):
+        write_union(tmp_path / "x", [sources[0], tmp_path / "other" / ".." / "films"])
+    with pytest.raises(ConfigError, match="limit is 0"):
+        write_union(tmp_path / "x", sources, limit=0)
+    with pytest.raises(DataError, match="no such split"):
+        (sources[1] / "qrels" / "dev.tsv").unlink()
+        write_union(tmp_path / "x", sources)
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,155 @@
+"""Pictures of training runs: what they are drawn from, and the tables beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.curriculum import Difficulty
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.run import Evaluation, QueryResult
+from acqo_rl.training.curves import (
+    draw_difficulty,
+    draw_kinds,
+    draw_training,
+    moving_mean,
+    name_folders,
+    read_log,
+)
+from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
+
+RL = [
+    {"eval_nDCG@10": 0.5, "eval_searches": 1.25, "eval_pass": 0.75, "epoch": 0, "step": 0},
+    {"loss": -0.1, "reward": 1.5, "entropy": 0.5, "part/pass": 0.25, "frac_reward_zero_std": 0.5, "step": 1},
+    {"loss": 0.1, "reward": None, "entropy": float("nan"), "part/pass": 0.5, "frac_reward_zero_std": 0.0, "step": 2},
+    {"eval_nDCG@10": 0.625, "eval_searches": 1.5, "eval_pass": 0.5, "epoch": 1, "step": 2},
+    {"train_loss": 0.0, "train_runtime": 60.0, "step": 2},
+]
+WARM_START = [{"loss": 3.0, "step": 5}, {"loss": 1.0, "step": 10}, {"train_loss": 2.0, "step": 10}]
+
+
+def write(folder, rows):
+    folder.mkdir(parents=True)
+    (folder / "log.json").write_text(json.dumps(rows))
+    return folder
+
+
+@pytest.fixture
+def rl(tmp_path):
+    return read_log(write(tmp_path / "rl", RL), "rl")
+
+
+@pytest.fixture
+def warm_start(tmp_path):
+    return read_log(write(tmp_path / "warm", WARM_START), "warm, $x$")
+
+
+def test_moving_mean_by_hand():
+    values = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert moving_mean(values, 1).tolist() == values.tolist()
+    assert moving_mean(values, 2).tolist() == [1.5, 2.5, 3.5, 4.5, 5.0]
+    assert moving_mean(values, 3).tolist() == [1.5, 2.0, 3.0, 4.0, 4.5]
+    assert moving_mean(values, 99).tolist() == [3.0] * 5
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=20), st.integers(1, 30))
+def test_a_mean_stays_between_the_extremes(values, window):
+    smooth = moving_mean(np.array(values), window)
+    assert len(smooth) == len(values)
+    assert min(values) - 1e-9 <= smooth.min()
+    assert smooth.max() <= max(values) + 1e-9
+
+
+class TestReadLog:
+    def test_rows_of_a_step_are_joined_and_what_is_no_number_is_left_out(self, rl):
+        assert list(rl.steps) == [0, 1, 2]
+        assert [a.tolist() for a in rl.points("eval_nDCG@10")] == [[0, 2], [0.5, 0.625]]
+        assert [a.tolist() for a in rl.points("reward")] == [[1], [1.5]]
+        assert [a.tolist() for a in rl.points("entropy")] == [[1], [0.5]]
+        assert [a.tolist() for a in rl.points("loss")] == [[1, 2], [-0.1, 0.1]]
+
+    def test_the_loss_of_a_warm_start_is_another_quantity(self, warm_start):
+        assert [a.tolist() for a in warm_start.points("cross_entropy")] == [[5, 10], [3.0, 1.0]]
+        assert len(warm_start.points("loss")[0]) == 0
+
+    @pytest.mark.parametrize("content", ["{", "{}x", '[{"loss": 1}]', '["row"]', "7"])
+    def test_what_is_no_log_is_refused(self, tmp_path, content):
+        (tmp_path / "log.json").write_text(content)
+        with pytest.raises(ConfigError, match=r"log\.json is no log of a run"):
+            read_log(tmp_path, "x")
+
+    def test_an_unfinished_run_is_told(self, tmp_path):
+        with pytest.raises(ConfigError, match="give the folder of a finished run"):
+            read_log(tmp_path, "x")
+
+
+def test_folders_are_named_as_shortly_as_tells_them_apart():
+    assert list(name_folders(["/a/stage1", "/a/stage2", "/a/stage1"])) == ["stage1", "stage2"]
+    assert name_folders(["/a/run", "/b/run"]) == {"a/run": Path("/a/run"), "b/run": Path("/b/run")}
+    assert name_folders([]) == {}
+
+
+class TestFigures:
+    def test_only_what_the_logs_hold_is_drawn(self, rl, warm_start):
+        assert set(draw_training([warm_start], 5)) == {"loss"}
+        drawings = draw_training([rl, warm_start], 5)
+        assert set(drawings) == {"learning_curve", "loss", "reward", "completions", "groups", "sub_queries"}
+        assert all(drawing.picture.startswith(b"\x89PNG") for drawing in drawings.values())
+        assert drawings["reward"].header == ("run", "step", "reward")
+
+    def test_the_table_holds_raw_values(self, rl, warm_start):
+        drawings = draw_training([rl, warm_start], 5)
+        assert drawings["learning_curve"].csv_lines() == [
+            "run,step,eval_nDCG@10,eval_searches,eval_pass",
+            "rl,0,0.5,1.25,0.75",
+            "rl,2,0.625,1.5,0.5",
+        ]
+        assert drawings["loss"].csv_lines() == [
+            "run,step,cross_entropy,loss",
+            "rl,1,,-0.1",
+            "rl,2,,0.1",
+            '"warm, $x$",5,3,',
+            '"warm, $x$",10,1,',
+        ]
+
+    def test_the_same_logs_give_the_same_picture(self, warm_start):
+        assert draw_training([warm_start], 1) == draw_training([warm_start], 1)
+        assert draw_training([warm_start], 1) != draw_training([warm_start], 2)
+
+
+class TestDifficulty:
+    def test_histograms_share_their_edges(self):
+        before = [Difficulty("1", 0.0, 0.0, 0.0), Difficulty("2", 2.0, 0.5, 2.0), Difficulty("3", 2.0, 0.0, 2.0)]
+        after = [Difficulty("1", 1.0, 0.5, 2.0)]
+        drawing = draw_difficulty({"before": before, "after": after})
+        assert drawing.picture.startswith(b"\x89PNG")
+        counts = {name: [row[1:] for row in drawing.rows if row[0] == name] for name in ("before", "after")}
+        assert [row[:2] for row in counts["before"]] == [row[:2] for row in counts["after"]]
+        assert [row[2] for row in counts["before"]] == [1, *[0] * 22, 2]
+        assert [(low, count) for low, _, count in counts["after"] if count] == [(1.0, 1)]
+
+    def test_equal_means_are_drawn(self):
+        drawing = draw_difficulty({"x": [Difficulty("1", 2.0, 0.0, 2.0)] * 3})
+        assert sum(row[3] for row in drawing.rows) == 3
+
+
+def test_sub_queries_by_kind():
+    def result(number, kind, *texts):
+        query = Query(str(number), "raw")
+        subs = tuple(SubQuery(text, "part") for text in texts)
+        return QueryResult(
+            Reformulation(query, "decompose", subs, "x"), Ranking((), ()), {"nDCG@10": 0.0}, {}, 1, kind, 0.0, 0.0
+        )
+
+    evaluation = Evaluation("x", (result(1, "compound", "a", "b", "c"), result(2, "simple", "a")))
+    assert draw_kinds([evaluation]).csv_lines() == [
+        "reformulator,kind,queries,sub_queries",
+        "x,all,2,2",
+        "x,compound,1,3",
+        "x,simple,1,1",
+    ]
