@@ -20,6 +20,9 @@ from acqo_rl.types import Qrels, Ranking, Run
 MEASURES = ("nDCG@10", "AP@10", "R@10", "R@100", "RR@10", "Success@10", "AllGold@10")
 """What is reported unless the configuration asks for something else. ``Success@10`` is the hit rate."""
 
+COMPARED = ("nDCG@10", "nDCG@5", "nDCG@3", "R@10", "R@5", "R@3", "P@5", "RR@10", "AllGold@10")
+"""What ``scripts/compare.py`` reports: several cutoffs, of which the first measure decides."""
+
 _ALL_GOLD = re.compile(r"AllGold@([1-9]\d*)")
 
 

@@ -16,9 +16,6 @@ already holds under the same settings is not computed again, so another reformul
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,12 +24,10 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.types import Document, Qrels, Query
-
-WITHOUT_MODEL = ("raw", "rules", "turns")
-NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass
@@ -93,31 +88,6 @@ def main(config: EvaluateConfig) -> None:
     print(f"Report: {Path(config.output, 'report.html')} (and report.md, summary.json, a run file for trec_eval each)")
 
 
-def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
-    """Name -> model, empty for those without one.
-
-    Raises:
-        ConfigError: a name is taken twice, is no file name, lacks its model or has one that it cannot use.
-    """
-    models: dict[str, str] = {}
-    for item in given:
-        name, _, model = item.partition("=")
-        if not NAME.fullmatch(name):
-            raise ConfigError(f"{name!r} cannot name result files; use letters, digits, '_', '-' and '.'.")
-        if name in models:
-            raise ConfigError(f"The reformulator {name!r} is given twice; give every one its own name: NAME=MODEL.")
-        if name in WITHOUT_MODEL and model:
-            raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")
-        if name not in WITHOUT_MODEL:
-            model = model or default_model or ""
-            if not model:
-                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.")
-        models[name] = model
-    if not models:
-        raise ConfigError(f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, policy.")
-    return models
-
-
 def check(config: EvaluateConfig) -> None:
     """Refuses settings that would fail late.
 
@@ -136,33 +106,16 @@ def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) 
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.retrieval.manifest import read_manifest
 
-    kinds = {query_id: values.get("kind") for query_id, values in read_query_metadata(config.data).items()}
-    asked = [(q.id, q.text, q.history, kinds.get(q.id), sorted(qrels[q.id].items())) for q in queries]
     return {
         "data": str(Path(config.data).resolve()),
         "split": config.split,
         "queries": len(queries),
-        "queries and judgements": hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16],
+        "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
         "index": str(Path(config.index).resolve()),
         "index fingerprint": read_manifest(Path(config.index)).fingerprint,
         "fusion": config.fusion,
         "measures": list(config.measures),
     }
-
-
-def fingerprint(model: str) -> str:
-    """Of the files of a model folder by name, size and time of change; empty for a name that is no folder.
-
-    A renewed model card (README.md, and export.json that records it) leaves the model what it is.
-    """
-    folder = Path(model)
-    if not model or not folder.is_dir():
-        return ""
-    files = sorted(
-        path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
-    )
-    stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
 
 
 def prepare(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from acqo_rl.evaluation.compare import compare, summarise
+from acqo_rl.evaluation.cost import pareto_front
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.text import one_line
 
@@ -20,7 +22,27 @@ if TYPE_CHECKING:
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 """Okabe and Ito's colours: told apart by everyone, on white and on black."""
 
+_MARKERS = ("o", "s", "^")
+_HATCHES = ("", "///", "...")
+_LINES = ("-", "--", ":")
 _ALL = "all"
+_WIDE = 20
+"""Costs that differ by more than this factor are drawn on a logarithmic scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Cost and quality of a system; systems of one group share a colour."""
+
+    name: str
+    group: str
+    cost: float
+    quality: float
+
+    @property
+    def at(self) -> tuple[float, float]:
+        """Where it is drawn."""
+        return self.cost, self.quality
 
 
 def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = False) -> dict[str, bytes]:
@@ -35,6 +57,51 @@ def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = 
 
 def _on_one_axes(draw: Callable[[Axes], None], figure: Figure) -> None:
     draw(figure.subplots())
+
+
+def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool = False) -> bytes:
+    """PNG of quality against cost, one point a system; those on the Pareto front are joined and named.
+
+    Args:
+        points: of the systems.
+        cost: what the costs are, with their unit.
+        measure: what the qualities are.
+        dark: for a dark page.
+    """
+
+    def draw(axes: Axes) -> None:
+        groups = list(dict.fromkeys(point.group for point in points))
+        for position, group in enumerate(groups):
+            mine = [point for point in points if point.group == group]
+            colour, marker = COLOURS[position % len(COLOURS)], _again(_MARKERS, position)
+            where = [point.cost for point in mine], [point.quality for point in mine]
+            axes.scatter(*where, color=colour, marker=marker, label=one_line(group), zorder=2)
+        costs = [point.cost for point in points]
+        if max(costs) > _WIDE * min(costs):
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
+        _front(axes, points)
+        axes.set_xlabel(cost)
+        axes.set_ylabel(measure)
+        axes.set_title("Quality against cost; nothing is above and left of the line")
+        _legend(axes)
+
+    return render(partial(_on_one_axes, draw), dark=dark)
+
+
+def _front(axes: Axes, points: Sequence[Point]) -> None:
+    """Joins the points on the Pareto front, and names one of those that lie on each other, towards the middle."""
+    best = [points[i] for i in pareto_front([point.at for point in points])]
+    front = {point.at: point.name for point in reversed(best)}
+    axes.step(*zip(*sorted(front), strict=True), where="post", color="grey", linewidth=1, zorder=1)
+    axes.margins(0.08)
+    axes.autoscale_view()
+    for at, name in front.items():
+        across = axes.transAxes.inverted().transform(axes.transData.transform(at))[0]
+        side, shift = ("right", -7) if across > 0.5 else ("left", 7)
+        axes.annotate(
+            one_line(name), at, xytext=(shift, 4), textcoords="offset points", horizontalalignment=side, fontsize=7
+        )
 
 
 def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
@@ -69,11 +136,12 @@ def draw_sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> N
 def _gain_per_query(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
     baseline = evaluations[0]
     colours = _colours(evaluations)
-    for evaluation in evaluations[1:]:
+    for position, evaluation in enumerate(evaluations[1:], start=1):
         gains = np.sort(evaluation.scores(measure) - baseline.scores(measure))
         shares = np.linspace(0, 100, len(gains) + 1)
         label = one_line(evaluation.name)
-        axes.stairs(gains, shares, color=colours[evaluation.name], linewidth=1.8, label=label, baseline=None)
+        colour, line = colours[evaluation.name], _again(_LINES, position)
+        axes.stairs(gains, shares, color=colour, linestyle=line, linewidth=1.8, label=label, baseline=None)
     axes.axhline(0, color="grey", linewidth=0.8)
     axes.set_xlabel("queries, from the biggest loss to the biggest gain (%)")
     axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
@@ -89,7 +157,8 @@ def _grouped_bars(
     labels = bars[0][1]
     for position, (name, _, heights, errors) in enumerate(bars):
         centres = np.arange(len(labels)) + (position - (len(bars) - 1) / 2) * width
-        axes.bar(centres, heights, width * 0.92, color=colours[name], label=one_line(name))
+        hatch = _again(_HATCHES, list(colours).index(name))
+        axes.bar(centres, heights, width * 0.92, color=colours[name], hatch=hatch, label=one_line(name))
         if errors is not None:
             axes.errorbar(centres, heights, yerr=errors, fmt="none", ecolor="grey", capsize=3)
     axes.set_xticks(np.arange(len(labels)), [one_line(label)[:24] for label in labels])
@@ -99,6 +168,11 @@ def _grouped_bars(
 def _colours(evaluations: Sequence[Evaluation]) -> dict[str, str]:
     """The same colour for a reformulator in every picture."""
     return {e.name: COLOURS[position % len(COLOURS)] for position, e in enumerate(evaluations)}
+
+
+def _again(styles: Sequence[str], position: int) -> str:
+    """The next style once all colours are used."""
+    return styles[position // len(COLOURS) % len(styles)]
 
 
 def _legend(axes: Axes) -> None:

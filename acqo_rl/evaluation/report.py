@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,39 +35,73 @@ class Example:
     gold: tuple[tuple[str, str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a report shows.
+
+    Attributes:
+        title: at its top.
+        settings: what was evaluated, by name of the setting.
+        tables: in their order.
+        draw: file name -> PNG of every picture, for a light or (``True``) a dark page.
+        examples: heading -> queries under it.
+        measure: of the examples.
+    """
+
+    title: str
+    settings: Mapping[str, str]
+    tables: Sequence[Table]
+    draw: Callable[[bool], dict[str, bytes]]
+    examples: Mapping[str, Sequence[Example]]
+    measure: str
+
+
 def write_report(
     folder: Path, evaluations: Sequence[Evaluation], measures: Sequence[str], settings: Mapping[str, str]
 ) -> None:
-    """Writes ``report.md``, ``report.html`` and ``plots/*.png``.
+    """Writes the report on reformulators that share everything else; see ``write_pages``.
 
     Args:
-        folder: where they go; files of the same names are replaced.
+        folder: where it goes.
         evaluations: of the same queries; the first one is the baseline.
         measures: the first one decides what a gain is.
         settings: what was evaluated, shown at the top.
     """
-    tables = build_tables(evaluations, measures)
-    examples = {
-        f"{evaluation.name}: {title}": [_example(change, measures[0]) for change in changes]
-        for evaluation in evaluations[1:]
-        for title, changes in zip(
-            ("biggest gains", "biggest losses"),
-            biggest_changes(evaluation, evaluations[0], measures[0], EXAMPLES),
-            strict=True,
-        )
-        if changes
-    }
-    title = f"Evaluation: {', '.join(evaluation.name for evaluation in evaluations)}"
-    light = draw_plots(evaluations, measures[0])
-    dark = draw_plots(evaluations, measures[0], dark=True)
+    report = Report(
+        title=f"Evaluation: {', '.join(evaluation.name for evaluation in evaluations)}",
+        settings=settings,
+        tables=build_tables(evaluations, measures),
+        draw=lambda dark: draw_plots(evaluations, measures[0], dark=dark),
+        examples=examples_of(evaluations, measures[0]),
+        measure=measures[0],
+    )
+    write_pages(folder, report)
+
+
+def write_pages(folder: Path, report: Report) -> None:
+    """Writes ``report.md``, ``report.html`` and ``plots/*.png``; files of the same names are replaced."""
+    light, dark = report.draw(False), report.draw(True)
     plots = folder / "plots"
     plots.mkdir(parents=True, exist_ok=True)
     for name, picture in light.items():
         (plots / name).write_bytes(picture)
-    markdown = _markdown(title, settings, tables, list(light), examples, measures[0])
-    write_atomic(folder / "report.md", markdown)
+    write_atomic(folder / "report.md", _markdown(report, list(light)))
     pictures = [(_caption(name), _data_url(light[name]), _data_url(dark[name])) for name in light]
-    write_atomic(folder / "report.html", [_html(title, settings, tables, pictures, examples, measures[0])])
+    write_atomic(folder / "report.html", [_html(report, pictures)])
+
+
+def examples_of(evaluations: Sequence[Evaluation], measure: str) -> dict[str, list[Example]]:
+    """The biggest gains and losses of each evaluation against the first one, under their headings."""
+    return {
+        f"{evaluation.name}: {title}": [_example(change, measure) for change in changes]
+        for evaluation in evaluations[1:]
+        for title, changes in zip(
+            ("biggest gains", "biggest losses"),
+            biggest_changes(evaluation, evaluations[0], measure, EXAMPLES),
+            strict=True,
+        )
+        if changes
+    }
 
 
 def _example(change: Change, measure: str) -> Example:
@@ -98,23 +132,16 @@ def _short(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
-def _markdown(
-    title: str,
-    settings: Mapping[str, str],
-    tables: Sequence[Table],
-    plots: Sequence[str],
-    examples: Mapping[str, Sequence[Example]],
-    measure: str,
-) -> list[str]:
-    lines = [f"# {title}", "", *(f"- {key}: {_literal(value)}" for key, value in settings.items()), ""]
-    for table in tables:
+def _markdown(report: Report, plots: Sequence[str]) -> list[str]:
+    lines = [f"# {report.title}", "", *(f"- {key}: {_literal(value)}" for key, value in report.settings.items()), ""]
+    for table in report.tables:
         lines += [f"## {table.title}", "", table.note, "", aligned(table), ""]
     for name in plots:
         lines += [f"![{_caption(name)}](plots/{name})", ""]
-    for heading, group in examples.items():
+    for heading, group in report.examples.items():
         lines += [f"## {heading}", ""]
         for example in group:
-            lines += [*_markdown_example(example, measure), ""]
+            lines += [*_markdown_example(example, report.measure), ""]
     return lines
 
 
@@ -135,21 +162,19 @@ def _literal(text: str) -> str:
     return f"{fence} {text} {fence}" if "`" in text else f"{fence}{text or ' '}{fence}"
 
 
-def _html(
-    title: str,
-    settings: Mapping[str, str],
-    tables: Sequence[Table],
-    pictures: Sequence[tuple[str, str, str]],
-    examples: Mapping[str, Sequence[Example]],
-    measure: str,
-) -> str:
+def _html(report: Report, pictures: Sequence[tuple[str, str, str]]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("acqo_rl.evaluation"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     return environment.get_template("report.html").render(
-        title=title, settings=settings, tables=tables, pictures=pictures, examples=examples, measure=measure
+        title=report.title,
+        settings=report.settings,
+        tables=report.tables,
+        pictures=pictures,
+        examples=report.examples,
+        measure=report.measure,
     )
 
 

@@ -29,6 +29,7 @@ class QueryResult:
         measures: measure -> value.
         gold_ranks: relevant document -> its rank from 1, ``None`` where it was not found.
         searches: number of searches, a first search for feedback included.
+        embedded: number of texts embedded for them; only a comparison of retrievers counts them.
         kind: kind of query by the data set's metadata; empty where it has none.
         reformulation_ms: milliseconds of the batch's reformulation, divided by its queries.
         retrieval_ms: milliseconds of the batch's retrieval and fusion (and first search), divided by its queries.
@@ -42,6 +43,7 @@ class QueryResult:
     kind: str
     reformulation_ms: float
     retrieval_ms: float
+    embedded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ def evaluate(
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
     add_feedback: Callable[[Sequence[Query]], list[Query]] | None = None,
     name: str = "",
+    progress: bool = True,
 ) -> Evaluation:
     """Reformulate, search, fuse and measure.
 
@@ -91,6 +94,7 @@ def evaluate(
         metadata: query id -> metadata, of which ``kind`` groups the results; no reformulator sees it.
         add_feedback: fills the feedback of a batch by a first search, for a policy that reads it.
         name: of the evaluation; the reformulator's own by default.
+        progress: shows a bar.
 
     Raises:
         ConfigError: a measure is unknown.
@@ -108,11 +112,11 @@ def evaluate(
         )
     name = name or reformulator.name
     outcomes: list[tuple[SearchResult, float, float]] = []
-    with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query") as progress:
+    with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):
             batch = measured[start : start + batch_size]
             outcomes += _walk(batch, reformulator, retriever, fusion, k, add_feedback)
-            progress.update(len(batch))
+            bar.update(len(batch))
 
     rankings = {query.id: outcome[0].fused for query, outcome in zip(measured, outcomes, strict=True)}
     values = per_query(measures, {query.id: relevant[query.id] for query in measured}, to_run(rankings))
@@ -122,7 +126,7 @@ def evaluate(
             ranking=found.fused,
             measures={measure: values[measure][query.id] for measure in measures},
             gold_ranks=_gold_ranks(found.fused, relevant[query.id]),
-            searches=_searches(found.reformulation),
+            searches=len(searched_texts(found.reformulation)),
             kind=str((metadata or {}).get(query.id, {}).get("kind", "")),
             reformulation_ms=reformulation_ms,
             retrieval_ms=retrieval_ms,
@@ -130,6 +134,18 @@ def evaluate(
         for query, (found, reformulation_ms, retrieval_ms) in zip(measured, outcomes, strict=True)
     )
     return Evaluation(name, results, len(queries) - len(measured))
+
+
+def searched_texts(reformulation: Reformulation) -> list[str]:
+    """Distinct texts that are searched, among them the query itself where it is searched first for feedback."""
+    texts = [sub_query.text for sub_query in distinct(reformulation.sub_queries)]
+    first = [reformulation.query.text] if reformulation.query.feedback else []
+    return list(dict.fromkeys([*first, *texts]))
+
+
+def model_calls(reformulation: Reformulation) -> int:
+    """Calls of a language model that a reformulation took."""
+    return int(bool(reformulation.completion))
 
 
 def _walk(
@@ -155,10 +171,3 @@ def _walk(
 def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:
     rank = {doc_id: position for position, doc_id in enumerate(ranking.doc_ids, start=1)}
     return {doc_id: rank.get(doc_id) for doc_id, relevance in judgements.items() if relevance > 0}
-
-
-def _searches(reformulation: Reformulation) -> int:
-    """Distinct texts that are searched, among them the query itself where it is searched first for feedback."""
-    texts = [sub_query.text for sub_query in distinct(reformulation.sub_queries)]
-    first_search = bool(reformulation.query.feedback) and reformulation.query.text not in texts
-    return len(texts) + first_search

@@ -5,6 +5,7 @@ Sakai, "Evaluating evaluation metrics based on the bootstrap" (SIGIR 2006); Efro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,20 @@ def paired_bootstrap(
     one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
     p = min(1.0, 2 * (one_sided + 1) / (resamples + 1))
     return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values of several comparisons, corrected so that one false alarm among all of them stays improbable.
+
+    Holm, "A simple sequentially rejective multiple test procedure" (Scandinavian Journal of Statistics, 1979): the
+    smallest of m is multiplied by m, the next by m - 1 and so on, and none falls below the one before.
+    """
+    corrected = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, position in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[position]))
+        corrected[position] = highest
+    return corrected
 
 
 def _resampled_means(

@@ -49,6 +49,14 @@ def write_trec(path: Path, evaluation: Evaluation) -> None:
     write_atomic(path, _trec_lines(evaluation))
 
 
+def reformulation_of(row: dict[str, Any]) -> Reformulation:
+    """The reformulation whose ``asdict`` came back from JSON."""
+    row["query"]["feedback"] = [Snippet(**snippet) for snippet in row["query"]["feedback"]]
+    row["query"] = Query(**_with_tuples(row["query"]))
+    row["sub_queries"] = [SubQuery(**sub_query) for sub_query in row["sub_queries"]]
+    return Reformulation(**_with_tuples(row))
+
+
 def _trec_lines(evaluation: Evaluation) -> Iterator[str]:
     run = to_run({result.reformulation.query.id: result.ranking for result in evaluation.results})
     for query_id, scores in run.items():
@@ -61,16 +69,9 @@ def _token(text: str) -> str:
 
 
 def _result(row: dict[str, Any]) -> QueryResult:
-    row["reformulation"] = _reformulation(row["reformulation"])
+    row["reformulation"] = reformulation_of(row["reformulation"])
     row["ranking"] = Ranking(**_with_tuples(row["ranking"]))
     return QueryResult(**row)
-
-
-def _reformulation(row: dict[str, Any]) -> Reformulation:
-    row["query"]["feedback"] = [Snippet(**snippet) for snippet in row["query"]["feedback"]]
-    row["query"] = Query(**_with_tuples(row["query"]))
-    row["sub_queries"] = [SubQuery(**sub_query) for sub_query in row["sub_queries"]]
-    return Reformulation(**_with_tuples(row))
 
 
 def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:

@@ -68,9 +68,9 @@ def aligned(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in padded)
 
 
-def interval(difference: Difference) -> str:
-    """Mean difference and 95 % confidence interval; a star where the interval excludes zero."""
-    star = "*" if difference.significant else ""
+def interval(difference: Difference, *, starred: bool | None = None) -> str:
+    """Mean difference and 95 % confidence interval; a star where the interval excludes zero, or as told."""
+    star = "*" if (difference.significant if starred is None else starred) else ""
     return f"{difference.mean:+.3f}{star} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
@@ -85,10 +85,47 @@ def build_tables(evaluations: Sequence[Evaluation], measures: Sequence[str]) -> 
         tables.append(_pairs(evaluations, measures[0]))
     tables.append(_effort(summaries))
     if any(summary.by_kind for summary in summaries):
-        tables.append(_kinds(summaries, comparisons, measures))
-    tables.append(_routes(summaries, measures))
-    tables += [_confusion(summary) for summary in summaries if summary.by_kind]
+        tables.append(kinds_table(summaries, comparisons, measures))
+    tables.append(routes_table(summaries, measures))
+    tables += [confusion_table(summary) for summary in summaries if summary.by_kind]
     return tables
+
+
+def kinds_table(summaries: Sequence[Summary], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
+    """Each kind under each reformulator; differences are to the first one."""
+    differences = {c.system: c.by_kind for c in comparisons}
+    rows = []
+    for kind in summaries[0].by_kind:
+        for summary in summaries:
+            group = summary.by_kind[kind]
+            difference = differences.get(summary.name, {}).get(kind)
+            rows.append((kind, summary.name, *_cells(group, measures), interval(difference) if difference else "-"))
+    header = ("kind", "", "queries", "sub-queries", *measures, f"{measures[0]}: difference")
+    return Table("By kind of query", f"Differences are to {summaries[0].name}.", header, tuple(rows), labels=2)
+
+
+def routes_table(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
+    """Share and means of the queries on each route."""
+    rows = []
+    for summary in summaries:
+        for route in ROUTES:
+            group = summary.by_route.get(route)
+            if group:
+                share = f"{group.queries / summary.overall.queries:.1%}"
+                rows.append((summary.name, route, share, *_cells(group, measures)))
+    header = ("", "route", "share", "queries", "sub-queries", *measures)
+    return Table("By route", "The route that the reformulator chose.", header, tuple(rows), labels=2)
+
+
+def confusion_table(summary: Summary) -> Table:
+    """How many queries of each kind went on each route (S0-44)."""
+    kinds = list(summary.by_kind)
+    rows = tuple((route, *(str(summary.confusion.get(route, {}).get(kind, 0)) for kind in kinds)) for route in ROUTES)
+    note = (
+        "Number of queries by route (rows) and kind (columns). A simple query that is not passed costs needless "
+        "searches; a compound one that is passed may be answered in part only."
+    )
+    return Table(f"Route against kind: {summary.name}", note, ("", *kinds), rows)
 
 
 def _quality(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
@@ -148,40 +185,6 @@ def _pairs(evaluations: Sequence[Evaluation], measure: str) -> Table:
         rows.append((system.name, *cells))
     note = f"{measure}: row minus column, with 95 % confidence interval and two-sided p of the paired bootstrap."
     return Table("Every pair", note, ("", *(e.name for e in evaluations)), tuple(rows))
-
-
-def _kinds(summaries: Sequence[Summary], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
-    differences = {c.system: c.by_kind for c in comparisons}
-    rows = []
-    for kind in summaries[0].by_kind:
-        for summary in summaries:
-            group = summary.by_kind[kind]
-            difference = differences.get(summary.name, {}).get(kind)
-            rows.append((kind, summary.name, *_cells(group, measures), interval(difference) if difference else "-"))
-    header = ("kind", "", "queries", "sub-queries", *measures, f"{measures[0]}: difference")
-    return Table("By kind of query", f"Differences are to {summaries[0].name}.", header, tuple(rows), labels=2)
-
-
-def _routes(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
-    rows = []
-    for summary in summaries:
-        for route in ROUTES:
-            group = summary.by_route.get(route)
-            if group:
-                share = f"{group.queries / summary.overall.queries:.1%}"
-                rows.append((summary.name, route, share, *_cells(group, measures)))
-    header = ("", "route", "share", "queries", "sub-queries", *measures)
-    return Table("By route", "The route that the reformulator chose.", header, tuple(rows), labels=2)
-
-
-def _confusion(summary: Summary) -> Table:
-    kinds = list(summary.by_kind)
-    rows = tuple((route, *(str(summary.confusion.get(route, {}).get(kind, 0)) for kind in kinds)) for route in ROUTES)
-    note = (
-        "Number of queries by route (rows) and kind (columns). A simple query that is not passed costs needless "
-        "searches; a compound one that is passed may be answered in part only."
-    )
-    return Table(f"Route against kind: {summary.name}", note, ("", *kinds), rows)
 
 
 def _cells(group: Group, measures: Sequence[str]) -> list[str]:

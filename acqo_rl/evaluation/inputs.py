@@ -1,0 +1,100 @@
+"""What an evaluation is asked for, read and identified before anything is computed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import Qrels, Query
+
+WITHOUT_MODEL = ("raw", "rules", "turns")
+_NAME = re.compile(r"\w[\w.+-]*")
+
+
+def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
+    """Name -> model, empty for those without one.
+
+    Args:
+        given: ``NAME`` or ``NAME=MODEL``.
+        default_model: model of those that are given without one.
+
+    Raises:
+        ConfigError: a name is taken twice, is no file name, lacks its model or has one that it cannot use.
+    """
+    models: dict[str, str] = {}
+    for item in given:
+        name, _, model = item.partition("=")
+        check_name(name, models)
+        if name in WITHOUT_MODEL and model:
+            raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")
+        if name not in WITHOUT_MODEL:
+            model = model or default_model or ""
+            if not model:
+                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.")
+        models[name] = model
+    if not models:
+        raise ConfigError(f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, policy.")
+    return models
+
+
+def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Name -> index folder, or the names of the retrievers that a hybrid puts together.
+
+    Args:
+        given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of names given before.
+
+    Raises:
+        ConfigError: a name is taken twice or is no file name, an index is missing, or there is no retriever.
+    """
+    retrievers: dict[str, tuple[str, ...]] = {}
+    for item in given:
+        name, _, what = item.partition("=")
+        check_name(name, retrievers)
+        if not what:
+            raise ConfigError(f"The retriever {name!r} needs an index: give {name}=INDEX or {name}=ONE+OTHER.")
+        parts = tuple(what.split("+"))
+        single = [part for part in parts if len(retrievers.get(part, ())) == 1]
+        retrievers[name] = parts if len(single) == len(parts) > 1 else (what,)
+    if not retrievers:
+        raise ConfigError("No retriever is given; give one or several as NAME=INDEX.")
+    return retrievers
+
+
+def check_name(name: str, taken: Mapping[str, object]) -> None:
+    """Refuses names that cannot name result files, or that are taken.
+
+    Raises:
+        ConfigError: the name is one of those.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} cannot name result files; use letters, digits, '_', '-', '+' and '.'.")
+    if name in taken:
+        raise ConfigError(f"{name!r} is given twice; give every one its own name: NAME=...")
+
+
+def fingerprint(model: str) -> str:
+    """Of the files of a model folder by name, size and time of change; empty for a name that is no folder.
+
+    A renewed model card (README.md, and export.json that records it) leaves the model what it is.
+    """
+    folder = Path(model)
+    if not model or not folder.is_dir():
+        return ""
+    files = sorted(
+        path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
+    )
+    stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+
+
+def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]) -> str:
+    """Of texts, conversations, kinds and judgements of the queries."""
+    asked = [
+        (q.id, q.text, q.history, metadata.get(q.id, {}).get("kind"), sorted(qrels[q.id].items())) for q in queries
+    ]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]

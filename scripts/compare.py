@@ -1,0 +1,203 @@
+r"""Compare reformulators x retrievers x fusions on a split of a BEIR folder.
+
+    python scripts/compare.py --config configs/compare/embedded.yaml
+    python scripts/compare.py --data data/embedded --split dev --reformulator raw rules policy=runs/acqo/policy \
+        --retriever dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 --fusion rsf rrf combsum \
+        --robustness typos paraphrases --output comparisons/embedded
+
+A reformulator is NAME or NAME=MODEL, as in scripts/evaluate.py. A retriever is NAME=INDEX, or NAME=ONE+OTHER of names
+given before: a hybrid, which searches with both. The reformulators are compared to --baseline with the same retriever
+and fusion, the retrievers and fusions to the first one given.
+
+The output folder keeps every reformulation by query and every ranking by text, so that another strategy, retriever,
+fusion or measure costs only what is new, and an interrupted run goes on. report.html is the result, in one file;
+report.md, comparison.json, systems.csv and queries.csv hold the same. After a change of code or of a model on a
+server, choose another output folder.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators, name_retrievers
+from acqo_rl.fusion import fusion_named
+from acqo_rl.measures import COMPARED, check_measures
+from acqo_rl.types import Qrels
+
+if TYPE_CHECKING:
+    from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
+    from acqo_rl.evaluation.study import Study
+    from acqo_rl.evaluation.systems import Bench
+
+
+@dataclass
+class CompareConfig:
+    """Settings of a comparison."""
+
+    data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
+    split: str = field(metadata={"help": "Which qrels/SPLIT.tsv to compare on."})
+    retriever: list[str] = field(metadata={"help": "NAME=INDEX or NAME=ONE+OTHER, one or several; see above."})
+    output: str = field(metadata={"help": "Folder of the results: new, or one of the same queries to add to."})
+    reformulator: list[str] = field(
+        default_factory=lambda: ["raw", "rules"], metadata={"help": "NAME or NAME=MODEL, one or several."}
+    )
+    model: str | None = field(default=None, metadata={"help": "Model of those that are given without one."})
+    fusion: list[str] = field(
+        default_factory=lambda: ["rsf"], metadata={"help": "rsf, rrf, combsum (weighted scores), combmnz."}
+    )
+    baseline: str | None = field(
+        default=None, metadata={"help": "Reformulator that the others are compared to; by default the first one."}
+    )
+    measures: list[str] = field(
+        default_factory=lambda: list(COMPARED),
+        metadata={"help": "As ir_measures writes them, or AllGold@k; the first one decides what helps and hurts."},
+    )
+    robustness: list[str] = field(
+        default_factory=list, metadata={"help": "typos, paraphrases: the same queries changed by rules."}
+    )
+    claims: str | None = field(
+        default=None, metadata={"help": "YAML file of claims to check; by default the one of the library."}
+    )
+    limit: int | None = field(default=None, metadata={"help": "Compare on the first so many queries only."})
+    seed: int = field(default=0, metadata={"help": "Of the typos."})
+    batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
+    device: str = field(default="cpu", metadata={"help": "Where indexes are searched: cpu or gpu."})
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(CompareConfig, description=__doc__)
+
+
+def main(config: CompareConfig) -> None:
+    """Compute what is not there yet, then report on all that was asked for."""
+    from acqo_rl.evaluation.claims import CLAIMS, read_claims
+    from acqo_rl.evaluation.study_files import write_study
+    from acqo_rl.evaluation.tables import aligned
+
+    check(config)
+    claims = read_claims(config.claims or CLAIMS)
+    study = compare(config)
+    print("Comparing and writing the report ...", flush=True)
+    for table in write_study(Path(config.output), study, claims, asdict(config))[:2]:
+        print(f"\n{table.title}. {table.note}\n\n{aligned(table)}")
+    print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, comparison.json, systems.csv, queries.csv)")
+
+
+def check(config: CompareConfig) -> None:
+    """Refuses settings that would fail late.
+
+    Raises:
+        ConfigError: a number is out of range, or a name is unknown, missing or taken twice.
+    """
+    from acqo_rl.evaluation.robustness import query_set_named
+
+    for key, value in (("limit", config.limit), ("batch_size", config.batch_size)):
+        if value is not None and value < 1:
+            raise ConfigError(f"{key} is {value}; it must be at least 1.")
+    names = name_reformulators(config.reformulator, config.model)
+    name_retrievers(config.retriever)
+    if config.baseline not in (None, *names):
+        raise ConfigError(f"The baseline {config.baseline!r} is none of the reformulators {', '.join(names)}.")
+    for name in config.fusion:
+        fusion_named(name)
+    for name in config.robustness:
+        query_set_named(name)
+    check_measures(config.measures)
+
+
+def compare(config: CompareConfig) -> Study:
+    """Every system on every set of queries."""
+    from acqo_rl.data.beir import read_qrels, read_queries, read_query_metadata
+    from acqo_rl.evaluation.cache import Cache
+    from acqo_rl.evaluation.groups import query_types
+    from acqo_rl.evaluation.robustness import query_set_named
+    from acqo_rl.evaluation.study import Study
+    from acqo_rl.evaluation.systems import evaluate_systems, reformulate_missing
+
+    qrels, metadata = read_qrels(config.data, config.split), read_query_metadata(config.data)
+    queries = read_queries(config.data, config.split)[: config.limit]
+    claim_folder(config, hash_queries(queries, qrels, metadata))
+    query_sets = {"": queries, **{name: query_set_named(name)(queries, config.seed) for name in config.robustness}}
+    with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
+        bench = open_bench(config, cache, qrels, query_types(queries, metadata))
+        reformulate_missing(bench, query_sets)
+        evaluations = evaluate_systems(bench, query_sets)
+    baseline = config.baseline or next(iter(bench.reformulators))
+    return Study(evaluations.pop(""), evaluations, baseline, config.measures)
+
+
+def claim_folder(config: CompareConfig, queries: str) -> None:
+    """Makes the output folder, or refuses one that holds other queries.
+
+    Raises:
+        ConfigError: the folder holds a comparison on other queries, or something else.
+    """
+    from acqo_rl.training.run_folder import open_run
+
+    data = str(Path(config.data).resolve())
+    open_run(config.output, {"data": data, "split": config.split, "limit": config.limit, "queries": queries})
+
+
+def open_bench(config: CompareConfig, cache: Cache, qrels: Qrels, kinds: dict[str, str]) -> Bench:
+    """Everything that systems are made of; what a reformulator needs is loaded when it is asked something new."""
+    from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
+    from acqo_rl.evaluation.systems import Bench
+
+    corpus = read_corpus(config.data)
+    check_beir(config.data, config.split, corpus)
+    models = name_reformulators(config.reformulator, config.model)
+    return Bench(
+        reformulators={name: open_reformulator(name, model, cache) for name, model in models.items()},
+        retrievers=open_retrievers(config, cache, corpus_hash(corpus.values())),
+        fusions={name: fusion_named(name) for name in config.fusion},
+        corpus=corpus,
+        qrels=qrels,
+        metadata={query_id: {"kind": kind} for query_id, kind in kinds.items()},
+        measures=config.measures,
+        batch_size=config.batch_size,
+    )
+
+
+def open_reformulator(name: str, model: str, cache: Cache) -> CachedReformulator:
+    """A reformulator that answers from the cache what it can."""
+    from acqo_rl import __version__
+    from acqo_rl.evaluation.cache import CachedReformulator
+    from acqo_rl.reformulation.load import load_reformulator
+
+    made_with = f"{name} {model} {fingerprint(model)} {__version__}"
+    return CachedReformulator(name, partial(load_reformulator, name, model), made_with, cache)
+
+
+def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[str, list[CachedRetriever]]:
+    """Name -> parts of each retriever; every index is opened once.
+
+    Args:
+        config: names them.
+        cache: where their answers are kept.
+        corpus: hash of the corpus that their indexes have to be of.
+    """
+    from acqo_rl.evaluation.cache import CachedRetriever
+    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.manifest import read_manifest
+
+    opened: dict[str, list[CachedRetriever]] = {}
+    for name, parts in name_retrievers(config.retriever).items():
+        if len(parts) > 1:
+            opened[name] = [opened[part][0] for part in parts]
+            continue
+        manifest = read_manifest(Path(parts[0]))
+        retriever = load_retriever(parts[0], device=config.device, expected_corpus_hash=corpus)
+        retriever.search(["the first search of a process is slow"], 1)
+        opened[name] = [CachedRetriever(name, retriever, manifest.fingerprint, cache, embeds=manifest.kind == "dense")]
+    return opened
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser())

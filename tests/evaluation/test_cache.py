@@ -1,0 +1,133 @@
+"""What a comparison has paid for is not paid again."""
+
+from __future__ import annotations
+
+import pytest
+from stand_ins import ScriptedRetriever
+
+from acqo_rl.errors import DataError
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
+from acqo_rl.types import Query, Reformulation, Snippet, SubQuery
+
+
+class CountingReformulator:
+    """A stand-in that splits every query into its words, and keeps what it was asked."""
+
+    name = "words"
+
+    def __init__(self, completion="text"):
+        self.calls = []
+        self.completion = completion
+
+    def reformulate(self, queries):
+        self.calls.append(list(queries))
+        return [
+            Reformulation(
+                q,
+                "decompose",
+                tuple(SubQuery(w, "part", 0.5) for w in q.text.split()),
+                "words",
+                self.completion,
+                3,
+                "why",
+            )
+            for q in queries
+        ]
+
+
+@pytest.fixture
+def open_cache(tmp_path):
+    """Opens the same file again and again, as several processes do one after the other."""
+    opened = []
+
+    def open_it():
+        opened.append(Cache(tmp_path / "cache.sqlite"))
+        return opened[-1]
+
+    yield open_it
+    for cache in opened:
+        cache.close()
+
+
+@pytest.fixture
+def cache(open_cache):
+    return open_cache()
+
+
+def test_answers_come_back_also_from_another_process(open_cache, cache):
+    cache.write("who", [("a", {"x": [1, "\ud800"]}, 2.5), ("b", None, 0.0)])
+    for reader in (cache, open_cache()):
+        assert reader.read("who", ["a", "b", "c"]) == {"a": ({"x": [1, "\ud800"]}, 2.5), "b": (None, 0.0)}
+        assert reader.read("somebody else", ["a"]) == {}
+
+
+def test_more_keys_than_one_statement_holds(cache):
+    cache.write("who", [(str(i), i, 0.0) for i in range(1201)])
+    assert len(cache.read("who", [str(i) for i in range(2000)])) == 1201
+
+
+def test_a_file_that_is_no_cache_is_named(tmp_path):
+    (tmp_path / "cache.sqlite").write_text("something else that is long enough to be looked at " * 50)
+    with pytest.raises(DataError, match=r"cache\.sqlite cannot be used"):
+        Cache(tmp_path / "cache.sqlite")
+
+
+def test_each_text_is_searched_once_whatever_depth_and_process(open_cache, cache):
+    scripted = ScriptedRetriever({"x": ("a", "b", "c"), "y": ("b",)})
+    retriever = CachedRetriever("first", scripted, "index", cache, embeds=True)
+    got = retriever.search(["x", "y", "x"], 2)
+    assert [ranking.doc_ids for ranking in got] == [("a", "b"), ("b",), ("a", "b")]
+    assert [ranking.retriever for ranking in got] == ["first"] * 3
+    assert retriever.search(["x", "none"], 3)[0].doc_ids == ("a", "b", "c")
+    again = CachedRetriever("first", scripted, "index", open_cache(), embeds=True)
+    assert again.search(["x", "y", "x"], 2) == got
+    assert again.ms("x") == retriever.ms("x") > 0
+    assert scripted.calls == [["x", "y"], ["none"]]
+
+
+def test_another_index_is_searched_anew(cache):
+    scripted = ScriptedRetriever({"x": ("a",)})
+    for index in ("one", "other"):
+        CachedRetriever("dense", scripted, index, cache, embeds=True).search(["x"], 1)
+    assert scripted.calls == [["x"], ["x"]]
+
+
+def test_each_query_is_reformulated_once_and_the_model_loaded_only_for_that(cache):
+    counting, loaded = CountingReformulator(), []
+
+    def load():
+        loaded.append(True)
+        return counting, 2, 28
+
+    first = CachedReformulator("words", load, "model", cache)
+    queries = [Query("1", "one two"), Query("2", "three", history=("U: x",)), Query("3", "three")]
+    made = first.reformulate(queries)
+    assert made == counting.reformulate(queries)
+    assert first.feedback() == (2, 28)
+
+    second = CachedReformulator("words", load, "model", cache)
+    assert second.feedback() == (2, 28)
+    assert second.missing(queries) == []
+    assert second.reformulate(queries[::-1]) == made[::-1]
+    assert second.ms(queries[0]) == first.ms(queries[0]) > 0
+    assert len(loaded) == 1
+    assert counting.calls == [queries, queries]  # the second one is of this test
+
+
+def test_the_same_question_under_another_id_is_known_but_not_with_other_feedback(cache):
+    counting = CountingReformulator()
+    reformulator = CachedReformulator("words", lambda: (counting, 0, 0), "model", cache)
+    reformulator.reformulate([Query("1", "one")])
+    [made] = reformulator.reformulate([Query("typo of 1", "one")])
+    assert made.query.id == "typo of 1"
+    assert len(counting.calls) == 1
+    assert reformulator.missing([Query("1", "one", feedback=(Snippet("t", "x"),)), Query("1", "One")]) != []
+
+
+def test_a_call_that_failed_is_made_again_by_the_next_process_only(cache):
+    down = CountingReformulator(completion="")
+    query = Query("1", "one")
+    for _ in range(2):
+        reformulator = CachedReformulator("words", lambda: (down, 0, 0), "model", cache)
+        assert reformulator.reformulate([query]) == reformulator.reformulate([query])
+    assert down.calls == [[query], [query]]

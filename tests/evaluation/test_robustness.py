@@ -1,0 +1,82 @@
+"""Typos and paraphrases made by rules (S3-49)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.robustness import mistype, paraphrase, query_set_named
+from acqo_rl.types import Query
+
+QUESTION = "What is the population of Linden and which currency circulates there?"
+
+
+def distance(one, other):
+    """Edits between two words; a swap of neighbours is one (Damerau)."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, start=1):
+        row = [i]
+        for j, b in enumerate(other, start=1):
+            row.append(min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (a != b)))
+            if i > 1 and j > 1 and (a, b) == (other[j - 2], one[i - 2]):
+                row[-1] = min(row[-1], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def test_the_same_seed_gives_the_same_typos_whatever_else_is_asked():
+    query, other = Query("q", QUESTION, history=("U: hello",)), Query("r", "population of Linden")
+    [alone] = mistype([query], 3)
+    assert mistype([other, query], 3)[1] == alone
+    assert alone.text != QUESTION
+    assert (alone.id, alone.history) == ("q", ("U: hello",))
+    assert len({mistype([query], seed)[0].text for seed in range(20)}) > 10
+
+
+def test_every_kind_of_typo_happens_and_nothing_else():
+    made = {mistype([Query("q", "capital")], seed)[0].text for seed in range(300)}
+    assert {"cpaital", "cpital", "caapital", "cspital"} <= made
+    assert all(word.startswith("c") and distance("capital", word) == 1 for word in made)
+
+
+@given(st.text(max_size=80), st.integers(0, 99))
+def test_a_quarter_of_the_long_words_and_at_least_one(text, seed):
+    [query] = mistype([Query("q", text)], seed)
+    words = re.findall(r"[^\W\d_]{4,}", text)
+    if words:
+        assert query.text != text
+        assert distance(text, query.text) <= max(1, len(words) // 4)
+    else:
+        assert query.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What is the capital of Peru?", "Tell me the capital of Peru?"),
+        ("what's the capital of Peru", "tell me the capital of Peru"),
+        ("What are the moons of Mars?", "Can you tell me what are the moons of Mars?"),
+        ("Compare Peru and Chad", "How do Peru and Chad differ"),
+        ("What is the difference between C and C++?", "How do C and C++ differ?"),
+        ("how many moons has Mars", "what number of moons has Mars"),
+        ("Whose song is it?", "I would like to know: Whose song is it?"),
+        ("capital of Peru", "I would like to know: capital of Peru"),
+        ("Whatever works", "I would like to know: Whatever works"),
+    ],
+)
+def test_paraphrases_by_hand(text, expected):
+    assert paraphrase([Query("q", text)], 0)[0].text == expected
+
+
+@given(st.text(max_size=60))
+def test_a_paraphrase_is_another_text(text):
+    assert paraphrase([Query("q", text)], 0)[0].text != text
+
+
+def test_unknown_sets_are_refused():
+    with pytest.raises(ConfigError, match="choose typos, paraphrases"):
+        query_set_named("noise")

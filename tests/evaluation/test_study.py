@@ -1,0 +1,213 @@
+"""Comparing many systems: corrected significance, thirds, costs, routes and claims, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from by_hand import evaluation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.claims import Claim, check_claims, read_claims
+from acqo_rl.evaluation.cost import cost_of, pareto_front
+from acqo_rl.evaluation.groups import difficulties, query_types, regroup
+from acqo_rl.evaluation.routing import Confusion, routing_of
+from acqo_rl.evaluation.significance import holm
+from acqo_rl.evaluation.study import Study, beside, contrasts
+from acqo_rl.evaluation.systems import System
+from acqo_rl.types import Query
+
+MEASURES = ["nDCG@10"]
+KINDS = ["simple", "simple", "ambiguous", "compound", "compound", "compound"] * 4
+RAW = [1.0, 0.8, 0.0, 0.2, 0.4, 0.6] * 4
+SPLIT = [0.5, 0.8, 0.0, 0.5, 0.6, 0.6] * 4
+
+
+@pytest.fixture
+def study():
+    """Raw and split queries with two fusions; splitting helps compound queries, hurts one simple one, costs more."""
+    raw = evaluation("raw", RAW, kind=KINDS, embedded=1, ms=(0.0, 10.0))
+    split = evaluation("split", SPLIT, kind=KINDS, route="decompose", searches=2, embedded=2, tokens=7, ms=(50.0, 20.0))
+    better = replace(split, results=evaluation("split", [v + 0.3 for v in SPLIT], kind=KINDS).results)
+    systems = {
+        System("raw", "dense", "rsf"): raw,
+        System("split", "dense", "rsf"): split,
+        System("raw", "dense", "rrf"): raw,
+        System("split", "dense", "rrf"): better,
+    }
+    return Study(systems, {}, "raw", MEASURES)
+
+
+def test_holm_by_hand():
+    """0.005 x 4, 0.01 x 3, 0.03 x 2, then 0.04 x 1, which must not fall below the one before."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.7]) == [0.7]
+    assert holm([0.6, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm_keeps_order_and_lies_between_nothing_and_bonferroni(p_values):
+    corrected = holm(p_values)
+    for p, q in zip(p_values, corrected, strict=True):
+        assert p <= q <= min(1.0, len(p_values) * p)
+    assert [q for _, q in sorted(zip(p_values, corrected, strict=True))] == sorted(corrected)
+
+
+def test_contrasts_change_one_part_only(study):
+    found = contrasts(study.evaluations, "reformulator", "raw", MEASURES)
+    assert [(gain.system.fusion, gain.against) for gain in found] == [
+        ("rsf", System("raw", "dense", "rsf")),
+        ("rrf", System("raw", "dense", "rrf")),
+    ]
+    assert found[0].comparison.differences["nDCG@10"].mean == pytest.approx(0.0)
+    assert found[0].comparison.helped == pytest.approx(2 / 6)
+    assert found[0].comparison.hurt == pytest.approx(1 / 6)
+    assert found[1].comparison.differences["nDCG@10"].mean == pytest.approx(0.3)
+    assert [gain.mark("nDCG@10") for gain in found] == ["", "▲"]
+    assert found[1].corrected["nDCG@10"] == pytest.approx(2 * found[1].comparison.differences["nDCG@10"].p)
+
+    [fused_raw, fused] = contrasts(study.evaluations, "fusion", "rsf", MEASURES)
+    assert (fused.system.fusion, fused.against.fusion, fused.system.reformulator) == ("rrf", "rsf", "split")
+    assert fused.mark("nDCG@10") == "▲"
+    assert fused_raw.mark("nDCG@10") == ""
+    assert contrasts(study.evaluations, "retriever", "dense", MEASURES) == []
+
+
+def test_systems_beside_the_reference(study):
+    assert study.reference == System("raw", "dense", "rsf")
+    assert [e.name for e in beside(study.evaluations, study.reference)] == ["raw", "split"]
+    turned = replace(study, baseline="split")
+    assert [e.name for e in beside(turned.evaluations, turned.reference)] == ["split", "raw"]
+
+
+def test_thirds_by_hand():
+    """Equal values stay together: the second cut would fall between the two of .5."""
+    thirds = difficulties(evaluation("raw", [0.5, 0.0, 1.0, 0.2, 0.5, 0.0]), "nDCG@10")
+    assert [name[0] for name in thirds.values()] == ["3", "1", "3", "2", "3", "1"]
+    assert thirds["q1"] == "1 hard (nDCG@10 < 0.200)"
+    two = difficulties(evaluation("raw", [1.0, 1.0, 1.0, 0.0]), "nDCG@10")
+    assert [name[0] for name in two.values()] == ["3", "3", "3", "1"]
+    assert set(difficulties(evaluation("raw", [1.0, 1.0]), "nDCG@10").values()) == {"all alike"}
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=40))
+def test_thirds_follow_the_value(values):
+    thirds = list(difficulties(evaluation("raw", values), "nDCG@10").values())
+    for one, first in zip(values, thirds, strict=True):
+        for other, second in zip(values, thirds, strict=True):
+            assert (one != other) or first == second
+            assert one >= other or first <= second
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=40, unique=True))
+def test_thirds_of_different_values_are_thirds(values):
+    sizes = [0, 0, 0]
+    for name in difficulties(evaluation("raw", values), "nDCG@10").values():
+        sizes[int(name[0]) - 1] += 1
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_types_are_those_of_the_data_set_or_of_the_rules():
+    queries = [Query("a", "capital of Peru"), Query("b", "capital of Peru and Chad")]
+    types = query_types(queries, {"a": {"kind": "special"}})
+    assert types == {"a": "special", "b": "decompose"}
+    grouped = regroup(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
+    assert [result.kind for result in grouped.results] == ["one", "other"]
+
+
+def test_costs_by_hand():
+    """Percentiles of 0, 10, ..., 100: the 95th is half way from 90 to 100."""
+    times = [(10.0 * i, 1.0) for i in range(11)]
+    tokens = [11] + [0] * 10
+    problems = ["cut", *([None] * 10)]
+    cost = cost_of(evaluation("x", [0.0] * 11, ms=times, tokens=tokens, searches=3, embedded=2, problem=problems))
+    assert (cost.calls, cost.tokens) == (pytest.approx(1 / 11), 1.0)
+    assert (cost.searches, cost.embedded, cost.problems) == (3.0, 2.0, pytest.approx(1 / 11))
+    assert (cost.reformulation_p50, cost.reformulation_p95) == (50.0, 95.0)
+    assert (cost.retrieval_p50, cost.retrieval_p95) == (1.0, 1.0)
+    assert (cost.ms, cost.ms_p95) == (51.0, 96.0)
+
+
+def test_front_by_hand():
+    assert pareto_front([(1, 0.5), (2, 0.4), (2, 0.6), (3, 0.6), (1, 0.5)]) == [0, 4, 2]
+    assert pareto_front([]) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
+def test_on_the_front_are_those_that_nobody_beats(points):
+    def beaten(cost, quality):
+        return any(c <= cost and q >= quality and (c, q) != (cost, quality) for c, q in points)
+
+    front = pareto_front(points)
+    assert set(front) == {i for i, point in enumerate(points) if not beaten(*point)}
+    assert [points[i][0] for i in front] == sorted(points[i][0] for i in front)
+
+
+def test_what_a_wrong_route_costs_by_hand():
+    """S0-44: the split system is right on q1, so raw lost .4 there; raw is right on q0 and saved a search."""
+    kinds = ["simple", "compound", "compound", "strange"]
+    raw = evaluation("raw", [1.0, 0.2, 0.3, 0.0], kind=kinds)
+    routes = ["decompose", "decompose", "disambiguate", "pass"]
+    split = evaluation("split", [0.7, 0.6, 0.3, 0.0], kind=kinds, route=routes, searches=2)
+    got = routing_of(raw, [raw, split], "nDCG@10")
+    assert (got.accuracy, got.queries) == (pytest.approx(1 / 3), 3)
+    [passed] = got.confusions
+    assert (passed.kind, passed.route, passed.queries, passed.compared) == ("compound", "pass", 2, 1)
+    assert (passed.lost, passed.wasted) == (pytest.approx(0.4), -1)
+    other = routing_of(split, [raw, split], "nDCG@10")
+    assert other.confusions[0] == Confusion("compound", "disambiguate", 1, 0, None, None)
+    assert (other.confusions[1].lost, other.confusions[1].wasted) == (pytest.approx(0.3), 1)
+    assert routing_of(regroup(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") is None
+
+
+def test_claims_beside_what_was_measured(study):
+    """Splitting gains (.3 + .2) / 1.2 on compound queries with RSF; RRF adds .3 to a mean of .5."""
+    claims = [
+        Claim("more on compound queries", "split", measure="nDCG@10", kind="compound", low=0.25),
+        Claim("twice as good", "split", measure="nDCG@10", low=1.0),
+        Claim("RRF is better", "split", measure="nDCG@10", fusion="rrf", against="rsf", low=1e-9),
+        Claim("at most twice the embeddings", "any", "embedded_ratio", high=2),
+        Claim("one call", "split", "calls", low=1, high=1),
+        Claim("within 50 ms", "split", "ms_p95", high=50),
+        Claim("60 ms more", "split", "added_ms", low=60, high=60),
+        Claim("the right route for half", "split", "route_accuracy", low=0.5),
+        Claim("never run", "hyde", measure="nDCG@10"),
+        Claim("never measured", "split", measure="R@10"),
+        Claim("no such queries", "split", measure="nDCG@10", kind="none"),
+        Claim("nothing to compare with", "raw", measure="nDCG@10"),
+    ]
+    found = check_claims(claims, study)
+    assert [finding.verdict for finding in found] == [
+        *("holds", "does not hold", "holds", "holds", "holds", "does not hold", "holds", "holds"),
+        *["not measured"] * 4,
+    ]
+    assert [finding.measured for finding in found[:8]] == pytest.approx([0.5 / 1.2, 0.0, 0.6, 2, 1, 70, 60, 0.5])
+    low, high = found[0].interval
+    assert low < 0.5 / 1.2 < high
+    [undecided] = check_claims([Claim("not worse", "split", measure="nDCG@10", low=-0.1)], study)
+    assert undecided.verdict == "undecided"
+
+
+def test_the_claims_of_the_library_are_read():
+    claims = read_claims()
+    assert {"multi_query", "hyde", "step_back", "decomposition", "expansion", "adaptive"} <= {
+        claim.reformulator for claim in claims
+    }
+    assert all(claim.low > float("-inf") or claim.high < float("inf") for claim in claims)
+    assert all(claim.measure for claim in claims if claim.quantity == "gain")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- {claim: x, reformulator: y, quantity: gian}", "- {claim: x, reformulator: y, low: 2, high: 1}",
+     "- {claim: x}", "5", "- {claim: x, reformulator: y, surprise: 1}", "- ["],
+)  # fmt: skip
+def test_wrong_claims_are_refused(tmp_path, text):
+    (tmp_path / "claims.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="holds no list of claims"):
+        read_claims(tmp_path / "claims.yaml")
+    with pytest.raises(ConfigError, match="nowhere"):
+        read_claims(tmp_path / "nowhere.yaml")

@@ -1,0 +1,190 @@
+"""Systems over cached answers measure what an evaluation without a cache measures, and ask nothing twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
+from acqo_rl.evaluation.claims import Claim
+from acqo_rl.evaluation.plots import Point, draw_costs
+from acqo_rl.evaluation.run import evaluate
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.study_files import write_study
+from acqo_rl.evaluation.systems import Bench, System, evaluate_systems, reformulate_missing
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.retrieval.hybrid import HybridRetriever
+
+MEASURES = ["nDCG@10", "R@10"]
+GOOD = {
+    "compound": ("decompose", "capital of peru", "money of chad"),
+    "ambiguous": ("disambiguate", "capital of chad", "and its capital"),
+}
+
+
+class Backwards:
+    """A stand-in for another retriever: the first one's lists, the other way round."""
+
+    name = "backwards"
+
+    def __init__(self, retriever):
+        self.retriever = retriever
+        self.calls = retriever.calls
+
+    def search(self, texts, k):
+        found = self.retriever.search(texts, 100)
+        return [replace(r, doc_ids=r.doc_ids[::-1], retriever=self.name) for r in found]
+
+
+@pytest.fixture
+def make_bench(tmp_path, world, retriever, scripted):
+    """A bench over one cache file, and what its roles are asked."""
+    _, qrels, corpus, metadata = world
+    asked, caches = [], []
+
+    class Asked:
+        name = "asked"
+
+        def __init__(self, reformulator):
+            self.reformulator = reformulator
+
+        def reformulate(self, batch):
+            asked.extend(batch)
+            return self.reformulator.reformulate(batch)
+
+    def make(names=("raw", "good"), *, feedback=0, batch_size=64):
+        caches.append(cache := Cache(tmp_path / "cache.sqlite"))
+        known = {"raw": PassThrough(), "good": scripted(GOOD), "bad": scripted({"simple": ("decompose", "snake")})}
+        words = CachedRetriever("words", retriever, "1", cache, embeds=True)
+        other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
+        return Bench(
+            {n: CachedReformulator(n, lambda n=n: (Asked(known[n]), feedback, 3), n, cache) for n in names},
+            {"words": [words], "other": [other], "both": [words, other]},
+            {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()},
+            *(corpus, qrels, metadata, MEASURES, batch_size),
+        )
+
+    yield make, asked
+    for cache in caches:
+        cache.close()
+
+
+@pytest.mark.parametrize("batch_size", [1, 64])
+def test_every_system_measures_what_it_measures_without_a_cache(make_bench, world, retriever, scripted, batch_size):
+    queries, qrels, _, metadata = world
+    make, _ = make_bench
+    got = evaluate_systems(make(batch_size=batch_size), {"": queries})[""]
+    assert len(got) == 12
+    words, other = retriever, Backwards(retriever)
+    for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
+        both = HybridRetriever([words, other], fusion)
+        for name, searched in (("words", words), ("other", other), ("both", both)):
+            plain = evaluate(scripted(GOOD), queries, qrels, searched, fusion, measures=MEASURES, metadata=metadata)
+            mine = got[System("good", name, fusion.name)]
+            assert [r.measures for r in mine.results] == [r.measures for r in plain.results]
+            assert [r.ranking.doc_ids for r in mine.results] == [r.ranking.doc_ids for r in plain.results]
+            assert mine.unmeasured == 1
+
+
+def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(make_bench, world):
+    make, _ = make_bench
+    got = evaluate_systems(make(), {"": world[0]})[""]
+    for retriever, searches, embedded in (("words", 2, 2), ("other", 2, 0), ("both", 4, 2)):
+        compound = got[System("good", retriever, "rsf")].results[1]
+        assert (compound.searches, compound.embedded) == (searches, embedded)
+    one, two, both = (got[System("good", r, "rsf")].results[1].retrieval_ms for r in ("words", "other", "both"))
+    assert both == pytest.approx(one + two)
+    assert got[System("good", "both", "rsf")].results[1].reformulation_ms > 0
+
+
+def test_only_what_is_new_is_asked(make_bench, world, retriever):
+    queries, *_ = world
+    make, asked = make_bench
+    for names in (("raw", "good"), ("raw", "good")):
+        bench = make(names)
+        reformulate_missing(bench, {"": queries})
+        first = evaluate_systems(bench, {"": queries})[""]
+    assert [query.id for query in asked] == ["simple", "compound", "ambiguous"] * 2
+    before = [text for call in retriever.calls for text in call]
+    assert len(before) == 2 * len(set(before))  # either retriever searched each text once
+    asked.clear()
+    retriever.calls.clear()
+    bench = make(("raw", "good", "bad"))
+    reformulate_missing(bench, {"": queries})
+    second = evaluate_systems(bench, {"": queries})[""]
+    assert [query.id for query in asked] == ["simple", "compound", "ambiguous"]
+    assert retriever.calls == [["snake"], ["snake"]]
+    assert {system: second[system] for system in first} == first
+
+
+def test_feedback_is_that_of_the_retriever_and_asked_once_for_each(make_bench, world):
+    queries, *_ = world
+    make, asked = make_bench
+    bench = make(("good",), feedback=1)
+    reformulate_missing(bench, {"": queries})
+    done = len(asked)
+    titles = {query.feedback[0].title for query in asked if query.id == "compound"}
+    assert len(titles) > 1
+    got = evaluate_systems(bench, {"": queries})[""]
+    assert len(asked) == done
+    assert got[System("good", "words", "rsf")].results[1].searches == 3
+
+
+def test_the_files_of_a_study(make_bench, world, tmp_path):
+    queries, *_ = world
+    make, _ = make_bench
+    changed = [replace(query, text=f"{query.text} snake") for query in queries]
+    evaluations = evaluate_systems(make(), {"": queries, "typos": changed})
+    study = Study(evaluations.pop(""), evaluations, "raw", MEASURES)
+    claims = [
+        Claim("a gain, but of one query in three", "good", measure="nDCG@10", low=0.0),
+        Claim("broken", "good", "calls", high=0),
+        Claim("never run", "hyde", measure="nDCG@10", low=0.1),
+    ]
+    tables = write_study(tmp_path, study, claims, {"data": "x"})
+    for table in tables:
+        assert {len(row) for row in table.rows} == {len(table.header)}, table.title
+    by_title = {table.title: table for table in tables}
+    assert {
+        *("Retrieval quality", "Against raw", "Retrievers against words", "Fusions against rsf", "Cost"),
+        *("By type of query", "By difficulty", "Robustness", "Accuracy of the route", "What a wrong route costs"),
+        *("Claims", "Route against kind: good"),
+    } <= by_title.keys()
+    assert [row[-1] for row in by_title["Claims"].rows] == ["undecided", "does not hold", "not measured"]
+    assert ("good", "3", "100.0%") in by_title["Accuracy of the route"].rows
+
+    page = (tmp_path / "report.html").read_text()
+    assert "://" not in page
+    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 10
+    content = json.loads((tmp_path / "comparison.json").read_text())
+    assert [s["cost"]["searches"] for s in content["systems"]][:2] == pytest.approx([1, 5 / 3])
+    assert [claim["verdict"] for claim in content["claims"]] == ["undecided", "does not hold", "not measured"]
+    with (tmp_path / "systems.csv").open() as file:
+        systems = list(csv.DictReader(file))
+    assert [row["nDCG@10 difference"] == "" for row in systems] == [s["reformulator"] == "raw" for s in systems]
+    assert float(systems[1]["nDCG@10"]) == 1.0
+    with (tmp_path / "queries.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 12 * 3
+    assert {row["variant"] for row in rows} == {"", "typos"}
+
+
+def test_one_system_alone_has_a_report_too(make_bench, world, tmp_path):
+    make, _ = make_bench
+    bench = replace(make(("raw",)), fusions={"rsf": RankScoreFusion()})
+    bench = replace(bench, retrievers={"words": bench.retrievers["words"]})
+    study = Study(evaluate_systems(bench, {"": world[0]})[""], {}, "raw", MEASURES)
+    titles = [table.title for table in write_study(tmp_path, study, [], {})]
+    assert titles[:2] == ["Retrieval quality", "Cost"]
+
+
+def test_the_picture_of_costs_takes_any_number_of_systems_and_any_name():
+    points = [Point(f"$x_{i}$ <b>", f"group {i % 9}", 10.0**i, i / 20) for i in range(20)]
+    picture = draw_costs(points, "milliseconds", "nDCG@10")
+    assert picture.startswith(b"\x89PNG")
+    assert picture == draw_costs(points, "milliseconds", "nDCG@10")
+    assert picture != draw_costs(points, "milliseconds", "nDCG@10", dark=True)

@@ -1,0 +1,178 @@
+"""scripts/compare.py as a user runs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_policy import full_model
+
+from acqo_rl import command
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.types import Document, Query
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compare.py"
+PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("script_compare", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Data of two kinds of questions, two indexes of words that weigh length differently, and a random policy."""
+    folder = tmp_path_factory.mktemp("compare")
+    documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
+    documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin, as usual.") for p in PLACES]
+    queries, qrels, metadata = [], {}, {}
+    for place, other in zip(PLACES, [*list(PLACES)[1:], "Peru"], strict=True):
+        queries.append(Query(f"s-{place}", f"What is the capital of {place}?"))
+        queries.append(Query(f"c-{place}", f"What is the capital of {place} and which currency is used in {other}?"))
+        qrels |= {f"s-{place}": {f"{place}-capital": 1}, f"c-{place}": {f"{place}-capital": 1, f"{other}-money": 1}}
+        metadata |= {f"s-{place}": {"kind": "simple"}, f"c-{place}": {"kind": "compound"}}
+    dev = {"s-Peru": {"Peru-capital": 1}}
+    write_beir(folder / "data", documents, queries, {"test": qrels, "dev": dev}, metadata)
+    for name, b in (("short", 1.0), ("long", 0.0)):
+        build_bm25_index(folder / name, list(read_corpus(folder / "data").values()), b=b)
+    full_model(folder, feedback_results=2, max_new_tokens=4)
+    return folder
+
+
+def arguments(world, output, **changed):
+    settings = {
+        "data": world / "data",
+        "split": "test",
+        "retriever": [f"short={world / 'short'}"],
+        "measures": ["nDCG@10", "R@5"],
+        "output": output,
+    } | changed
+    return [
+        str(word)
+        for key, value in settings.items()
+        for word in (f"--{key}", *(value if isinstance(value, list) else [value]))
+    ]
+
+
+def answers(output):
+    """How many answers of each asked one the folder keeps."""
+    with sqlite3.connect(output / "cache.sqlite") as database:
+        return dict(database.execute("SELECT asked, count(*) FROM answers GROUP BY asked"))
+
+
+def systems(output):
+    content = json.loads((output / "comparison.json").read_text())
+    return {(s["reformulator"], s["retriever"], s["fusion"]): s for s in content["systems"]}
+
+
+@pytest.mark.slow
+def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
+    output = tmp_path / "out"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    first = subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"])],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+    )
+    assert first.returncode == 0, first.stderr
+    assert "reformulate by rules: 100%" in first.stderr
+    assert "Against raw" in first.stdout
+    before, kept = answers(output), systems(output)
+    assert kept["rules", "short", "rsf"]["by_kind"]["compound"]["sub_queries"] == 2
+
+    added = arguments(
+        world,
+        output,
+        reformulator=["raw", "rules", f"policy={world / 'model'}"],
+        retriever=[f"short={world / 'short'}", f"long={world / 'long'}", "both=short+long"],
+        fusion=["rsf", "rrf", "combsum"],
+        robustness=["typos"],
+        measures=["R@5", "nDCG@10"],
+    )
+    capsys.readouterr()
+    command.run(script.main, script.make_parser(), added)
+    after, now = answers(output), systems(output)
+    assert len(now) == 27
+    for asked, number in before.items():
+        if asked.startswith("reformulate"):
+            assert after[asked] == number + 12  # the typos
+    for system, was in kept.items():
+        assert now[system]["overall"]["measures"] == was["overall"]["measures"]
+        assert now[system]["cost"] == was["cost"]
+    assert now["policy", "short", "rsf"]["cost"]["calls"] > 0
+    assert (output / "report.html").stat().st_size > 50_000
+
+    command.run(script.main, script.make_parser(), added)
+    assert answers(output) == after
+    assert "reformulate" not in capsys.readouterr().err.rpartition("search and measure")[2]
+    assert systems(output) == now
+
+
+def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
+    """The rules are asked for four queries at a time; the second batch is interrupted."""
+    from acqo_rl.reformulation.heuristic import Heuristic
+
+    whole, asked = Heuristic.reformulate, []
+
+    def interrupted(self, queries):
+        asked.append(len(queries))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return whole(self, queries)
+
+    monkeypatch.setattr(Heuristic, "reformulate", interrupted)
+    shown = arguments(world, tmp_path / "out", reformulator=["rules"], batch_size=4)
+    with pytest.raises(SystemExit) as stopped:
+        command.run(script.main, script.make_parser(), shown)
+    assert stopped.value.code == 130
+    command.run(script.main, script.make_parser(), shown)
+    assert asked == [4, 4, 4, 4]
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "once", reformulator=["rules"]))
+    halves, once = (next(iter(systems(tmp_path / name).values()))["overall"] for name in ("out", "once"))
+    assert halves == once
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"split": "tset"}, "there are: dev, test"),
+        ({"retriever": "short"}, "short=INDEX or short=ONE+OTHER"),
+        ({"retriever": ["x=nowhere"]}, "nowhere holds no finished index"),
+        ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
+        ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
+        ({"reformulator": "policy=nowhere"}, "is no exported policy"),
+        ({"reformulator": "raw=model"}, "needs no model"),
+        ({"baseline": "policy"}, "none of the reformulators raw, rules"),
+        ({"fusion": "magic"}, "choose rsf, rrf"),
+        ({"robustness": "noise"}, "choose typos, paraphrases"),
+        ({"claims": "nowhere.yaml"}, "holds no list of claims"),
+        ({"limit": 0}, "must be at least 1"),
+        ({"measures": "nDGC@10"}, "is no measure"),
+    ],
+)
+def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message):
+    with pytest.raises(SystemExit) as refused:
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **changed))
+    assert refused.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="raw"))
+    with pytest.raises(SystemExit):
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", split="dev"))
+    assert "split: 'test' -> 'dev'" in capsys.readouterr().err
