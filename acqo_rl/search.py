@@ -80,10 +80,11 @@ def add_feedback(
         return list(queries)
     rankings = retriever.search([q.text for q in queries], results)
     return [
-        replace(query, feedback=tuple(_snippet(corpus[doc_id], words) for doc_id in ranking.doc_ids[:results]))
+        replace(query, feedback=tuple(snippet(corpus[doc_id], words) for doc_id in ranking.doc_ids[:results]))
         for query, ranking in zip(queries, rankings, strict=True)
     ]
 
 
-def _snippet(document: Document, words: int) -> Snippet:
+def snippet(document: Document, words: int) -> Snippet:
+    """Title and first words of a document, as a policy reads them."""
     return Snippet(one_line(document.title), " ".join(one_line(document.text).split(" ")[:words]))
