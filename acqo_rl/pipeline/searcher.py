@@ -148,7 +148,7 @@ class AdaptiveSearcher:
         state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
         keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
-        new = {key: query for key, query in zip(keys, asked, strict=True) if key not in known}
+        new = {key: query for key, query in zip(reversed(keys), reversed(asked), strict=True) if key not in known}
         if new:
             results = self._walk(list(new.values()), k, context)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}

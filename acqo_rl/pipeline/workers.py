@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,15 +24,15 @@ class Workers:
                 single call is then made in the caller's thread.
         """
         if timeout is None:
-            others = [self._pool.submit(call) for call in calls[:-1]]
+            others = [self._pool.submit(_outcome, call) for call in calls[:-1]]
             last = [_outcome(call) for call in calls[-1:]]
-            return [*(_result(future) for future in others), *last]
-        futures = [self._pool.submit(call) for call in calls]
+            return [*(future.result() for future in others), *last]
+        futures = [self._pool.submit(_outcome, call) for call in calls]
         _, late = wait(futures, max(timeout, 0.0))
         for future in late:
             future.cancel()
         in_vain = TimeoutError(f"no answer within {timeout:.3g} s")
-        return [in_vain if future in late else _result(future) for future in futures]
+        return [in_vain if future in late else future.result() for future in futures]
 
     def close(self) -> None:
         """Lets the threads end; calls that still wait for one are dropped."""
@@ -44,12 +44,3 @@ def _outcome(call: Callable[[], T]) -> T | Exception:
         return call()
     except Exception as error:
         return error
-
-
-def _result(future: Future[T]) -> T | Exception:
-    error = future.exception()
-    if error is None:
-        return future.result()
-    if isinstance(error, Exception):
-        return error
-    raise error
