@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -148,7 +148,7 @@ class AdaptiveSearcher:
         state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
         keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
-        new = {key: query for key, query in zip(reversed(keys), reversed(asked), strict=True) if key not in known}
+        new = _unknown(keys, asked, known)
         if new:
             results = self._walk(list(new.values()), k, context)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
@@ -212,7 +212,7 @@ class AdaptiveSearcher:
         """From the cache, else from one call; if that fails, the raw queries and the failure."""
         keys = [query_key(query) for query in queries]
         known = {key: found for key in keys if (found := self._reformulations.get(key))}
-        new = {key: query for key, query in zip(keys, queries, strict=True) if key not in known}
+        new = _unknown(keys, queries, known)
         failed: tuple[Failure, ...] = ()
         if new:
             limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
@@ -241,6 +241,15 @@ def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
     for doc_id in found.fused.doc_ids:
         clusters[rank[doc_id][1]].append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
+
+
+def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:
+    """The first query of each key that is not known yet, in order."""
+    new: dict[Hashable, Query] = {}
+    for key, query in zip(keys, queries, strict=True):
+        if key not in known:
+            new.setdefault(key, query)
+    return new
 
 
 def _usable(reformulation: Reformulation, context: str) -> tuple[SubQuery, ...]:

@@ -136,7 +136,7 @@ class TestRetrieval:
         assert (found.fused.doc_ids, [f.retriever for f in found.failures]) == (("1",), ["slow"])
 
     def test_nothing_back_is_an_error_and_not_an_empty_list(self):
-        with pytest.raises(SearchError, match="1 of 1 queries.*broken: ConnectionError"):
+        with pytest.raises(SearchError, match=r"1 of 1 queries.*broken: ConnectionError"):
             searcher(Scripted(("a",)), BrokenRetriever()).search("q")
         with pytest.raises(SearchError, match="no answer within"):
             searcher(Scripted(("a",)), Slow(1), timeouts=Timeouts(total=0.05)).search("q")
@@ -236,17 +236,18 @@ class TestReformulation:
             searcher(PassThrough(), ScriptedRetriever({}), rounds=2)
 
 
-class TestFeedback:
-    FOUND = {"q": ("1", "2"), "a": ("3",), "b": ("4",), "c": ("5",)}
+FOUND = {"q": ("1", "2"), "a": ("3",), "b": ("4",), "c": ("5",)}
 
+
+class TestFeedback:
     def test_is_what_the_one_path_shows(self):
-        reformulator, retriever = Scripted(("a",)), ScriptedRetriever(self.FOUND)
+        reformulator, retriever = Scripted(("a",)), ScriptedRetriever(FOUND)
         searcher(reformulator, retriever, corpus=CORPUS, feedback_results=2, feedback_words=2).search("q")
         [expected] = add_feedback([Query("query", "q")], retriever, CORPUS, 2, 2)
         assert reformulator.asked == [[expected]]
 
     def test_the_first_list_is_not_searched_again(self):
-        retriever = ScriptedRetriever(self.FOUND)
+        retriever = ScriptedRetriever(FOUND)
         settings = {"corpus": CORPUS, "feedback_results": 2}
         found = searcher(PassThrough(), retriever, **settings).search("q")
         assert retriever.calls == [["q"]]
@@ -254,7 +255,7 @@ class TestFeedback:
 
     def test_two_rounds_search_look_search_look(self):
         """The second look sees the fused top of the first round, and the lists of both are merged."""
-        retriever, reformulator = ScriptedRetriever(self.FOUND), Scripted(("a", "b"), ("b", "c"))
+        retriever, reformulator = ScriptedRetriever(FOUND), Scripted(("a", "b"), ("b", "c"))
         found = searcher(reformulator, retriever, corpus=CORPUS, feedback_results=1, rounds=2).search("q")
         assert retriever.calls == [["q"], ["a", "b"], ["c"]]
         assert [asked.feedback[0].title for [asked] in reformulator.asked] == ["title 1", "title 3"]
