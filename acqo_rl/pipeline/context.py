@@ -27,7 +27,7 @@ def passages(chunks: Sequence[Chunk]) -> str:
 def numbered(chunks: Sequence[Chunk], characters: int) -> str:
     """One line a passage, with the number that a model refers to, each cut to so many characters."""
     return "\n".join(
-        f"[{number}] {chunk.document.title}: {cut(' '.join(chunk.document.text.split()), characters)}"
+        f"({number}) {chunk.document.title}: {cut(' '.join(chunk.document.text.split()), characters)}"
         for number, chunk in enumerate(chunks, start=1)
     )
 

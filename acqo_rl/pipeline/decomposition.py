@@ -48,7 +48,7 @@ class Decomposer:
         self._k = k
 
     def run(self, state: RetrievalState) -> None:
-        """Adds sub-questions with their passages and answers; without a model the question itself is the only one."""
+        """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
         [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"])
         state.sub_questions = read_sub_questions(reply or "", state.query)
         try:
@@ -57,6 +57,8 @@ class Decomposer:
             state.fail(self.name, f"the parts wait for each other in a circle ({error.args[1]}); asked as one")
             state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
             levels = [state.sub_questions]
+        if state.sub_questions[0].kind == "original" and state.has_searched(state.query.text):
+            return
         for level in levels:
             self._search_level(state, level)
             if state.sub_questions[0].kind == "decomposed":

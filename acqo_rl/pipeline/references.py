@@ -29,7 +29,7 @@ _NAMED = tuple(
         r"[Ff]or\s+(?:more|further)\s+(?:information|details?)(?:\s+on\s+[^,.;]{1,60})?,?\s+(?:see|read|consult)",
     )
 )
-_SEE_ALSO = re.compile(r"\b[Ss]ee\s+also:?\s+(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)")
+_SEE_ALSO = re.compile(r"(?:\bSee|\(see|^\s*see)\s+also:?\s+(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)", re.M)
 _LINK = re.compile(r"(?<!!)\[(?P<target>[^\[\]\n]{1,100})\]\([^()\s]+\)")
 
 

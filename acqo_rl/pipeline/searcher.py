@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Container, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -98,7 +99,8 @@ class AdaptiveSearcher:
             timeouts: see :class:`Timeouts`.
             cache_size: reformulations, and results, that are kept; 0 keeps none.
             cache_seconds: how long they are kept.
-            threads: calls at the same time over all queries; a call that hangs holds one.
+            threads: retriever calls at the same time over all queries, and as many calls of ``asearch``; a call that
+                hangs holds one.
 
         Raises:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
@@ -121,6 +123,7 @@ class AdaptiveSearcher:
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
         self._results: TimedCache[Found] = TimedCache(cache_size, cache_seconds)
         self._workers = Workers(threads)
+        self._callers = ThreadPoolExecutor(threads, thread_name_prefix="acqo-asearch")
 
     def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""
@@ -128,7 +131,8 @@ class AdaptiveSearcher:
 
     async def asearch(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """As :meth:`search`, without holding up the event loop."""
-        return await asyncio.to_thread(partial(self.search, query, k, context=context))
+        call = partial(self.search, query, k, context=context)
+        return await asyncio.get_running_loop().run_in_executor(self._callers, call)
 
     def search_many(self, queries: Sequence[Query | str], k: int = 10, *, context: str = "") -> list[Found]:
         """The best ``k`` documents a query, position for position, from one reformulation of the batch.
@@ -166,6 +170,7 @@ class AdaptiveSearcher:
     def close(self) -> None:
         """Lets the threads end."""
         self._workers.close()
+        self._callers.shutdown(wait=False, cancel_futures=True)
 
     def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
         """A batch along the path."""

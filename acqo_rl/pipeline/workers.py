@@ -27,8 +27,9 @@ class Workers:
             others = [self._pool.submit(_outcome, call) for call in calls[:-1]]
             last = [_outcome(call) for call in calls[-1:]]
             return [*(future.result() for future in others), *last]
+        timeout = max(timeout, 0.0)
         futures = [self._pool.submit(_outcome, call) for call in calls]
-        _, late = wait(futures, max(timeout, 0.0))
+        _, late = wait(futures, timeout)
         for future in late:
             future.cancel()
         in_vain = TimeoutError(f"no answer within {timeout:.3g} s")
