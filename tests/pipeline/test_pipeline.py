@@ -18,8 +18,8 @@ TEMPORAL = "What is the latest model of Google?"
 CHAIN = "Which company acquired the firm that developed BERT?"
 COMPARISON = "Compare BERT and Transformer"
 ALL = (
-    "Compare the latest models of the firm that developed BERT with those of every rival that it has had since, by size, "
-    "price and use"
+    "Compare the latest models of the firm that developed BERT with those of every rival that it has had since, by "
+    "size, price and use"
 )
 EVERY_DOCUMENT = ("bert", "alphabet", "transformer", "attention", "undated")
 
