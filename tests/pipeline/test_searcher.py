@@ -415,3 +415,15 @@ def test_another_fusion_and_weights():
     retriever = ScriptedRetriever({"a": ("1",), "b": ("2",)})
     found = AdaptiveSearcher(Weighted(), retriever, ReciprocalRankFusion()).search("q")
     assert found.fused.doc_ids == ("2", "1")
+
+
+def test_real_parts():
+    """Rules, BM25 and RSF over a real index: both halves of a compound question come back."""
+    from acqo_rl.retrieval.bm25 import Bm25Retriever
+
+    cities = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo"}
+    documents = [Document(p, p, f"{city} is the capital of {p}.") for p, city in cities.items()]
+    front = AdaptiveSearcher(Heuristic(), Bm25Retriever.build(documents), RankScoreFusion())
+    found = front.search("what is the capital of Peru and what is the capital of Japan", k=2)
+    assert set(found.fused.doc_ids) == {"Peru", "Japan"}
+    assert {doc_id for ids in cluster_by_sub_query(found).values() for doc_id in ids} == {"Peru", "Japan"}
