@@ -282,10 +282,11 @@ def _with(reformulation: Reformulation, sub_queries: tuple[SubQuery, ...]) -> Re
 
 def _for_query(found: Found, query: Query) -> Found:
     """A result that another wording of the query, or another id, found."""
-    asked = replace(query, feedback=found.reformulation.query.feedback)
-    if asked == found.reformulation.query:
+    there = found.reformulation.query
+    if (there.id, there.text, there.history) == (query.id, query.text, query.history):
         return found
-    return replace(found, reformulation=_of(found.reformulation, asked))
+    asked = replace(query, feedback=there.feedback)
+    return replace(found, reformulation=replace(found.reformulation, query=asked))
 
 
 def _refuse_empty_handed(results: Sequence[Found]) -> None:

@@ -423,7 +423,8 @@ def test_real_parts():
 
     cities = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo"}
     documents = [Document(p, p, f"{city} is the capital of {p}.") for p, city in cities.items()]
-    front = AdaptiveSearcher(Heuristic(), Bm25Retriever.build(documents), RankScoreFusion())
+    retriever = Bm25Retriever.build([d.text for d in documents], [d.id for d in documents])
+    front = AdaptiveSearcher(Heuristic(), retriever, RankScoreFusion())
     found = front.search("what is the capital of Peru and what is the capital of Japan", k=2)
     assert set(found.fused.doc_ids) == {"Peru", "Japan"}
     assert {doc_id for ids in cluster_by_sub_query(found).values() for doc_id in ids} == {"Peru", "Japan"}
