@@ -61,7 +61,6 @@ def test_years_are_no_other_numbers(text, years):
     assert years_in(text) == years
 
 
-def test_share_that_costs_no_model_call():
-    """S4-14 asks for 80 %: measured on the examples above and a few plain ones, and long questions count against it."""
+def test_plain_questions_show_no_sign():
     plain = ["who painted Guernica", "height of the Eiffel Tower", "python list sort", "define entropy"]
     assert all(find_challenges(question) == ("simple",) for question in plain)
