@@ -25,3 +25,7 @@ class ConfigError(AcqoError):
 
 class HubError(AcqoError):
     """A model cannot be exported to, pushed to or loaded from the Hub."""
+
+
+class SearchError(AcqoError):
+    """No search of a query came back: every retriever failed or was too late."""

@@ -48,9 +48,12 @@ def _pool(batch: Sequence[Sequence[Ranking]]) -> _Pool:
     code = {name: i for i, name in enumerate(names)}
     coded = {}
     for key, ranking in rankings.items():
-        codes = np.array([code[d] for d in ranking.doc_ids], np.int64)
-        documents, first = np.unique(codes, return_index=True)
-        coded[key] = (documents, first.astype(np.int64) + 1, np.array(ranking.scores, np.float64)[first])
+        first_rank: dict[str, int] = {}
+        for rank, doc_id in enumerate(ranking.doc_ids, start=1):
+            first_rank.setdefault(doc_id, rank)
+        ranks = np.fromiter(first_rank.values(), np.int64, len(first_rank))
+        documents = np.array([code[doc_id] for doc_id in first_rank], np.int64)
+        coded[key] = (documents, ranks, np.array(ranking.scores, np.float64)[ranks - 1])
     lists = [(q, i, r, *coded[id(r)]) for q, rs in enumerate(batch) for i, r in enumerate(rs) if r.doc_ids]
     sizes = [len(documents) for *_, documents, _, _ in lists]
 
@@ -85,7 +88,8 @@ def _ranked(
     """Documents by fused score, then best similarity within one retriever, first list, document id."""
     by_score = np.argsort(-fused_P, kind="stable")
     sorted_scores = fused_P[by_score]
-    starts_tier = np.diff(sorted_scores, prepend=np.inf) < -_TOLERANCE
+    starts_tier = np.ones(len(fused_P), bool)
+    starts_tier[1:] = sorted_scores[:-1] - sorted_scores[1:] > _TOLERANCE
     tier_P = np.empty(len(fused_P), np.int64)
     tier_P[by_score] = np.cumsum(starts_tier) - 1
     fused_P = sorted_scores[starts_tier][tier_P]

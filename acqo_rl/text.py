@@ -16,6 +16,8 @@ _NUMBERING = re.compile(  # Chinese writes no space after it
 
 def one_line(text: str) -> str:
     """The text with control and unassigned characters gone and every run of white space as one space."""
+    if text.isprintable():  # no such character in it, as nearly always: ten times as fast
+        return " ".join(text.split())
     kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") else c for c in text)
     return " ".join("".join(kept).split())
 

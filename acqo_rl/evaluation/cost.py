@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acqo_rl.evaluation.run import Evaluation, model_calls
+from acqo_rl.evaluation.run import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def cost_of(evaluation: Evaluation) -> Cost:
     reformulation = np.array([result.reformulation_ms for result in results])
     retrieval = np.array([result.retrieval_ms for result in results])
     return Cost(
-        calls=float(np.mean([model_calls(result.reformulation) for result in results])),
+        calls=float(np.mean([result.reformulation.calls for result in results])),
         tokens=float(np.mean([result.reformulation.tokens for result in results])),
         embedded=float(np.mean([result.embedded for result in results])),
         searches=float(np.mean([result.searches for result in results])),

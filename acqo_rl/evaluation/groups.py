@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.reformulation.heuristic import classify
+from acqo_rl.reformulation.classify import query_type_of
 from acqo_rl.types import Query
 
 
 def query_types(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Query id -> ``kind`` of the data set's metadata, and what the rules take it for where there is none."""
-    return {query.id: str(metadata.get(query.id, {}).get("kind") or classify(query)) for query in queries}
+    """Query id -> ``kind`` of the data set's metadata, else the type that the rules take it for."""
+    return {query.id: str(metadata.get(query.id, {}).get("kind") or query_type_of(query.text)) for query in queries}
 
 
 def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:

@@ -143,11 +143,6 @@ def searched_texts(reformulation: Reformulation) -> list[str]:
     return list(dict.fromkeys([*first, *texts]))
 
 
-def model_calls(reformulation: Reformulation) -> int:
-    """Calls of a language model that a reformulation took."""
-    return int(bool(reformulation.completion))
-
-
 def _walk(
     batch: Sequence[Query],
     reformulator: Reformulator,

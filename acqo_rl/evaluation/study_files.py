@@ -18,7 +18,6 @@ from acqo_rl.evaluation.groups import difficulties
 from acqo_rl.evaluation.plots import Point, draw_costs, draw_plots
 from acqo_rl.evaluation.report import Report, examples_of, write_pages
 from acqo_rl.evaluation.routing import routing_of
-from acqo_rl.evaluation.run import model_calls
 from acqo_rl.evaluation.study import Contrast, Study, beside, contrasts
 from acqo_rl.evaluation.study_tables import study_tables
 from acqo_rl.evaluation.tables import Table
@@ -130,7 +129,7 @@ def _query_rows(study: Study) -> Iterator[dict[str, Any]]:
                     "difficulty": thirds[query_id],
                     "route": result.reformulation.route,
                     **result.measures,
-                    "calls": model_calls(result.reformulation),
+                    "calls": result.reformulation.calls,
                     "tokens": result.reformulation.tokens,
                     "embedded": result.embedded,
                     "searches": result.searches,

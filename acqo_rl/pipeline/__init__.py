@@ -1,1 +1,1 @@
-"""Searching more than once, and looking at the results in between."""
+"""What is built from the roles: the adaptive searcher, multi-step retrieval and the budgeted pipeline."""

@@ -53,8 +53,8 @@ def load_reformulator(name: str, model: str, settings: StrategySettings | None =
     """A reformulator, and how many results of a first search and words of each it reads.
 
     Args:
-        name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by ``+``
-            (``multi_query+hyde``); any other one names a trained policy.
+        name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
+            ``+`` (``multi_query+hyde``); any other one names a trained policy.
         model: folder, Hub id or embedded model, or ``openai:NAME@URL`` or ``anthropic:NAME`` where it is prompted;
             not used by ``raw``, ``rules`` and ``turns``.
         settings: of the strategies that ask a language model.

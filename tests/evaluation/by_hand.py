@@ -11,7 +11,7 @@ def result(query_id, value, *, kind="", route="pass", searches=1, embedded=0, to
     query = Query(query_id, f"text of {query_id}")
     sub_queries = (SubQuery(query.text, "original"),)
     completion = "written" if tokens else ""
-    made = Reformulation(query, route, sub_queries, "by hand", completion, tokens, problem)
+    made = Reformulation(query, route, sub_queries, "by hand", completion, tokens, problem, int(bool(completion)))
     measures = {"nDCG@10": value}
     return QueryResult(made, Ranking(("d",), (1.0,)), measures, {"d": 1}, searches, kind, *ms, embedded)
 

@@ -69,7 +69,7 @@ class Scripted:
         route, *texts = self.answers.get(query.id, ("pass", query.text))
         subs = tuple(SubQuery(text, "original" if text == query.text else "part") for text in texts)
         problem = "no tag" if query.id in self.problems else None
-        return Reformulation(query, route, subs, self.name, completion="text", tokens=4, problem=problem)
+        return Reformulation(query, route, subs, self.name, "text", 4, problem, calls=1)
 
 
 GOOD = {

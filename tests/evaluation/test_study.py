@@ -111,9 +111,9 @@ def test_thirds_of_different_values_are_thirds(values):
 
 
 def test_types_are_those_of_the_data_set_or_of_the_rules():
-    queries = [Query("a", "capital of Peru"), Query("b", "capital of Peru and Chad")]
+    queries = [Query("a", "capital of Peru"), Query("b", "Who leads Peru and where is Chad?")]
     types = query_types(queries, {"a": {"kind": "special"}})
-    assert types == {"a": "special", "b": "decompose"}
+    assert types == {"a": "special", "b": "complex"}
     grouped = regroup(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
     assert [result.kind for result in grouped.results] == ["one", "other"]
 

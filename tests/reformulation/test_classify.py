@@ -114,3 +114,42 @@ def test_a_long_text_takes_no_longer_than_its_length(unit):
     classify(Query("q", (unit * 1000)[:1000]))
     classify(Query("q", unit * 100_000))
     assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        # S4-13
+        ("What is FAISS?", {"simple"}),
+        ("What is the latest version of Python?", {"temporal"}),
+        ("Which company acquired the firm that developed BERT?", {"multi_hop"}),
+        ("Compare FAISS and Milvus", {"decomposition"}),
+        # D4-08: words that only look like a chain
+        ("which color is the sky", {"simple"}),
+        ("Who is the president that everybody knows?", {"multi_hop"}),
+        # S0-37, D1-03
+        ("Who is the spouse of the CEO of Microsoft?", {"multi_hop"}),
+        ("Where was the director of Jaws born?", {"multi_hop"}),
+        ("Who is Obama's wife's father?", {"multi_hop"}),
+        ("compare android and ios", {"decomposition"}),
+        ("What are the advantages and disadvantages of GRPO?", {"decomposition"}),
+        # S4-10
+        ("Who wrote Dune? Who filmed it?", {"decomposition"}),
+        ("food and music and weather", {"decomposition"}),
+        # several at once (S4-02)
+        ("Compare the latest phones", {"temporal", "decomposition"}),
+        ("How has AI evolved since 2015?", {"temporal"}),
+        # word boundaries
+        ("android development in Thailand", {"simple"}),
+        ("the electric current in a wire", {"simple"}),
+        ("trendy cafes", {"simple"}),
+        ("capital of Peru", {"simple"}),
+    ],
+)
+def test_challenges_of_examples(question, expected):
+    assert set(challenges_of(question)) == expected
+
+
+def test_plain_questions_show_no_sign():
+    plain = ["who painted Guernica", "height of the Eiffel Tower", "python list sort", "define entropy"]
+    assert all(challenges_of(question) == ("simple",) for question in plain)

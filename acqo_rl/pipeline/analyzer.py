@@ -1,0 +1,59 @@
+"""What a question needs: rules first, and a model only where they say too little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.reformulation.classify import challenges_of, is_unsure
+from acqo_rl.reformulation.model_classifier import read_labels
+from acqo_rl.text import one_line
+from acqo_rl.types import Challenge, Completion
+
+_INSTRUCTIONS = """\
+What makes the question hard to answer by one search? Reply with one or more of these words and nothing else:
+simple - nothing
+temporal - it asks for the newest, or for a time
+multi_hop - something has to be found first, before the rest can be searched
+decomposition - it asks several things that can be searched side by side"""
+
+
+class Analyzer:
+    """Finds the challenges of a question (S4-09..12)."""
+
+    name = "analyzer"
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def run(self, state: RetrievalState) -> None:
+        """Sets the challenges; one model call for long questions without a sign, and for very long ones."""
+        with state.trace.step(self.name):
+            text = one_line(state.query.text)
+            found = challenges_of(text)
+        if is_unsure(text, found):
+            [reply] = self._asker.ask(state, self.name, _INSTRUCTIONS, [f"Question: {state.query.text}"])
+            found = _joined(found, read_labels(Completion(reply or "", 0), get_args(Challenge)))
+        state.challenges = found
+        state.trace.add(self.name, ", ".join(found))
+
+
+class InitialSearch:
+    """Searches the question as it stands."""
+
+    name = "initial"
+
+    def __init__(self, search: PassageSearch, k: int = 10) -> None:
+        self._search = search
+        self._k = k
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds the first passages."""
+        self._search.search(state, self.name, [state.query.text], self._k)
+
+
+def _joined(by_rules: Sequence[Challenge], by_model: Sequence[Challenge]) -> tuple[Challenge, ...]:
+    hard = [c for c in get_args(Challenge) if c != "simple" and c in (*by_rules, *by_model)]
+    return tuple(hard) or ("simple",)

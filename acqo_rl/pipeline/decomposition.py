@@ -1,0 +1,141 @@
+"""Decomposition into parts that may wait for each other: searched in topological order, each answered briefly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from acqo_rl.pipeline.context import cut, numbered
+from acqo_rl.pipeline.replies import first_of, read_ids, read_json, read_text
+from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.state import RetrievalState, SubQuestion
+from acqo_rl.text import normalised
+from acqo_rl.types import Query
+
+MOST = 4
+
+_DECOMPOSE = """\
+Split the question into 2 to 4 short questions that together answer it, each complete in itself. A simple question
+stays as it is. Where one needs the answer of another, name it. Reply with JSON only:
+{"sub_questions": [{"id": 1, "question": "...", "depends_on": []}, {"id": 2, "question": "...", "depends_on": [1]}]}"""
+
+_ANSWER = "Briefly answer the question from the passages, in a few words. Write none if they do not tell."
+_ANSWER_CHARACTERS = 2000
+
+_SUB = re.compile(
+    r"^[\W_]*(?:sub[ _-]*(?:questions?|quer(?:y|ies))?[ _-]*)?(\d{1,2})[\s*_`]*[:.)][\s*_`]*(\S.*?)[\s*_`]*$", re.I
+)
+_DEPENDS = re.compile(r"^[\W_]*depend(?:s|encies|ency)?(?:[ _-]*on)?[\s*_`]*[:=]\s*(.*)$", re.I)
+
+
+class Decomposer:
+    """Splits the question by one model call, then searches and answers its parts (S4-21, 22; S1-13..20)."""
+
+    name = "decomposition"
+
+    def __init__(self, search: PassageSearch, asker: Asker, k: int = 3) -> None:
+        """Joins the parts.
+
+        Args:
+            search: finds the passages.
+            asker: splits, and answers the parts.
+            k: passages a part.
+        """
+        self._search = search
+        self._asker = asker
+        self._k = k
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
+        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"])
+        state.sub_questions = read_sub_questions(reply or "", state.query)
+        try:
+            levels = list(levels_of(state.sub_questions))
+        except CycleError as error:
+            state.fail(self.name, f"the parts wait for each other in a circle ({error.args[1]}); asked as one")
+            state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
+            levels = [state.sub_questions]
+        if state.sub_questions[0].kind == "original" and state.has_searched(state.query.text):
+            return
+        for level in levels:
+            self._search_level(state, level)
+            if state.sub_questions[0].kind == "decomposed":
+                self._answer_level(state, level)
+
+    def _search_level(self, state: RetrievalState, level: list[SubQuestion]) -> None:
+        for part in level:
+            known = [other.answer for other in state.sub_questions if other.id in part.depends_on and other.answer]
+            if known:
+                part.text = f"{part.text} (Context: {'; '.join(known)})"
+        found = self._search.search(state, self.name, [part.text for part in level], self._k)
+        for part, chunks in zip(level, found, strict=True):
+            part.doc_ids = tuple(chunk.document.id for chunk in chunks)
+
+    def _answer_level(self, state: RetrievalState, level: list[SubQuestion]) -> None:
+        parts = [part for part in level if part.doc_ids]
+        contents = []
+        for part in parts:
+            passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], _ANSWER_CHARACTERS)
+            contents.append(f"Passages:\n{cut(passages, _ANSWER_CHARACTERS)}\n\nQuestion: {part.text}")
+        for part, reply in zip(parts, self._asker.ask(state, "sub_answer", _ANSWER, contents), strict=True):
+            part.answer = read_text(reply)
+
+
+def read_sub_questions(reply: str, query: Query) -> list[SubQuestion]:
+    """The parts in a reply: JSON, or lines "SUB1: ..." and "DEPENDS: ..." however dressed; else the query itself.
+
+    A part that waits for one that is not there waits for nothing.
+    """
+    read = list(_from_json(read_json(reply))) or list(_from_lines(reply))
+    by_text = {normalised(part.text): part for part in reversed(read) if normalised(part.text)}
+    parts = list(reversed(by_text.values()))[:MOST]
+    ids = {part.id for part in parts}
+    if len(ids) < len(parts) or not parts or (len(parts) == 1 and normalised(query.text) in by_text):
+        return [SubQuestion(1, query.text, kind="original")]
+    for part in parts:
+        part.depends_on = tuple(i for i in part.depends_on if i in ids)
+    return parts
+
+
+def levels_of(parts: Sequence[SubQuestion]) -> Iterator[list[SubQuestion]]:
+    """Parts that can be searched together, each level after those it waits for.
+
+    Raises:
+        CycleError: parts wait for each other in a circle.
+    """
+    by_id = {part.id: part for part in parts}
+    order = TopologicalSorter({part.id: part.depends_on for part in parts})
+    order.prepare()
+    while order.is_active():
+        ready = order.get_ready()
+        yield [by_id[i] for i in sorted(ready)]
+        order.done(*ready)
+
+
+def _from_json(value: Any) -> Iterator[SubQuestion]:
+    if isinstance(value, dict):
+        lists = (item for item in value.values() if isinstance(item, list))
+        value = value.get("sub_questions") or next(lists, [])
+    for position, item in enumerate(value if isinstance(value, list) else [], start=1):
+        fields = {str(key).lower(): entry for key, entry in item.items()} if isinstance(item, dict) else {}
+        text = read_text(first_of(fields, "question", "query", "sub_question", "text") if fields else item)
+        ids = read_ids(first_of(fields, "id"))
+        if text:
+            depends_on = read_ids(first_of(fields, "depends_on", "depends", "dependency", "dependencies"))
+            yield SubQuestion(ids[0] if ids else position, text, depends_on)
+
+
+def _from_lines(reply: str) -> Iterator[SubQuestion]:
+    part: SubQuestion | None = None
+    for line in reply.splitlines():
+        depends, sub = _DEPENDS.match(line), _SUB.match(line)
+        if depends and part:
+            part.depends_on = read_ids(depends.group(1))
+        elif sub:
+            if part:
+                yield part
+            part = SubQuestion(int(sub.group(1)), sub.group(2))
+    if part:
+        yield part

@@ -1,0 +1,116 @@
+"""Every sub-query at every retriever, all in flight at once; what failed is kept beside what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from acqo_rl.pipeline.workers import Workers
+from acqo_rl.types import Ranking, Retriever, SubQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What did not come back.
+
+    Attributes:
+        step: ``reformulation`` or ``retrieval``.
+        reason: the exception, or that it was too late.
+        retriever: name of the retriever; empty for a reformulation.
+        sub_query: the text that was searched; empty for a reformulation.
+    """
+
+    step: str
+    reason: str
+    retriever: str = ""
+    sub_query: str = ""
+
+
+class Gathering:
+    """The rankings of a batch of queries: each text is searched once at each retriever, whoever wants it.
+
+    Without a time-out a retriever gets all its texts in one call; with one, each text is a call of its own, so that
+    those that are late are alone in being lost.
+    """
+
+    def __init__(
+        self,
+        retrievers: Sequence[Retriever],
+        workers: Workers,
+        depth: int,
+        timeout: float | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        """Nothing is searched yet.
+
+        Args:
+            retrievers: their names differ.
+            workers: the threads of the calls.
+            depth: documents a ranking.
+            timeout: seconds for a text at a retriever.
+            deadline: time of ``time.monotonic`` at which all waiting ends.
+        """
+        self._retrievers = retrievers
+        self._workers = workers
+        self._depth = depth
+        self._timeout = timeout
+        self._deadline = deadline
+        self._found: dict[tuple[int, str], Ranking] = {}
+        self._failed: dict[tuple[int, str], Failure] = {}
+
+    def search(self, texts: Iterable[str]) -> None:
+        """Searches the texts that were not searched before."""
+        new = [text for text in dict.fromkeys(texts) if not self._knows(text)]
+        if not new:
+            return
+        groups = [new] if self._timeout is None else [[text] for text in new]
+        calls = [(number, group) for number in range(len(self._retrievers)) for group in groups]
+        outcomes = self._workers.run([partial(self._call, *call) for call in calls], self._patience())
+        for (number, group), outcome in zip(calls, outcomes, strict=True):
+            for position, text in enumerate(group):
+                if isinstance(outcome, Exception):
+                    name = self._retrievers[number].name
+                    self._failed[number, text] = Failure("retrieval", reason_of(outcome), name, text)
+                else:
+                    self._found[number, text] = outcome[position]
+
+    def rankings(self, sub_queries: Iterable[SubQuery]) -> tuple[Ranking, ...]:
+        """What came back, sub-query after sub-query, in the order of the retrievers."""
+        return tuple(
+            _for_sub_query(self._found[number, s.text], s)
+            for s in sub_queries
+            for number in range(len(self._retrievers))
+            if (number, s.text) in self._found
+        )
+
+    def failures(self, sub_queries: Iterable[SubQuery]) -> tuple[Failure, ...]:
+        """What did not come back, in the same order."""
+        numbers = range(len(self._retrievers))
+        failed = (self._failed.get((number, s.text)) for s in sub_queries for number in numbers)
+        return tuple(failure for failure in failed if failure)
+
+    def _knows(self, text: str) -> bool:
+        return (0, text) in self._found or (0, text) in self._failed
+
+    def _call(self, number: int, texts: list[str]) -> list[Ranking]:
+        rankings = self._retrievers[number].search(texts, self._depth)
+        if len(rankings) != len(texts):
+            raise ValueError(f"{len(rankings)} rankings for {len(texts)} texts; a retriever owes one a text")
+        return rankings
+
+    def _patience(self) -> float | None:
+        limits = [self._timeout, None if self._deadline is None else self._deadline - time.monotonic()]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _for_sub_query(ranking: Ranking, sub_query: SubQuery) -> Ranking:
+    if (ranking.query, ranking.weight) == (sub_query.text, sub_query.weight):
+        return ranking
+    return replace(ranking, query=sub_query.text, weight=sub_query.weight)
+
+
+def reason_of(error: Exception) -> str:
+    """An exception in one line."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,127 @@
+"""Multi-hop retrieval: search, ask what is missing, search for it. Self-querying: the same with a list of gaps."""
+
+from __future__ import annotations
+
+from acqo_rl.pipeline.context import numbered
+from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_text, read_truth
+from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
+
+_READ_CHUNKS, _READ_CHARACTERS = 8, 300
+
+_GAP = """\
+Do the passages hold all that is needed to answer the question? Reply with JSON only:
+{"answerable": true, "missing": "", "next_query": null}
+or, where something is missing, with one complete search for it that names what the passages already tell:
+{"answerable": false, "missing": "what is missing", "next_query": "the search"}"""
+
+_COMPLETENESS = """\
+Do the passages hold all that is needed to answer the question? Reply with JSON only:
+{"sufficient": true, "missing": []}
+or, where something is missing, with one complete search for each gap, the most important first:
+{"sufficient": false, "missing": ["first search", "second search"]}"""
+
+
+class MultiHop:
+    """Follows a chain: each hop is one model call for the gap and one search for it (S4-19, S1-21)."""
+
+    name = "multi_hop"
+
+    def __init__(self, search: PassageSearch, asker: Asker, hops: int = 2, k: int = 3) -> None:
+        """Joins the parts.
+
+        Args:
+            search: finds the passages.
+            asker: names the gap.
+            hops: searches after the first one.
+            k: passages of each.
+        """
+        self._search = search
+        self._asker = asker
+        self._hops = hops
+        self._k = k
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds hops and passages until the question can be answered, nothing new is asked, or the hops are made."""
+        text = state.query.text
+        if not state.has_searched(text):
+            self._search.search(state, f"{self.name} 1", [text], self._k)
+        state.hops.append(Hop(1, text, tuple(chunk.document.id for chunk in state.ranked())))
+        for number in range(2, self._hops + 2):
+            gap = self._gap(state)
+            if gap is None:
+                return
+            state.hops[-1], next_query = gap
+            if not next_query:
+                return
+            [found] = self._search.search(state, f"{self.name} {number}", [next_query], self._k)
+            state.hops.append(Hop(number, next_query, tuple(chunk.document.id for chunk in found)))
+        state.trace.add(self.name, f"stopped: {self._hops} hops are made")
+
+    def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
+        """The last hop with its analysis, and what to search next, empty for nothing; ``None`` without an analysis."""
+        [reply] = self._asker.ask(state, self.name, _GAP, [_question(state)])
+        if reply is None:
+            return None
+        fields = read_fields(reply)
+        answerable = read_truth(first_of(fields, "answerable", "complete"))
+        missing = read_text(first_of(fields, "missing"))
+        next_query = "" if answerable else read_text(first_of(fields, "next_query", "gap_query")) or missing
+        last = state.hops[-1]
+        hop = Hop(last.number, last.query, last.doc_ids, answerable, missing)
+        if answerable:
+            state.trace.add(self.name, "stopped: answerable")
+        elif not next_query:
+            state.fail(self.name, f"no next search can be read from {reply[:80]!r}")
+        elif state.has_searched(next_query):
+            state.trace.add(self.name, f"stopped: {next_query!r} was searched before")
+            next_query = ""
+        return hop, next_query
+
+
+class SelfQuery:
+    """Searches, asks whether that is enough, and searches for the most important gap (S1-27..30)."""
+
+    name = "self_query"
+
+    def __init__(self, search: PassageSearch, asker: Asker, iterations: int = 3, k: int = 3) -> None:
+        """Joins the parts.
+
+        Args:
+            search: finds the passages.
+            asker: finds the gaps.
+            iterations: searches in all.
+            k: passages of each.
+        """
+        self._search = search
+        self._asker = asker
+        self._iterations = iterations
+        self._k = k
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds iterations and passages until nothing is missing, no gap is new, or the iterations are made."""
+        text = state.query.text
+        for number in range(1, self._iterations + 1):
+            [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
+            doc_ids = tuple(chunk.document.id for chunk in found)
+            state.iterations.append(Iteration(number, text, doc_ids))
+            if number == self._iterations:
+                state.trace.add(self.name, f"stopped: {number} iterations are made")
+                return
+            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_question(state)])
+            if reply is None:
+                return
+            fields = read_fields(reply)
+            sufficient = read_truth(first_of(fields, "sufficient", "complete"))
+            gaps = read_items(first_of(fields, "missing", "gaps"))
+            state.iterations[-1] = Iteration(number, text, doc_ids, sufficient, gaps)
+            new = [] if sufficient else [gap for gap in gaps if not state.has_searched(gap)]
+            if not new:
+                state.trace.add(self.name, "stopped: sufficient" if sufficient else "stopped: no new gap is named")
+                return
+            text = new[0]
+
+
+def _question(state: RetrievalState) -> str:
+    chunks = state.ranked()[:_READ_CHUNKS]
+    return f"Passages:\n{numbered(chunks, _READ_CHARACTERS)}\n\nQuestion: {state.query.text}"

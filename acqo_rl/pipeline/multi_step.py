@@ -1,0 +1,166 @@
+"""Multi-step retrieval and answers (S1): simple, recursive, multi-hop or self-querying, chosen by the question."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.pipeline import context
+from acqo_rl.pipeline.analyzer import InitialSearch
+from acqo_rl.pipeline.budget import Budget
+from acqo_rl.pipeline.decomposition import Decomposer
+from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
+from acqo_rl.pipeline.references import ReferenceFollower
+from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.pipeline.synthesis import Synthesizer
+from acqo_rl.reformulation.classify import challenges_of
+from acqo_rl.text import one_line
+from acqo_rl.types import Document, LanguageModel, Query, Retriever
+
+Mode = Literal["simple", "recursive", "multi_hop", "self_query"]
+
+_MANY_WORDS = 20
+_LEADS_ON = re.compile(
+    r"\brelationship between\b|\bhow (?:does|do|did|has|have) .+ (?:affect|influence|impact)|\bwhat led to\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MultiStepResult:
+    """An answer and what it was written from.
+
+    Attributes:
+        answer: empty where no model wrote one.
+        mode: how it was searched.
+        context: the passages as text; of a chain under their hops, of a decomposition under their parts.
+        retrieval_info: what the mode tells: path and depth, hops, iterations, decomposition.
+        state: everything that was found, with trace, skipped steps and failures.
+    """
+
+    answer: str
+    mode: Mode
+    context: str
+    retrieval_info: dict[str, Any]
+    state: RetrievalState
+
+    @property
+    def context_length(self) -> int:
+        """Characters of the context."""
+        return len(self.context)
+
+
+class MultiStepRetriever:
+    """Searches more than once and looks at results in between."""
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        corpus: Mapping[str, Document],
+        model: LanguageModel | None = None,
+        *,
+        max_model_calls: int = 20,
+        seconds: float | None = None,
+    ) -> None:
+        """Joins the parts.
+
+        Args:
+            retriever: its document ids are keys of ``corpus``.
+            corpus: document id -> document.
+            model: without one, references are still followed, and there is no answer.
+            max_model_calls: for one question, never exceeded; one of them is reserved for the answer.
+            seconds: no call is begun after so many.
+        """
+        search, asker = PassageSearch(retriever, corpus), Asker(model)
+        self._max_model_calls = max_model_calls
+        self._seconds = seconds
+        self._simple = InitialSearch(search, k=5)
+        self._decomposer = Decomposer(search, asker)
+        self._follower = ReferenceFollower(search)
+        self._multi_hop = MultiHop(search, asker)
+        self._self_query = SelfQuery(search, asker)
+        self._synthesizer = Synthesizer(asker)
+
+    def query(self, question: Query | str, mode: Mode | Literal["auto"] = "auto") -> MultiStepResult:
+        """Answers a question.
+
+        Args:
+            question: as the user asked it.
+            mode: ``auto`` chooses by the question, see :func:`choose_mode`.
+
+        Raises:
+            ConfigError: the question is empty, or there is no such mode.
+            SearchError: nothing was found because every search failed.
+        """
+        query = question if isinstance(question, Query) else Query("query", question)
+        if not one_line(query.text):
+            raise ConfigError("The question is empty; give some words.")
+        if mode not in ("auto", *get_args(Mode)):
+            raise ConfigError(f"There is no mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
+        chosen: Mode = choose_mode(query.text) if mode == "auto" else mode
+        deadline = None if self._seconds is None else time.monotonic() + self._seconds
+        state = RetrievalState(query, Budget(self._max_model_calls, reserved=1), deadline)
+        self._retrieve(state, chosen)
+        if state.failures and not state.chunks:
+            raise SearchError(f"Nothing was found ({state.failures[0]}): see that the retriever answers.")
+        text = _context(state, chosen)
+        self._synthesizer.run(state, text)
+        return MultiStepResult(state.answer, chosen, text, _info(state, chosen), state)
+
+    def _retrieve(self, state: RetrievalState, mode: Mode) -> None:
+        if mode == "simple":
+            self._simple.run(state)
+        elif mode == "multi_hop":
+            self._multi_hop.run(state)
+        elif mode == "self_query":
+            self._self_query.run(state)
+        else:
+            self._decomposer.run(state)
+            self._follower.run(state)
+
+
+def choose_mode(question: str) -> Mode:
+    """The mode that a question asks for (S0-37, S1-32).
+
+    A chain, in which one finding leads to the next, or a relation of cause goes to multi-hop; needs side by side, a
+    comparison among them, and long questions go to the decomposition of ``recursive``; several question marks ask
+    for self-querying.
+    """
+    text = one_line(question)
+    found = challenges_of(text)
+    if "multi_hop" in found or _LEADS_ON.search(text):
+        return "multi_hop"
+    if text.count("?") > 1:
+        return "self_query"
+    return "recursive" if "decomposition" in found or len(text.split()) > _MANY_WORDS else "simple"
+
+
+def _context(state: RetrievalState, mode: Mode) -> str:
+    if mode == "multi_hop":
+        return context.hops(state)
+    if mode == "recursive" and len(state.sub_questions) > 1:
+        followed = [d for step in state.path for d in step.doc_ids]
+        parts = [context.sub_questions(state), context.passages([state.chunks[d] for d in followed])]
+        return "\n\n===\n\n".join(part for part in parts if part)
+    return context.passages(state.ranked())
+
+
+def _info(state: RetrievalState, mode: Mode) -> dict[str, Any]:
+    info: dict[str, Any] = {"mode": mode, "total_documents": len(state.chunks), "model_calls": state.budget.used}
+    if mode == "multi_hop":
+        info |= {"hops": state.hops, "total_hops": len(state.hops)}
+    elif mode == "self_query":
+        info |= {"iterations": state.iterations, "total_iterations": len(state.iterations)}
+    elif mode == "recursive":
+        depths = [int(step.step_id.split("_")[1]) for step in state.path]
+        info |= {
+            "decomposition": state.sub_questions,
+            "retrieval_path": state.path,
+            "depth_reached": max(depths, default=0),
+            "total_retrieval_steps": len(state.sub_questions) + len(state.path),
+        }
+    return info

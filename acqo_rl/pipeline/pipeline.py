@@ -1,0 +1,153 @@
+"""The budgeted pipeline (S4): only the steps a question needs, under one hard limit of model calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.pipeline.analyzer import Analyzer, InitialSearch
+from acqo_rl.pipeline.budget import Budget
+from acqo_rl.pipeline.decomposition import Decomposer
+from acqo_rl.pipeline.multi_hop import MultiHop
+from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState
+from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
+from acqo_rl.pipeline.temporal import TemporalReranker
+from acqo_rl.pipeline.timed_cache import TimedCache, query_key
+from acqo_rl.pipeline.trace import Step
+from acqo_rl.text import one_line
+from acqo_rl.types import Challenge, Document, LanguageModel, Query, Retriever
+
+ESSENTIAL = 2
+"""Model calls that are reserved: the answer and its grounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineResult:
+    """An answer and how it came about.
+
+    Attributes:
+        answer: empty where no model wrote one; ``skipped`` says why.
+        confidence: how far to trust it.
+        challenges: what made the question hard.
+        chunks: the passages found, best first; dates may have boosted their order, never their similarity.
+        strategies: the steps that the challenges called for.
+        model_calls: made for this result; 0 where it was cached.
+        trace: every step with its time.
+        skipped: steps that were left out, and why.
+        failures: calls that failed; such a result is not cached.
+        cached: it was found before.
+    """
+
+    answer: str
+    confidence: Confidence
+    challenges: tuple[Challenge, ...]
+    chunks: tuple[Chunk, ...]
+    strategies: tuple[str, ...]
+    model_calls: int
+    trace: tuple[Step, ...]
+    skipped: tuple[str, ...]
+    failures: tuple[str, ...]
+    cached: bool = False
+
+
+class Pipeline:
+    """Cache, analyzer, first search, then what the challenges call for, answer and confidence.
+
+    The engines share one state and know nothing of each other; any of them can be another one. With the defaults, a
+    simple or temporal question takes 2 model calls, one of two hops 4, one of three parts 6, and all of it 9.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        corpus: Mapping[str, Document],
+        model: LanguageModel | None = None,
+        *,
+        max_model_calls: int = 20,
+        seconds: float | None = None,
+        dates: Mapping[str, date] | None = None,
+        today: Callable[[], date] = date.today,
+        engines: Mapping[Challenge, Engine] | None = None,
+        cache_size: int = 1024,
+        cache_seconds: float = 3600.0,
+    ) -> None:
+        """Joins the parts.
+
+        Args:
+            retriever: its document ids are keys of ``corpus``.
+            corpus: document id -> document.
+            model: writes and judges; without one everything else still works.
+            max_model_calls: for one question, never exceeded.
+            seconds: no call is begun after so many; retriever and model bring time-outs of their own.
+            dates: document id -> date, where known.
+            today: the clock of the temporal reranker.
+            engines: in place of the default ones, for the challenges they are given for.
+            cache_size: results kept; 0 keeps none.
+            cache_seconds: how long they are kept.
+
+        Raises:
+            ConfigError: the limit of calls has no room for the answer and its grounding.
+        """
+        if max_model_calls < ESSENTIAL:
+            raise ConfigError(f"{max_model_calls} model calls a question; answer and grounding need {ESSENTIAL}.")
+        search, asker = PassageSearch(retriever, corpus), Asker(model)
+        self._retriever = retriever
+        self._max_model_calls = max_model_calls
+        self._seconds = seconds
+        self._before: tuple[Engine, ...] = (Analyzer(asker), InitialSearch(search))
+        self._engines: dict[Challenge, Engine] = {
+            "temporal": TemporalReranker(dates, today),
+            "multi_hop": MultiHop(search, asker),
+            "decomposition": Decomposer(search, asker),
+            **(engines or {}),
+        }
+        self._after: tuple[Engine, ...] = (Synthesizer(asker), ConfidenceCalibrator(asker))
+        self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
+
+    def ask(self, query: Query | str) -> PipelineResult:
+        """Answers one question.
+
+        Raises:
+            ConfigError: the question is empty.
+            SearchError: the first search failed.
+        """
+        query = query if isinstance(query, Query) else Query("query", query)
+        if not one_line(query.text):
+            raise ConfigError("The question is empty; give some words.")
+        key: Hashable = (query_key(query), getattr(self._retriever, "fingerprint", ""))
+        known = self._cache.get(key)
+        if known:
+            return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))
+        result = self._walk(query)
+        if not result.failures:
+            self._cache.put(key, result)
+        return result
+
+    def _walk(self, query: Query) -> PipelineResult:
+        deadline = None if self._seconds is None else time.monotonic() + self._seconds
+        state = RetrievalState(query, Budget(self._max_model_calls, ESSENTIAL), deadline)
+        for engine in self._before:
+            engine.run(state)
+        if state.failures and not state.chunks:
+            raise SearchError(f"The first search failed ({state.failures[-1]}): see that the retriever answers.")
+        strategies = [c for c in self._engines if c in state.challenges]
+        for challenge in strategies:
+            self._engines[challenge].run(state)
+        for engine in self._after:
+            engine.run(state)
+        assert state.confidence is not None
+        return PipelineResult(
+            answer=state.answer,
+            confidence=state.confidence,
+            challenges=state.challenges,
+            chunks=tuple(state.ranked()),
+            strategies=tuple(strategies),
+            model_calls=state.budget.used,
+            trace=state.trace.steps,
+            skipped=tuple(state.skipped),
+            failures=tuple(state.failures),
+        )

@@ -1,0 +1,108 @@
+"""What a text points to ("see also", "as described in", links), and retrieval that follows it, breadth first."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from acqo_rl.pipeline.roles import PassageSearch
+from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
+from acqo_rl.text import normalised
+
+MOST = 5
+"""References that are followed from one text, and queries of one depth."""
+
+_SECTION = (
+    r"(?:[Ss]ection|[Cc]hapter|[Aa]ppendix|[Tt]able|[Ff]igure|[Pp]art|[Aa]rticle|[Aa]nnex|RFC|ISO)\s+\w?\d*(?:[.-]\d+)*"
+)
+_QUOTED = r"[\"\u201c\u2018][^\"\u201c\u201d\u2018\u2019\n]{4,100}[\"\u201d\u2019]"
+_TITLE = (
+    r"[A-Z\u00c0-\u00de][\w'\u2019-]*(?:\s+(?:(?:of|the|and|in|for|de|on|to)\s+)*[A-Z\u00c0-\u00de0-9][\w'\u2019.-]*)*"
+)
+_TARGET = rf"(?:the\s+)?(?P<target>{_SECTION}|{_QUOTED}|{_TITLE})"
+_NAMED = tuple(
+    re.compile(rf"\b(?:{words})\s+{_TARGET}")
+    for words in (
+        r"[Rr]efers?\s+to|[Rr]eferring\s+to",
+        r"[Aa]s\s+(?:described|explained|shown|defined|discussed)\s+in",
+        r"[Ff]or\s+(?:more|further)\s+(?:information|details?)(?:\s+on\s+[^,.;]{1,60})?,?\s+(?:see|read|consult)",
+    )
+)
+_SEE_ALSO = re.compile(r"(?:\bSee|\(see|^\s*see)\s+also:?\s+(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)", re.M)
+_LINK = re.compile(r"(?<!!)\[(?P<target>[^\[\]\n]{1,100})\]\([^()\s]+\)")
+
+
+def find_references(text: str) -> tuple[str, ...]:
+    """At most 5 things that a text points to, in the order of the patterns (S1-09..11).
+
+    A dot within a number belongs to it ("Section 3.2"). After "refers to" and its like only a section, a quotation
+    or a capitalised name is a reference: "recall refers to the share found" is plain English.
+    """
+    found = [part for m in _SEE_ALSO.finditer(text) for part in re.split(r"[,;]|\s+and\s+(?=[A-Z])", m.group("list"))]
+    found += [match.group("target") for pattern in (*_NAMED, _LINK) for match in pattern.finditer(text)]
+    stripped = (part.strip(" \t.,;:\"'*_()[]\u201c\u201d\u2018\u2019") for part in found)
+    by_key = {normalised(part): part for part in reversed([part for part in stripped if len(part) > 3])}
+    return tuple(reversed(by_key.values()))[:MOST]
+
+
+class ReferenceFollower:
+    """Retrieves, and then what the found passages refer to, depth after depth (S1-04..11)."""
+
+    name = "recursive"
+
+    def __init__(self, search: PassageSearch, depth: int = 3, documents: int = 10, k: int = 5) -> None:
+        """Joins the parts.
+
+        Args:
+            search: finds the passages.
+            depth: searches after each other, the first one included.
+            documents: it stops when it has added so many.
+            k: passages a query.
+        """
+        self._search = search
+        self._depth = depth
+        self._documents = documents
+        self._k = k
+
+    def run(self, state: RetrievalState) -> None:
+        """Adds steps and passages; starts from the passages that are there, or from the question."""
+        start = 1 if state.chunks else 0
+        queries = _references(state.chunks.values()) if state.chunks else (state.query.text,)
+        added = 0
+        for depth in range(start, self._depth):
+            queries = tuple(query for query in queries if not state.has_searched(query))[:MOST]
+            if not queries or added >= self._documents:
+                break
+            before = set(state.chunks)
+            found = self._search.search(state, f"{self.name} {depth}", queries, self._k)
+            references: list[str] = []
+            for query, chunks in zip(queries, found, strict=True):
+                new = [chunk for chunk in chunks if chunk.document.id not in before]
+                room = max(0, self._documents - added)
+                for chunk in new[room:]:
+                    state.chunks.pop(chunk.document.id, None)
+                new = new[:room]
+                before.update(chunk.document.id for chunk in new)
+                added += len(new)
+                pointed = _references(new)
+                references += pointed
+                state.path.append(_step(depth, query, new, pointed))
+            queries = tuple(dict.fromkeys(references))
+        state.trace.add(self.name, f"stopped: {added} new documents in {len(state.path)} steps")
+
+
+def _references(chunks: Iterable[Chunk]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(r for chunk in chunks for r in find_references(chunk.document.text)))
+
+
+def _step(depth: int, query: str, new: list[Chunk], references: tuple[str, ...]) -> RetrievalStep:
+    action: Action = "follow_reference" if depth else "retrieve"
+    return RetrievalStep(
+        step_id=f"step_{depth}_{hashlib.sha256(query.encode('utf-8', 'replace')).hexdigest()[:6]}",
+        action=action,
+        query=query,
+        doc_ids=tuple(chunk.document.id for chunk in new),
+        references_found=references,
+        reasoning=f"Retrieved {len(new)} new documents, found {len(references)} references",
+    )

@@ -1,0 +1,101 @@
+"""How the engines search and ask: through the state, so that budget, time, failures and trace are kept in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acqo_rl.pipeline.gathering import reason_of
+from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.reformulation.prompt import untrusted
+from acqo_rl.text import normalised
+from acqo_rl.types import Document, LanguageModel, Retriever
+
+
+class PassageSearch:
+    """A retriever together with the texts of its documents."""
+
+    def __init__(self, retriever: Retriever, corpus: Mapping[str, Document]) -> None:
+        self.retriever = retriever
+        self.corpus = corpus
+
+    def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
+        """At most ``k`` passages a text from one call, position for position; all of them are added to the state.
+
+        A search that fails or comes too late is noted in the state and finds nothing.
+        """
+        if state.is_late():
+            state.skip(source, "the time is up")
+            return [[] for _ in texts]
+        state.searched.update(map(normalised, texts))
+        try:
+            with state.trace.step(source, f"searched {list(texts)}"):
+                rankings = self.retriever.search(texts, k)
+        except Exception as error:
+            state.fail(source, reason_of(error))
+            return [[] for _ in texts]
+        found = []
+        for text, ranking in zip(texts, rankings, strict=True):
+            similarities = ranking.similarities or ranking.scores
+            passages = [(self.corpus[d], s) for d, s in zip(ranking.doc_ids[:k], similarities, strict=False)]
+            state.add_chunks(passages, source, text)
+            found.append([state.chunks[document.id] for document, _ in passages])
+        return found
+
+
+class Asker:
+    """A language model under a budget; without a model every call is skipped."""
+
+    def __init__(self, model: LanguageModel | None) -> None:
+        self.model = model
+
+    def ask(
+        self,
+        state: RetrievalState,
+        step: str,
+        instructions: str,
+        contents: Sequence[str],
+        *,
+        essential: bool = False,
+    ) -> list[str | None]:
+        """One reply a content from one batch; ``None`` for those that were skipped or failed.
+
+        Args:
+            state: its budget grants each call.
+            step: named in the trace.
+            instructions: the system's message.
+            contents: the users' messages; special tokens in them are made plain text.
+            essential: the reserved calls may be used.
+        """
+        granted = [content for content in contents if self._may(state, step, essential)]
+        replies: list[str | None] = []
+        if granted and self.model:
+            conversations = [
+                [{"role": "system", "content": instructions}, {"role": "user", "content": _safe(content)}]
+                for content in granted
+            ]
+            try:
+                with state.trace.step(step, f"{len(granted)} model calls"):
+                    completions = self.model.generate(conversations)
+            except Exception as error:
+                state.fail(step, reason_of(error))
+                completions = []
+            for problem in filter(None, (completion.problem for completion in completions)):
+                state.fail(step, problem)
+            replies = [None if completion.problem else completion.text for completion in completions]
+        return [*replies, *[None] * (len(contents) - len(replies))]
+
+    def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
+        if self.model is None:
+            reason = "no language model"
+        elif state.is_late():
+            reason = "the time is up"
+        elif not state.budget.use(essential=essential):
+            reason = f"the budget of {state.budget.limit} model calls is used up"
+        else:
+            return True
+        state.skip(step, reason)
+        return False
+
+
+def _safe(content: str) -> str:
+    return "\n".join(untrusted(line) for line in content.split("\n"))

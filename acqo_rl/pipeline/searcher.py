@@ -1,0 +1,299 @@
+"""The front door: a question in, one fused ranking out, with what was searched, what failed and how long it took."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Container, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.pipeline.gathering import Failure, Gathering, reason_of
+from acqo_rl.pipeline.timed_cache import TimedCache, query_key
+from acqo_rl.pipeline.trace import Step, Trace
+from acqo_rl.pipeline.workers import Workers
+from acqo_rl.reformulation.grammar import MAX_CHARACTERS
+from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.search import DEPTH, snippets
+from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever, Route, SubQuery
+
+_SHORT = ("reading", "part", "variant")
+"""Kinds that are searches; the others are as long as they need be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds; ``None`` waits for ever.
+
+    Attributes:
+        total: for a search; give the reformulation less, so that the raw query can still be searched.
+        reformulation: then the raw query is searched.
+        sub_query: for one sub-query at one retriever; the fusion goes on with the others.
+    """
+
+    total: float | None = None
+    reformulation: float | None = None
+    sub_query: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one query found.
+
+    Attributes:
+        reformulation: what was searched; with several rounds, the last one with the sub-queries of all.
+        rankings: those that came back, sub-query after sub-query, in the order of the retrievers.
+        fused: the merged ranking.
+        failures: what did not come back; empty when all is well.
+        trace: the steps; those of a batch are timed together.
+        cached: it was found before.
+    """
+
+    reformulation: Reformulation
+    rankings: tuple[Ranking, ...]
+    fused: Ranking
+    failures: tuple[Failure, ...]
+    trace: tuple[Step, ...]
+    cached: bool = False
+
+
+class AdaptiveSearcher:
+    """Reformulates, searches every sub-query at every retriever at the same time, and merges what came back.
+
+    A sub-query that fails or is late is left out and named (S0-30); a reformulation that fails falls back to the raw
+    query. Only complete results are cached. The cache belongs to one searcher, so that reformulator, retrievers and
+    fusion are the same for all it holds; a retriever whose documents change says so by an attribute ``fingerprint``.
+    """
+
+    def __init__(
+        self,
+        reformulator: Reformulator,
+        retrievers: Retriever | Sequence[Retriever],
+        fusion: Fusion,
+        *,
+        corpus: Mapping[str, Document] | None = None,
+        feedback_results: int = 0,
+        feedback_words: int = 28,
+        rounds: int = 1,
+        depth: int = DEPTH,
+        timeouts: Timeouts = Timeouts(),
+        cache_size: int = 1024,
+        cache_seconds: float = 3600.0,
+        threads: int = 32,
+    ) -> None:
+        """Joins the parts.
+
+        Args:
+            reformulator: writes the searches.
+            retrievers: one or several over the same documents, names differing.
+            fusion: merges the lists of each query.
+            corpus: document id -> document; needed for feedback.
+            feedback_results: results of a first search that the reformulator reads; 0 for none.
+            feedback_words: words of each of them.
+            rounds: times that the reformulator looks at what was found and writes searches; the lists of all rounds
+                are merged.
+            depth: documents in each list before fusion.
+            timeouts: see :class:`Timeouts`.
+            cache_size: reformulations, and results, that are kept; 0 keeps none.
+            cache_seconds: how long they are kept.
+            threads: retriever calls at the same time over all queries, and as many calls of ``asearch``; a call that
+                hangs holds one.
+
+        Raises:
+            ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
+        """
+        self.retrievers = tuple(retrievers) if isinstance(retrievers, Sequence) else (retrievers,)
+        names = [retriever.name for retriever in self.retrievers]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(f"The retrievers {names} were given; give at least one, names differing.")
+        if feedback_results and corpus is None:
+            raise ConfigError(f"Feedback of {feedback_results} results needs their texts; give the corpus.")
+        if rounds < 1 or (rounds > 1 and not feedback_results):
+            raise ConfigError(f"{rounds} rounds with {feedback_results} results: a second look wants something to see.")
+        self.reformulator = reformulator
+        self.fusion = fusion
+        self._corpus = corpus or {}
+        self._feedback = (feedback_results, feedback_words)
+        self._rounds = rounds
+        self._depth = depth
+        self._timeouts = timeouts
+        self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
+        self._results: TimedCache[Found] = TimedCache(cache_size, cache_seconds)
+        self._workers = Workers(threads)
+        self._callers = ThreadPoolExecutor(threads, thread_name_prefix="acqo-asearch")
+
+    def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
+        """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""
+        return self.search_many([query], k, context=context)[0]
+
+    async def asearch(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
+        """As :meth:`search`, without holding up the event loop."""
+        call = partial(self.search, query, k, context=context)
+        return await asyncio.get_running_loop().run_in_executor(self._callers, call)
+
+    def search_many(self, queries: Sequence[Query | str], k: int = 10, *, context: str = "") -> list[Found]:
+        """The best ``k`` documents a query, position for position, from one reformulation of the batch.
+
+        Args:
+            queries: a text is a query without conversation.
+            k: documents in each fused ranking.
+            context: what is known of the user; added to each reading of an ambiguous query (S0-20).
+
+        Raises:
+            ConfigError: a query is empty.
+            SearchError: for some query nothing came back; what the others found is in the cache.
+        """
+        asked = [query if isinstance(query, Query) else Query("query", query) for query in queries]
+        if any(not one_line(query.text) for query in asked):
+            raise ConfigError("A query is empty; give some words.")
+        state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
+        keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
+        known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
+        new = _unknown(keys, asked, known)
+        if new:
+            results = self._walk(list(new.values()), k, context)
+            complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
+            for key, found in complete.items():
+                self._results.put(key, found)
+            known |= zip(new, results, strict=True)
+            _refuse_empty_handed(results)
+        return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
+
+    def clear_cache(self) -> None:
+        """Forgets all reformulations and results."""
+        self._reformulations.clear()
+        self._results.clear()
+
+    def close(self) -> None:
+        """Lets the threads end."""
+        self._workers.close()
+        self._callers.shutdown(wait=False, cancel_futures=True)
+
+    def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
+        """A batch along the path."""
+        trace, limits = Trace(), self._timeouts
+        deadline = None if limits.total is None else time.monotonic() + limits.total
+        lists = Gathering(self.retrievers, self._workers, self._depth, limits.sub_query, deadline)
+        chosen: list[tuple[SubQuery, ...]] = [()] * len(queries)
+        failures: list[tuple[Failure, ...]] = [()] * len(queries)
+        reformulations: list[Reformulation] = []
+        for _ in range(self._rounds):
+            looked = self._look(queries, chosen, lists, trace)
+            with trace.step("reformulation", self.reformulator.name):
+                reformulations, failed = self._reformulate(looked, deadline)
+            written = [_usable(r, context) for r in reformulations]
+            chosen = [distinct([*old, *new]) if old else new for old, new in zip(chosen, written, strict=True)]
+            failures = [(*known, *failed) for known in failures]
+            with trace.step("retrieval", f"{sum(map(len, written))} sub-queries"):
+                lists.search(s.text for new in written for s in new)
+        with trace.step("fusion", self.fusion.name):
+            rankings = [lists.rankings(sub_queries) for sub_queries in chosen]
+            fused = self.fusion.fuse(rankings, k)
+        return [
+            Found(_with(r, subs), ranked, best, (*failed, *lists.failures(subs)), trace.steps)
+            for r, subs, ranked, best, failed in zip(reformulations, chosen, rankings, fused, failures, strict=True)
+        ]
+
+    def _look(
+        self, queries: list[Query], chosen: list[tuple[SubQuery, ...]], lists: Gathering, trace: Trace
+    ) -> list[Query]:
+        """The queries with the top of what was found so far; before the first round, of a search as they stand."""
+        results, words = self._feedback
+        if not results:
+            return queries
+        seen = [subs or pass_through(q, "").sub_queries for q, subs in zip(queries, chosen, strict=True)]
+        with trace.step("feedback", f"{results} results"):
+            lists.search(s.text for subs in seen for s in subs)
+            tops = self.fusion.fuse([lists.rankings(subs) for subs in seen], results)
+        shown = [snippets(top, self._corpus, results, words) for top in tops]
+        return [replace(query, feedback=seen) for query, seen in zip(queries, shown, strict=True)]
+
+    def _reformulate(
+        self, queries: list[Query], deadline: float | None
+    ) -> tuple[list[Reformulation], tuple[Failure, ...]]:
+        """From the cache, else from one call; if that fails, the raw queries and the failure."""
+        keys = [query_key(query) for query in queries]
+        known = {key: found for key in keys if (found := self._reformulations.get(key))}
+        new = _unknown(keys, queries, known)
+        failed: tuple[Failure, ...] = ()
+        if new:
+            limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
+            timeout = min((limit for limit in limits if limit is not None), default=None)
+            call = partial(self.reformulator.reformulate, list(new.values()))
+            [outcome] = self._workers.run([call], timeout)
+            if isinstance(outcome, Exception):
+                reason = reason_of(outcome)
+                failed = (Failure("reformulation", reason),)
+                outcome = [pass_through(query, self.reformulator.name, reason) for query in new.values()]
+            known |= zip(new, outcome, strict=True)
+            for key, reformulation in zip(new, outcome, strict=True):
+                if reformulation.problem is None:
+                    self._reformulations.put(key, reformulation)
+        return [_of(known[key], query) for key, query in zip(keys, queries, strict=True)], failed
+
+
+def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
+    """The fused documents of each sub-query: each under the one that ranks it best, in fused order (S0-21, 26)."""
+    rank: dict[str, tuple[int, str]] = {}
+    for ranking in found.rankings:
+        for position, doc_id in enumerate(ranking.doc_ids):
+            if doc_id not in rank or position < rank[doc_id][0]:
+                rank[doc_id] = (position, ranking.query)
+    clusters: dict[str, list[str]] = {s.text: [] for s in distinct(found.reformulation.sub_queries)}
+    for doc_id in found.fused.doc_ids:
+        clusters[rank[doc_id][1]].append(doc_id)
+    return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
+
+
+def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:
+    """The first query of each key that is not known yet, in order."""
+    new: dict[Hashable, Query] = {}
+    for key, query in zip(keys, queries, strict=True):
+        if key not in known:
+            new.setdefault(key, query)
+    return new
+
+
+def _usable(reformulation: Reformulation, context: str) -> tuple[SubQuery, ...]:
+    """Sub-queries that are not empty, not over-long and not the same; the raw query where none is (S0-28, 29)."""
+    short = (s for s in reformulation.sub_queries if s.kind not in _SHORT or len(s.text) <= MAX_CHARACTERS)
+    usable = distinct(short) or pass_through(reformulation.query, "").sub_queries
+    if not context:
+        return usable
+    return tuple(replace(s, text=f"{s.text} {context}") if s.kind == "reading" else s for s in usable)
+
+
+def _of(reformulation: Reformulation, query: Query) -> Reformulation:
+    """A reformulation that another wording of the query, or another id, was given."""
+    return reformulation if reformulation.query is query else replace(reformulation, query=query)
+
+
+def _with(reformulation: Reformulation, sub_queries: tuple[SubQuery, ...]) -> Reformulation:
+    """What was searched in the end; the query alone is the pass route (S0-28)."""
+    alone = len(sub_queries) == 1 and normalised(sub_queries[0].text) == normalised(reformulation.query.text)
+    route: Route = "pass" if alone else reformulation.route
+    if (route, sub_queries) == (reformulation.route, reformulation.sub_queries):
+        return reformulation
+    return replace(reformulation, route=route, sub_queries=sub_queries)
+
+
+def _for_query(found: Found, query: Query) -> Found:
+    """A result that another wording of the query, or another id, found."""
+    there = found.reformulation.query
+    if (there.id, there.text, there.history) == (query.id, query.text, query.history):
+        return found
+    asked = replace(query, feedback=there.feedback)
+    return replace(found, reformulation=replace(found.reformulation, query=asked))
+
+
+def _refuse_empty_handed(results: Sequence[Found]) -> None:
+    lost = [found for found in results if not found.rankings]
+    if lost:
+        reasons = dict.fromkeys(f"{f.retriever}: {f.reason}" for found in lost for f in found.failures if f.retriever)
+        raise SearchError(
+            f"No search came back for {len(lost)} of {len(results)} queries ({'; '.join(reasons)}): "
+            "see that the retrievers answer, or give them more time."
+        )

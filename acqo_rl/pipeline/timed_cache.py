@@ -1,0 +1,59 @@
+"""A bounded cache whose entries grow old, and the key under which two queries are the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.text import normalised, one_line
+from acqo_rl.types import Query
+
+Value = TypeVar("Value")
+
+
+class TimedCache(Generic[Value]):
+    """Keeps the latest used ``size`` values for ``seconds`` each; safe between threads."""
+
+    def __init__(self, size: int = 1024, seconds: float = 3600.0) -> None:
+        """An empty cache.
+
+        Args:
+            size: values kept; 0 keeps none.
+            seconds: how long a value stays.
+
+        Raises:
+            ConfigError: a bound is out of range.
+        """
+        from cachetools import TTLCache
+
+        if size < 0 or seconds <= 0:
+            raise ConfigError(f"A cache of {size} values for {seconds} s was asked for; give 0 or more, and above 0 s.")
+        self._values: TTLCache[Hashable, Value] = TTLCache(size, seconds)
+        self._size = size
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value, ``None`` where there is none or where it has grown too old."""
+        with self._lock:
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: Value) -> None:
+        """Keeps a value, in place of the least recently used one where the cache is full."""
+        if self._size:
+            with self._lock:
+                self._values[key] = value
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._values.clear()
+
+
+def query_key(query: Query) -> Hashable:
+    """What a query is known by: its normalised text, its conversation and what it was shown.
+
+    Case, spacing and closing punctuation do not matter; all other punctuation does ("C++", "C#" and "C" differ).
+    """
+    return normalised(query.text) or one_line(query.text), query.history, query.feedback

@@ -1,0 +1,109 @@
+"""Chains and gaps: what is searched next, and when it ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
+from acqo_rl.pipeline.roles import Asker
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.types import Query
+
+QUESTION = "Which company acquired the firm that developed BERT?"
+FOUND = {QUESTION: ("bert",), "Google parent company": ("alphabet",), "transformer": ("transformer", "bert")}
+
+
+@pytest.fixture
+def state():
+    return RetrievalState(Query("q", QUESTION))
+
+
+class TestMultiHop:
+    def test_the_worked_example(self, state, search_over, asker):
+        """S4-20, S1-22..26: two hops; what a hop finds is found once."""
+        model = asker(
+            gap=[
+                '{"answerable": false, "missing": "who owns Google", "next_query": "Google parent company"}',
+                "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none",
+            ]
+        )
+        MultiHop(search_over(FOUND), model, hops=2).run(state)
+        assert [(h.number, h.query, h.doc_ids, h.answerable) for h in state.hops] == [
+            (1, QUESTION, ("bert",), False),
+            (2, "Google parent company", ("alphabet",), True),
+        ]
+        assert state.hops[0].missing == "who owns Google"
+        assert list(state.chunks) == ["bert", "alphabet"]
+        assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
+
+    def test_one_call_and_one_search_a_hop(self, state, search_over, asker):
+        model = asker(gap=['{"complete": false, "gap_query": "a"}', '{"complete": false, "gap_query": "b"}', "unused"])
+        search = search_over({})
+        MultiHop(search, model, hops=2).run(state)
+        assert model.model.count("gap") == state.budget.used == 2
+        assert search.retriever.calls == [[QUESTION], ["a"], ["b"]]
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            '{"answerable": false, "next_query": null}',
+            "answerable: no\nnext_query: none",
+            "I cannot tell.",  # D4-09: malformed is not complete
+            "",
+        ],
+    )
+    def test_no_next_query_ends_it_and_is_told(self, state, search_over, asker, reply):
+        """D1-02: nothing is never searched."""
+        search = search_over(FOUND)
+        MultiHop(search, asker(gap=reply)).run(state)
+        assert search.retriever.calls == [[QUESTION]]
+        assert state.hops[0].answerable is not True
+        assert "no next search can be read" in state.failures[0]
+
+    def test_a_text_that_holds_none_is_searched(self, state, search_over, asker):
+        search = search_over({})
+        MultiHop(search, asker(gap="answerable: no\nnext_query: nonexistent file error"), hops=1).run(state)
+        assert search.retriever.calls[1] == ["nonexistent file error"]
+
+    def test_a_repeated_query_ends_it(self, state, search_over, asker):
+        """D1-10."""
+        search = search_over(FOUND)
+        MultiHop(search, asker(gap=f'{{"answerable": false, "next_query": "{QUESTION.lower()} "}}'), hops=5).run(state)
+        assert len(search.retriever.calls) == 1
+        assert any("was searched before" in step.detail for step in state.trace.steps)
+
+    def test_without_a_model_it_stops_with_a_reason(self, state, search_over):
+        """S1-23."""
+        MultiHop(search_over(FOUND), Asker(None)).run(state)
+        assert (len(state.hops), state.skipped) == (1, ["multi_hop: no language model"])
+
+
+class TestSelfQuery:
+    def test_the_most_important_new_gap_first(self, state, search_over, asker):
+        """S1-27..30."""
+        model = asker(
+            completeness=[
+                '{"sufficient": false, "missing": ["Google parent company", "transformer"]}',
+                "SUFFICIENT: no\nMISSING: Google parent company; transformer",
+            ]
+        )
+        search = search_over(FOUND)
+        SelfQuery(search, model, iterations=3).run(state)
+        assert search.retriever.calls == [[QUESTION], ["Google parent company"], ["transformer"]]
+        assert [i.sufficient for i in state.iterations] == [False, False, None]
+        assert state.iterations[0].gaps == ("Google parent company", "transformer")
+        assert state.iterations[2].doc_ids == ("transformer", "bert")
+        assert state.budget.used == 2
+
+    @pytest.mark.parametrize(
+        ("reply", "reason"),
+        [
+            ("SUFFICIENT: yes\nMISSING: none", "stopped: sufficient"),
+            ("SUFFICIENT: no\nMISSING: none", "stopped: no new gap is named"),
+            ("well", "stopped: no new gap is named"),
+        ],
+    )
+    def test_ends_with_a_reason(self, state, search_over, asker, reply, reason):
+        """D1-09: it never ends in silence."""
+        SelfQuery(search_over(FOUND), asker(completeness=reply)).run(state)
+        assert (len(state.iterations), state.trace.steps[-1].detail) == (1, reason)

@@ -1,0 +1,193 @@
+"""The orchestrator: exact numbers of model calls, what is skipped, what is kept."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+
+import pytest
+from pipeline_stand_ins import BrokenModel, ModelByRole
+from stand_ins import BrokenRetriever, ScriptedRetriever
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.types import Query
+
+SIMPLE = "What is BERT?"
+TEMPORAL = "What is the latest model of Google?"
+CHAIN = "Which company acquired the firm that developed BERT?"
+COMPARISON = "Compare BERT and Transformer"
+ALL = (
+    "Compare the latest models of the firm that developed BERT with those of every rival that it has had since, by "
+    "size, price and use"
+)
+EVERY_DOCUMENT = ("bert", "alphabet", "transformer", "attention", "undated")
+
+
+class Everything(ScriptedRetriever):
+    """Scripted: finds the same documents for any text."""
+
+    def __init__(self):
+        super().__init__({})
+
+    def search(self, texts, k):
+        self.found = dict.fromkeys(texts, EVERY_DOCUMENT)
+        return super().search(texts, k)
+
+
+def model(**changed):
+    replies = {
+        "analyzer": "temporal, multi-hop, decomposition",
+        "gap": ['{"answerable": false, "next_query": "gap 1"}', '{"answerable": false, "next_query": "gap 2"}'],
+        "decompose": '["part 1", "part 2", "part 3"]',
+        "sub_answer": "Google",
+        "synthesis": "Google made BERT.",
+        "grounding": '{"claims": [{"claim": "Google made BERT", "source": 1}]}',
+    }
+    return ModelByRole(**{**replies, **changed})
+
+
+def pipeline(corpus, the_model, retriever=None, **settings):
+    return Pipeline(retriever or Everything(), corpus, the_model, today=lambda: date(2025, 6, 1), **settings)
+
+
+@pytest.mark.parametrize(
+    ("question", "challenges", "calls"),
+    [
+        (SIMPLE, ("simple",), 2),
+        (TEMPORAL, ("temporal",), 2),
+        (CHAIN, ("multi_hop",), 4),
+        (COMPARISON, ("decomposition",), 6),
+        (ALL, ("temporal", "multi_hop", "decomposition"), 9),
+    ],
+)
+def test_model_calls(corpus, question, challenges, calls):
+    """S4-29: SIMPLE 2, TEMPORAL 2, MULTI_HOP(2) 4, DECOMPOSITION(3) 6, all 9."""
+    the_model = model()
+    result = pipeline(corpus, the_model).ask(question)
+    assert result.challenges == challenges
+    assert result.model_calls == len(the_model.asked) == calls
+    assert (result.answer, result.confidence.label) == ("Google made BERT.", "High")
+    assert result.strategies == tuple(c for c in challenges if c != "simple")
+    assert not result.skipped and not result.failures
+
+
+def test_at_eight_calls_answer_and_grounding_are_kept(corpus):
+    """D4-05, S4-07: the steps that are not essential go first, and are named."""
+    the_model = model()
+    result = pipeline(corpus, the_model, max_model_calls=8).ask(ALL)
+    assert result.model_calls == 8
+    assert [role for role, _ in the_model.asked[-2:]] == ["synthesis", "grounding"]
+    assert result.skipped == ("sub_answer: the budget of 8 model calls is used up",)
+
+
+@pytest.mark.parametrize("limit", range(2, 10))
+def test_the_limit_is_hard(corpus, limit):
+    the_model = model()
+    result = pipeline(corpus, the_model, max_model_calls=limit).ask(ALL)
+    assert len(the_model.asked) == result.model_calls == limit
+    assert result.answer and result.confidence.grounding == 1.0
+
+
+def test_too_small_a_limit_is_refused(corpus):
+    with pytest.raises(ConfigError, match="need 2"):
+        pipeline(corpus, None, max_model_calls=1)
+
+
+def test_without_a_model_it_finds_and_says_what_was_skipped(corpus):
+    result = pipeline(corpus, None).ask(ALL)
+    assert result.chunks[0].document.id == "bert"
+    assert (result.answer, result.model_calls, result.failures) == ("", 0, ())
+    assert set(result.skipped) == {
+        "analyzer: no language model",
+        "multi_hop: no language model",
+        "decomposition: no language model",
+        "synthesis: no language model",
+    }
+    assert result.confidence.grounding is None
+
+
+def test_a_model_that_is_down_leaves_the_passages(corpus):
+    result = pipeline(corpus, BrokenModel()).ask(CHAIN)
+    assert len(result.chunks) == 5
+    assert result.failures == (
+        "multi_hop: ConnectionError: the model server is down",
+        "synthesis: ConnectionError: the model server is down",
+    )
+
+
+def test_a_retriever_that_is_down_is_an_error(corpus):
+    with pytest.raises(SearchError, match="the search server does not answer"):
+        pipeline(corpus, model(), BrokenRetriever()).ask(SIMPLE)
+
+
+def test_dates_change_the_order_and_not_the_similarity(corpus):
+    """D4-04: the newest first, by boosts that confidence never sees."""
+    dates = {"undated": date(2025, 1, 1)} | dict.fromkeys(EVERY_DOCUMENT[:4], date(2001, 1, 1))
+    result = pipeline(corpus, model(), dates=dates).ask(TEMPORAL)
+    assert result.chunks[0].document.id == "undated"
+    assert max(chunk.similarity for chunk in result.chunks) == 1.0
+    assert result.confidence.score <= 1.0
+
+
+def test_time_is_up(corpus):
+    class Slow(Everything):
+        def search(self, texts, k):
+            time.sleep(0.05)
+            return super().search(texts, k)
+
+    result = pipeline(corpus, model(), Slow(), seconds=0.04).ask(CHAIN)
+    assert result.skipped[0] == "multi_hop: the time is up"
+    assert result.chunks
+
+
+class TestCache:
+    def test_a_hit_asks_nobody(self, corpus):
+        """S4-27, 28."""
+        the_model, retriever = model(), Everything()
+        front = pipeline(corpus, the_model, retriever)
+        first = front.ask("What is FAISS?")
+        for wording in ("what is faiss?", "What is FAISS!", " What is FAISS ?"):
+            again = front.ask(wording)
+            assert (again.cached, again.model_calls, again.answer) == (True, 0, first.answer)
+        assert len(retriever.calls) == 1
+        assert not front.ask(
+            "What is FAISS",
+        ).failures
+
+    def test_what_differs(self, corpus):
+        """D4-01."""
+        front = pipeline(corpus, model())
+        for text in ("C++", "C", "C#", "10.5", "105", "-5", "5"):
+            assert not front.ask(text).cached
+        assert not front.ask(Query("q", "C", history=("before",))).cached
+
+    def test_failures_are_not_kept(self, corpus):
+        front = pipeline(corpus, BrokenModel())
+        front.ask(SIMPLE)
+        assert not front.ask(SIMPLE).cached
+
+
+def test_another_engine(corpus):
+    """S4-32: the steps can be exchanged."""
+
+    class Mark:
+        def run(self, state):
+            state.trace.add("mark", "was here")
+
+    the_model = model()
+    result = pipeline(corpus, the_model, engines={"multi_hop": Mark()}).ask(CHAIN)
+    assert result.model_calls == 2
+    assert "mark" in [step.name for step in result.trace]
+
+
+def test_the_trace_tells_every_step(corpus):
+    """S4-31."""
+    names = [step.name for step in pipeline(corpus, model()).ask(CHAIN).trace]
+    assert names.index("analyzer") < names.index("initial") < names.index("multi_hop") < names.index("synthesis")
+    assert names[-1] == "confidence"
+
+
+def test_empty_questions_are_refused(corpus):
+    with pytest.raises(ConfigError, match="question is empty"):
+        pipeline(corpus, None).ask(" ")

@@ -1,0 +1,75 @@
+"""What a text points to, and following it."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.pipeline.references import ReferenceFollower, find_references
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.types import Query
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        # S1-09, 10
+        ("See also: Neural Networks, Deep Learning; Entropy.", ("Neural Networks", "Deep Learning", "Entropy")),
+        ("It refers to the Treaty of Versailles.", ("Treaty of Versailles",)),
+        ("as described in Attention Is All You Need, it", ("Attention Is All You Need",)),
+        ("For more information, see Query Rewriting.", ("Query Rewriting",)),
+        ("For further details on costs, read \u201cpricing of tokens\u201d.", ("pricing of tokens",)),
+        ("the [user guide](https://example.org/a) and ![picture](x.png)", ("user guide",)),
+        # D1-04: a dot inside a number
+        ("as described in Section 3.2 of it.", ("Section 3.2",)),
+        ("See also section 3.2, Chapter 4.", ("section 3.2", "Chapter 4")),
+        # D1-04: plain English
+        ("recall refers to the share found", ()),
+        ("as shown in all of them; for more details see below", ()),
+        ("We see also that it rains", ()),
+        # S1-11: longer than 3, once, at most 5
+        ("See also: abc, Abcd, abcd", ("Abcd",)),
+        ("See also: One1, Two2, Three, Four, Five, Sixth", ("One1", "Two2", "Three", "Four", "Five")),
+    ],
+)  # fmt: skip
+def test_find_references(text, references):
+    assert find_references(text) == references
+
+
+FOUND = {"q": ("bert", "undated"), "Transformer": ("transformer", "bert"), "Attention Is All You Need": ("attention",)}
+
+
+@pytest.fixture
+def state():
+    return RetrievalState(Query("q", "q"))
+
+
+def test_breadth_first_by_depth(state, search_over):
+    """S1-04..08, D1-08: the same order in every process, no query twice."""
+    search = search_over(FOUND)
+    ReferenceFollower(search).run(state)
+    assert search.retriever.calls == [["q"], ["Transformer"], ["Attention Is All You Need"]]
+    assert [(s.action, s.doc_ids) for s in state.path] == [
+        ("retrieve", ("bert", "undated")),
+        ("follow_reference", ("transformer",)),
+        ("follow_reference", ("attention",)),
+    ]
+    first, second, _ = state.path
+    assert first.references_found == ("Transformer",)
+    assert second.reasoning == "Retrieved 1 new documents, found 1 references"
+    assert second.step_id.startswith("step_1_") and len(second.step_id) == len("step_1_") + 6
+
+
+def test_depth_and_documents_end_it(state, search_over):
+    ReferenceFollower(search_over(FOUND), depth=2).run(state)
+    assert set(state.chunks) == {"bert", "undated", "transformer"}
+    fresh = RetrievalState(Query("q", "q"))
+    ReferenceFollower(search_over(FOUND), documents=1).run(fresh)
+    assert list(fresh.chunks) == ["bert"]
+    assert fresh.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
+
+
+def test_starts_from_what_is_there(state, search_over, corpus):
+    state.add_chunks([(corpus["transformer"], 0.5)], "initial", "q")
+    search = search_over(FOUND)
+    ReferenceFollower(search).run(state)
+    assert search.retriever.calls == [["Attention Is All You Need"]]

@@ -1,0 +1,71 @@
+"""What models say, however they say it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.pipeline.replies import read_fields, read_ids, read_items, read_json, read_text, read_truth
+
+
+@pytest.mark.parametrize(
+    ("reply", "answerable", "next_query"),
+    [
+        ('{"answerable": false, "next_query": "who owns Google"}', False, "who owns Google"),
+        ('Sure:\n```json\n{"answerable": true, "next_query": null}\n```', True, ""),
+        ("{'answerable': False, 'next_query': None}", False, ""),  # Python's literals (D4-09)
+        ("ANSWERABLE: yes\nNEXT_QUERY: none", True, ""),
+        ("Let me think.\n**Answerable**: No\n- next query: who owns Google", False, "who owns Google"),
+        ("answerable: no, only yesterday's figures\nnext_query: today's figures", False, "today's figures"),  # D1-01
+        ("Answerable = not yet\nNext-Query: `nonexistent file error`", False, "nonexistent file error"),  # D1-02
+        ("I do not know.", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_a_gap_analysis(reply, answerable, next_query):
+    fields = read_fields(reply)
+    assert read_truth(fields.get("answerable")) is answerable
+    assert read_text(fields.get("next_query")) == next_query
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("none", ""), ("None.", ""), ("N/A", ""), (None, ""), ('"null"', ""), ([], ""),
+    ("None of the above: a film", "None of the above: a film"), ("nothing else matters", "nothing else matters"),
+    (" **who?** ", "who?"), (7, "7"),
+])  # fmt: skip
+def test_none_is_a_whole_answer(value, expected):
+    assert read_text(value) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    (["population of Peru, 2020", "none", "area"], ("population of Peru, 2020", "area")),
+    ("1. population of Peru, 2020\n2. area\n2. area", ("population of Peru, 2020", "area")),
+    ("population; 2008 crisis", ("population", "2008 crisis")), ("none", ()), (None, ()), ("", ()),
+])  # fmt: skip
+def test_a_comma_belongs_to_its_gap(value, expected):
+    """D1-09."""
+    assert read_items(value) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("sub1", (1,)), ("sub 1", (1,)), ("1", (1,)), ("sub1, sub2", (1, 2)), ("sub1.", (1,)), ("SUB2 and SUB1", (2, 1)),
+    ([1, "2"], (1, 2)), (3, (3,)), ("none", ()), (None, ()), ([], ()),
+])  # fmt: skip
+def test_dependencies(value, expected):
+    """D1-05."""
+    assert read_ids(value) == expected
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read(reply):
+    fields = read_fields(reply)
+    for value in fields.values():
+        read_truth(value), read_text(value), read_items(value), read_ids(value)
+
+
+@given(st.dictionaries(st.sampled_from(["answerable", "missing"]), st.text(max_size=20), min_size=1), st.text("ab :\n"))
+def test_json_is_found_in_any_prose(fields, prose):
+    assert read_json(prose + json.dumps(fields) + prose) == fields

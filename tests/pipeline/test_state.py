@@ -1,0 +1,59 @@
+"""The shared state, and how the engines search and ask through it."""
+
+from __future__ import annotations
+
+import pytest
+from pipeline_stand_ins import BrokenModel
+from stand_ins import BrokenRetriever, ScriptedLanguageModel
+
+from acqo_rl.pipeline.budget import Budget
+from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.types import Document, Query
+
+
+@pytest.fixture
+def state():
+    return RetrievalState(Query("q", "a question"))
+
+
+def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
+    """S4-08, D4-02, D4-07, D0-08: by id, though the texts begin alike."""
+    alike = [Document(str(i), "header", "header " * 50 + str(i)) for i in range(2)]
+    new = state.add_chunks([(alike[0], 0.5), (alike[1], 0.4)], "initial", "a")
+    again = state.add_chunks([(alike[0], 0.9), (alike[1], 0.1)], "hop 2", "b")
+    assert (len(new), again) == (2, [])
+    assert [(c.similarity, c.source, c.query) for c in state.ranked()] == [(0.9, "initial", "a"), (0.4, "initial", "a")]
+
+
+def test_a_failed_search_is_named_and_finds_nothing(state, corpus):
+    assert PassageSearch(BrokenRetriever(), corpus).search(state, "hop", ["a", "b"], 3) == [[], []]
+    assert state.failures == ["hop: ConnectionError: the search server does not answer"]
+
+
+def test_no_model_no_money_no_time(state):
+    """S4-07: what is not essential is skipped and named."""
+    assert Asker(None).ask(state, "gap", "", ["x"]) == [None]
+    state.budget = Budget(2, reserved=1)
+    model = ScriptedLanguageModel("reply")
+    assert Asker(model).ask(state, "gap", "", ["x", "y"]) == ["reply", None]
+    assert Asker(model).ask(state, "answer", "", ["x"], essential=True) == ["reply"]
+    state.deadline = 0
+    assert Asker(model).ask(state, "late", "", ["x"], essential=True) == [None]
+    assert state.skipped == [
+        "gap: no language model",
+        "gap: the budget of 2 model calls is used up",
+        "late: the time is up",
+    ]
+    assert len(model.calls) == 2
+
+
+def test_a_failed_model_is_named(state):
+    assert Asker(BrokenModel()).ask(state, "gap", "", ["x"]) == [None]
+    assert state.failures == ["gap: ConnectionError: the model server is down"]
+
+
+def test_what_is_asked_holds_no_special_token(state):
+    model = ScriptedLanguageModel("reply")
+    Asker(model).ask(state, "gap", "instructions", ["one <|im_end|>\ntwo"])
+    assert model.calls[0][0][1]["content"] == "one < |im_end|>\ntwo"

@@ -1,0 +1,118 @@
+"""The answer and its confidence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.pipeline.context import cut, hops, passages, sub_questions
+from acqo_rl.pipeline.state import Hop, RetrievalState, SubQuestion
+from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_claims
+from acqo_rl.types import Document, Query
+
+
+@pytest.fixture
+def state(corpus):
+    state = RetrievalState(Query("q", "who made BERT"))
+    state.add_chunks([(corpus["bert"], 0.9), (corpus["alphabet"], 0.5)], "initial", "who made BERT")
+    return state
+
+
+def test_the_answer_is_to_the_question_as_asked(state, asker):
+    """S0-14, S4-22, 23."""
+    state.sub_questions = [SubQuestion(1, "part 1", answer="Google"), SubQuestion(2, "part 2")]
+    model = asker(synthesis=" Google made it. ")
+    Synthesizer(model).run(state)
+    assert state.answer == "Google made it."
+    content = model.model.asked[0][1]
+    assert content.endswith("Question: who made BERT")
+    assert "(1) BERT: BERT is" in content and "part 1 Google" in content and "part 2" not in content
+
+
+def test_no_passage_no_answer(asker):
+    state = RetrievalState(Query("q", "q"))
+    Synthesizer(asker()).run(state)
+    assert (state.answer, state.skipped) == ("", ["synthesis: no passage was found"])
+
+
+class TestConfidence:
+    @pytest.mark.parametrize(
+        ("similarities", "grounding", "score", "label"),
+        [
+            ([0.8] * 5, 1.0, 1.0, "High"),
+            ([0.55] * 5, 1.0, 0.85, "High"),  # 0.30 * 0.5 + 0.15 + 0.55
+            ([0.3] * 3, 1.0, 0.70, "Medium"),
+            ([0.8] * 3, None, 0.45, "Low"),
+            ([0.3], 0.0, 0.05, "Very Low"),
+            ([], 1.0, 0.0, "Very Low"),  # D4-03
+            ([0.1] * 10 + [0.8] * 5, 0.0, 0.45, "Low"),  # D4-03: the best five, not the first five
+            ([12.0, 9.0], 1.0, 0.95, "High"),
+        ],
+    )
+    def test_by_hand(self, similarities, grounding, score, label):
+        """S4-24, 25."""
+        confidence = calibrate(similarities, grounding)
+        assert confidence.score == pytest.approx(score)
+        assert confidence.label == label
+
+    @given(st.lists(st.floats(-1, 50)), st.none() | st.floats(0, 1))
+    def test_is_between_zero_and_one(self, similarities, grounding):
+        confidence = calibrate(similarities, grounding)
+        assert 0 <= confidence.score <= 1 + 1e-9
+        assert calibrate(similarities[::-1], grounding) == confidence
+
+    def test_claims_are_traced_to_passages(self, state, asker):
+        """S4-26; D4-04: a boosted order changes nothing."""
+        state.answer = "Google made it in 2018, and it is blue."
+        state.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
+        reply = '{"claims": [{"claim": "Google made it", "source": 2}, {"claim": "it is blue", "source": null}]}'
+        ConfidenceCalibrator(asker(grounding=reply)).run(state)
+        confidence = state.confidence
+        assert [claim.doc_id for claim in confidence.claims] == ["bert", None]
+        assert (confidence.grounding, confidence.retrieval) == (0.5, pytest.approx((0.7 - 0.3) / 0.5))
+
+    @pytest.mark.parametrize(
+        ("reply", "grounding"),
+        [
+            ("GROUNDING: 0.8", 0.8),
+            ('{"grounded": true}', 1.0),
+            ("Supported: no", 0.0),
+            ("hm", None),
+            ('{"claims": [{"claim": "x", "source": 9}]}', 0.0),
+        ],
+    )
+    def test_other_ways_to_say_it(self, state, asker, reply, grounding):
+        state.answer = "x"
+        ConfidenceCalibrator(asker(grounding=reply)).run(state)
+        assert state.confidence.grounding == grounding
+
+    def test_nothing_found_is_very_low_and_asks_nobody(self, asker):
+        state = RetrievalState(
+            Query("q", "q"),
+        )
+        ConfidenceCalibrator(asker()).run(state)
+        assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
+
+    @given(st.text(max_size=100))
+    def test_any_reply_is_read(self, reply):
+        read_claims(reply, [])
+
+
+def test_contexts(state, corpus):
+    """S1-12, S1-19, S1-25."""
+    state.hops = [Hop(1, "a", ("bert",)), Hop(2, "b", ("alphabet",))]
+    state.sub_questions = [SubQuestion(1, "part", doc_ids=("alphabet",)), SubQuestion(2, "other", doc_ids=("bert",))]
+    bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
+    assert passages(state.ranked()) == f"{bert}\n\n---\n\n{alphabet}"
+    assert hops(state) == f"[Hop 1]\n{bert}\n\n[Hop 2]\n{alphabet}"
+    assert sub_questions(state) == f"[Sub-query 1: part]\n{alphabet}\n\n===\n\n[Sub-query 2: other]\n{bert}"
+    [nameless] = RetrievalState(Query("q", "q")).add_chunks([(Document("x", "", "text"), 1.0)], "initial", "q")
+    assert passages([nameless]) == "[Document 1]\ntext"
+
+
+@given(st.text(max_size=60), st.integers(1, 50))
+def test_cut_keeps_within_its_length(text, characters):
+    """D1-10: at a word's end."""
+    assert len(cut(text, characters)) <= max(characters + 1, len(text) if len(text) <= characters else 0)
+    assert cut("one two three", 9) == "one two\u2026"

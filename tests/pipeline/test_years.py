@@ -1,0 +1,24 @@
+"""The years that a text names."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.pipeline.years import years_in
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("the crisis of 2008", [2008]),
+        ("from 1999 to 2010, in 2010-2012", [1999, 2010, 2010, 2012]),
+        ("2048 tokens and 1920 pixels wide: 1920px", [1920]),
+        ("port 2021, RFC 1918, $2000, 2000 km", []),
+        ("in 12008 or 2008.5 or v2020", []),
+        ("born 1987.", [1987]),
+        ("\u0432 2008 \u0433\u043e\u0434\u0443", [2008]),
+    ],
+)
+def test_years_are_no_other_numbers(text, years):
+    """D4-06."""
+    assert years_in(text) == years

@@ -1,0 +1,40 @@
+"""Scripted stand-ins for the language model of the pipeline."""
+
+from __future__ import annotations
+
+from acqo_rl.types import Completion
+
+ROLES = {
+    "analyzer": "hard to answer by one search",
+    "gap": '"answerable"',
+    "completeness": '"sufficient"',
+    "decompose": "Split the question",
+    "sub_answer": "Briefly answer",
+    "synthesis": "comprehensively",
+    "grounding": "Split the answer",
+}
+
+
+class ModelByRole:
+    """Scripted: answers each kind of request with its replies in turn, the last one again and again."""
+
+    def __init__(self, **replies):
+        self.replies = {role: [r] if isinstance(r, str) else list(r) for role, r in replies.items()}
+        self.asked = []
+
+    def generate(self, conversations):
+        return [Completion(self._reply(conversation), 1) for conversation in conversations]
+
+    def _reply(self, conversation):
+        [role] = [role for role, words in ROLES.items() if words in conversation[0]["content"]]
+        self.asked.append((role, conversation[1]["content"]))
+        replies = self.replies[role]
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+    def count(self, role):
+        return sum(asked == role for asked, _ in self.asked)
+
+
+class BrokenModel:
+    def generate(self, conversations):
+        raise ConnectionError("the model server is down")
