@@ -96,7 +96,7 @@ _TEMPORAL = _words(
     |over\ (?:time|the\ (?:\w+\ )?years)
     |(?<!electric\ )(?<!alternating\ )(?<!direct\ )(?<!ocean\ )(?<!eddy\ )current(?:ly)?(?=\ \w)
     |aktuell\w*|derzeit|heute|neueste[mnrs]?|seit|letzte[nmrs]?\ (?:jahre?n?|monate?n?)
-    |actual(?:es|mente)?|hoy|últim[oa]s?|reciente(?:s|mente)?|desde|actuel\w*|aujourd'hui|récent\w*|depuis""",
+    |actual(?:es|mente)|hoy|últim[oa]s?|reciente(?:s|mente)?|desde|actuel\w*|aujourd'hui|récent\w*|depuis""",
     "最新|最近|目前|现在|当前|今年|去年|明年|趋势|以来",
 )
 _TOGETHER = _words(

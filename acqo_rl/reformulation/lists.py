@@ -12,8 +12,8 @@ from acqo_rl.types import Completion
 _THOUGHT = re.compile(r"^.*</think>", re.S)
 _LABEL = re.compile(r"^(?:(?:sub-?|search )?(?:query|question)|search|variant|part)\s*\d{1,2}\s*[:.)\uff1a]\s*", re.I)
 _PREAMBLE = re.compile(
-    r"[:\uff1a]$|^(?:sure|certainly|of course|okay)\b"
-    r"|^(?:here (?:are|is)|below are|the following are|i (?:hope|have))\b"
+    r"[:\uff1a]$|^(?:sure|certainly|of course|okay)(?:[,.!:]| here\b)"
+    r"|^(?:here (?:are|is)|below are|the following are|i hope)\b"
     r"|^(?:hier sind|aqu\u00ed (?:est\u00e1n|tiene)|voici)\b|^\u4ee5\u4e0b\u662f",
     re.I,
 )
