@@ -258,6 +258,7 @@ def build_trainer(
         temperature=settings.temperature,
         top_p=settings.top_p,
         loss_type=settings.loss_type,
+        scale_rewards=settings.scale_rewards,
         epsilon=settings.epsilon,
         epsilon_high=settings.epsilon_high,
         beta=settings.beta,

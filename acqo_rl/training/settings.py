@@ -67,6 +67,13 @@ class GrpoSettings:
     loss_type: str = field(default="dapo", metadata={"help": "TRL's loss: dapo, dr_grpo, bnpo, cispo, ..."})
     epsilon: float = field(default=0.2, metadata={"help": "Lower clip of the probability ratio."})
     epsilon_high: float = field(default=0.28, metadata={"help": "Upper clip of the probability ratio."})
+    scale_rewards: Literal["none", "batch", "group"] = field(
+        default="none",
+        metadata={
+            "help": "Divide advantages by the standard deviation of the rewards in the group (GRPO) or the batch. Within "
+            "a group that only the cost tells apart, division makes the cost as large as any gain."
+        },
+    )
     beta: float = field(default=0.0, metadata={"help": "Weight of the KL term."})
     max_grad_norm: float = field(default=1.0, metadata={"help": "Gradient clipping."})
     warmup_steps: float = field(default=0.05, metadata={"help": "Steps, or a share of all steps when below 1."})
