@@ -70,8 +70,8 @@ class GrpoSettings:
     scale_rewards: Literal["none", "batch", "group"] = field(
         default="none",
         metadata={
-            "help": "Divide advantages by the standard deviation of the rewards in the group (GRPO) or the batch. Within "
-            "a group that only the cost tells apart, division makes the cost as large as any gain."
+            "help": "Divide advantages by the deviation of the rewards in the group (GRPO) or the batch. In a group "
+            "that only the cost tells apart, division makes the cost as large as any gain."
         },
     )
     beta: float = field(default=0.0, metadata={"help": "Weight of the KL term."})
