@@ -5,9 +5,11 @@ r"""Compare reformulators x retrievers x fusions on a split of a BEIR folder.
         --retriever dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 --fusion rsf rrf combsum \
         --robustness typos paraphrases --output comparisons/embedded
 
-A reformulator is NAME or NAME=MODEL, as in scripts/evaluate.py. A retriever is NAME=INDEX, or NAME=ONE+OTHER of names
-given before: a hybrid, which searches with both. The reformulators are compared to --baseline with the same retriever
-and fusion, the retrievers and fusions to the first one given.
+A reformulator is NAME or NAME=MODEL: raw, rules and turns without a model; prompted, adaptive, multi_query, hyde,
+step_back, decomposition, expansion and several of these five joined by "+" ask a language model (embedded:smollm2, a
+folder, a Hub id, openai:NAME@URL, anthropic:NAME); any other name is a trained policy. A retriever is NAME=INDEX, or
+NAME=ONE+OTHER of names given before: a hybrid, which searches with both. The reformulators are compared to --baseline
+with the same retriever and fusion, the retrievers and fusions to the first one given.
 
 The output folder keeps every reformulation by query and every ranking by text, so that another strategy, retriever,
 fusion or measure costs only what is new, and an interrupted run goes on. report.html is the result, in one file;
@@ -28,6 +30,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators, name_retrievers
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
+from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.types import Qrels
 
 if TYPE_CHECKING:
@@ -59,23 +62,23 @@ class CompareConfig:
         metadata={"help": "As ir_measures writes them, or AllGold@k; the first one decides what helps and hurts."},
     )
     robustness: list[str] = field(
-        default_factory=list, metadata={"help": "typos, paraphrases: the same queries changed by rules."}
+        default_factory=list,
+        metadata={"help": "typos (drawn by --seed), paraphrases: the same queries changed by rules."},
     )
     claims: str | None = field(
         default=None, metadata={"help": "YAML file of claims to check; by default the one of the library."}
     )
     limit: int | None = field(default=None, metadata={"help": "Compare on the first so many queries only."})
-    seed: int = field(default=0, metadata={"help": "Of the typos."})
     batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
     device: str = field(default="cpu", metadata={"help": "Where indexes are searched: cpu or gpu."})
 
 
 def make_parser() -> Any:
     """The parser of this script."""
-    return command.make_parser(CompareConfig, description=__doc__)
+    return command.make_parser(CompareConfig, StrategySettings, description=__doc__)
 
 
-def main(config: CompareConfig) -> None:
+def main(config: CompareConfig, strategies: StrategySettings) -> None:
     """Compute what is not there yet, then report on all that was asked for."""
     from acqo_rl.evaluation.claims import CLAIMS, read_claims
     from acqo_rl.evaluation.study_files import write_study
@@ -83,9 +86,9 @@ def main(config: CompareConfig) -> None:
 
     check(config)
     claims = read_claims(config.claims or CLAIMS)
-    study = compare(config)
+    study = compare(config, strategies)
     print("Comparing and writing the report ...", flush=True)
-    for table in write_study(Path(config.output), study, claims, asdict(config))[:2]:
+    for table in write_study(Path(config.output), study, claims, asdict(config) | asdict(strategies))[:2]:
         print(f"\n{table.title}. {table.note}\n\n{aligned(table)}")
     print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, comparison.json, systems.csv, queries.csv)")
 
@@ -112,7 +115,7 @@ def check(config: CompareConfig) -> None:
     check_measures(config.measures)
 
 
-def compare(config: CompareConfig) -> Study:
+def compare(config: CompareConfig, strategies: StrategySettings) -> Study:
     """Every system on every set of queries."""
     from acqo_rl.data.beir import read_qrels, read_queries, read_query_metadata
     from acqo_rl.evaluation.cache import Cache
@@ -124,9 +127,9 @@ def compare(config: CompareConfig) -> Study:
     qrels, metadata = read_qrels(config.data, config.split), read_query_metadata(config.data)
     queries = read_queries(config.data, config.split)[: config.limit]
     claim_folder(config, hash_queries(queries, qrels, metadata))
-    query_sets = {"": queries, **{name: query_set_named(name)(queries, config.seed) for name in config.robustness}}
+    query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        bench = open_bench(config, cache, qrels, query_types(queries, metadata))
+        bench = open_bench(config, strategies, cache, qrels, query_types(queries, metadata))
         reformulate_missing(bench, query_sets)
         evaluations = evaluate_systems(bench, query_sets)
     baseline = config.baseline or next(iter(bench.reformulators))
@@ -145,7 +148,9 @@ def claim_folder(config: CompareConfig, queries: str) -> None:
     open_run(config.output, {"data": data, "split": config.split, "limit": config.limit, "queries": queries})
 
 
-def open_bench(config: CompareConfig, cache: Cache, qrels: Qrels, kinds: dict[str, str]) -> Bench:
+def open_bench(
+    config: CompareConfig, strategies: StrategySettings, cache: Cache, qrels: Qrels, kinds: dict[str, str]
+) -> Bench:
     """Everything that systems are made of; what a reformulator needs is loaded when it is asked something new."""
     from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
     from acqo_rl.evaluation.systems import Bench
@@ -154,7 +159,7 @@ def open_bench(config: CompareConfig, cache: Cache, qrels: Qrels, kinds: dict[st
     check_beir(config.data, config.split, corpus)
     models = name_reformulators(config.reformulator, config.model)
     return Bench(
-        reformulators={name: open_reformulator(name, model, cache) for name, model in models.items()},
+        reformulators={name: open_reformulator(name, model, strategies, cache) for name, model in models.items()},
         retrievers=open_retrievers(config, cache, corpus_hash(corpus.values())),
         fusions={name: fusion_named(name) for name in config.fusion},
         corpus=corpus,
@@ -165,14 +170,16 @@ def open_bench(config: CompareConfig, cache: Cache, qrels: Qrels, kinds: dict[st
     )
 
 
-def open_reformulator(name: str, model: str, cache: Cache) -> CachedReformulator:
+def open_reformulator(name: str, model: str, strategies: StrategySettings, cache: Cache) -> CachedReformulator:
     """A reformulator that answers from the cache what it can."""
     from acqo_rl import __version__
     from acqo_rl.evaluation.cache import CachedReformulator
-    from acqo_rl.reformulation.load import load_reformulator
+    from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
 
     made_with = f"{name} {model} {fingerprint(model)} {__version__}"
-    return CachedReformulator(name, partial(load_reformulator, name, model), made_with, cache)
+    if set(name.split("+")) & {"adaptive", *STRATEGIES}:
+        made_with += f" {asdict(strategies)}"
+    return CachedReformulator(name, partial(load_reformulator, name, model, strategies), made_with, cache)
 
 
 def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[str, list[CachedRetriever]]:

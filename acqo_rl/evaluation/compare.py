@@ -42,6 +42,9 @@ class Summary:
         tokens: mean number of tokens that a language model wrote.
         reformulation_ms: mean milliseconds of the reformulation a query, in batches.
         retrieval_ms: mean milliseconds of retrieval and fusion a query, in batches.
+        leak_rate: share of the queries with a known answer whose searches hold it though nobody told the reformulator;
+            ``None`` where no query has one.
+        without_leaks: means over all other queries.
     """
 
     name: str
@@ -57,6 +60,8 @@ class Summary:
     tokens: float
     reformulation_ms: float
     retrieval_ms: float
+    leak_rate: float | None
+    without_leaks: Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,7 @@ class Change:
 def summarise(evaluation: Evaluation) -> Summary:
     """Means and shares of one evaluation."""
     results = evaluation.results
+    with_answer = [result for result in results if result.leaks is not None]
     confusion: dict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         confusion[result.reformulation.route][result.kind] += 1
@@ -112,6 +118,8 @@ def summarise(evaluation: Evaluation) -> Summary:
         tokens=_mean(result.reformulation.tokens for result in results),
         reformulation_ms=_mean(result.reformulation_ms for result in results),
         retrieval_ms=_mean(result.retrieval_ms for result in results),
+        leak_rate=_mean(bool(result.leaks) for result in with_answer) if with_answer else None,
+        without_leaks=_group([result for result in results if not result.leaks] or results),
     )
 
 

@@ -38,7 +38,9 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
                 raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.")
         models[name] = model
     if not models:
-        raise ConfigError(f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, policy.")
+        raise ConfigError(
+            f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, adaptive, policy."
+        )
     return models
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import DataError
+from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
 from acqo_rl.search import SearchResult, search
 from acqo_rl.text import distinct
@@ -30,6 +31,7 @@ class QueryResult:
         gold_ranks: relevant document -> its rank from 1, ``None`` where it was not found.
         searches: number of searches, a first search for feedback included.
         embedded: number of texts embedded for them; only a comparison of retrievers counts them.
+        leaks: whether a search holds an answer that the reformulator was not told; ``None`` where that cannot be said.
         kind: kind of query by the data set's metadata; empty where it has none.
         reformulation_ms: milliseconds of the batch's reformulation, divided by its queries.
         retrieval_ms: milliseconds of the batch's retrieval and fusion (and first search), divided by its queries.
@@ -44,6 +46,7 @@ class QueryResult:
     reformulation_ms: float
     retrieval_ms: float
     embedded: int = 0
+    leaks: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,8 @@ def evaluate(
         measures: see ``acqo_rl.measures``.
         k: length of the fused ranking.
         batch_size: queries that are reformulated and searched together.
-        metadata: query id -> metadata, of which ``kind`` groups the results; no reformulator sees it.
+        metadata: query id -> metadata, of which ``kind`` groups the results and ``answer`` or ``answers`` tell
+            answers written from memory; no reformulator sees it.
         add_feedback: fills the feedback of a batch by a first search, for a policy that reads it.
         name: of the evaluation; the reformulator's own by default.
         progress: shows a bar.
@@ -130,6 +134,7 @@ def evaluate(
             kind=str((metadata or {}).get(query.id, {}).get("kind", "")),
             reformulation_ms=reformulation_ms,
             retrieval_ms=retrieval_ms,
+            leaks=leaks_answer(found.reformulation, (metadata or {}).get(query.id, {})),
         )
         for query, (found, reformulation_ms, retrieval_ms) in zip(measured, outcomes, strict=True)
     )

@@ -12,7 +12,7 @@ from acqo_rl.evaluation.significance import Difference
 from acqo_rl.text import one_line
 
 TABLE_MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
-ROUTES = ("pass", "disambiguate", "decompose")
+ROUTES = ("pass", "disambiguate", "decompose", "expand")
 _MARKDOWN = re.compile(r"([\\`|<]|\](?=[(\[]))")
 
 
@@ -87,6 +87,8 @@ def build_tables(evaluations: Sequence[Evaluation], measures: Sequence[str]) -> 
     if any(summary.by_kind for summary in summaries):
         tables.append(kinds_table(summaries, comparisons, measures))
     tables.append(routes_table(summaries, measures))
+    if any(summary.leak_rate for summary in summaries):
+        tables.append(_leaks(summaries, measures))
     tables += [confusion_table(summary) for summary in summaries if summary.by_kind]
     return tables
 
@@ -120,7 +122,8 @@ def routes_table(summaries: Sequence[Summary], measures: Sequence[str]) -> Table
 def confusion_table(summary: Summary) -> Table:
     """How many queries of each kind went on each route (S0-44)."""
     kinds = list(summary.by_kind)
-    rows = tuple((route, *(str(summary.confusion.get(route, {}).get(kind, 0)) for kind in kinds)) for route in ROUTES)
+    routes = [route for route in ROUTES if route != "expand" or route in summary.confusion]
+    rows = tuple((route, *(str(summary.confusion.get(route, {}).get(kind, 0)) for kind in kinds)) for route in routes)
     note = (
         "Number of queries by route (rows) and kind (columns). A simple query that is not passed costs needless "
         "searches; a compound one that is passed may be answered in part only."
@@ -167,6 +170,18 @@ def _effort(summaries: Sequence[Summary]) -> Table:
         "completions that could not be used, so that the raw query was searched."
     )
     return Table("Effort", note, header, rows)
+
+
+def _leaks(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
+    rows = tuple(
+        (s.name, f"{s.leak_rate or 0:.1%}", *(f"{s.without_leaks.measures[m]:.3f}" for m in measures))
+        for s in summaries
+    )
+    note = (
+        "Share of queries whose searches hold an answer that stood nowhere in what the reformulator read, of those "
+        "where that can be told, and means over all other queries."
+    )
+    return Table("Answers from memory", note, ("", "leaks", *measures), rows)
 
 
 def _changes(comparisons: Sequence[Comparison], measure: str) -> Table:
