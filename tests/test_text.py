@@ -60,9 +60,9 @@ def test_control_characters_and_lone_surrogates_go():
 
 @pytest.mark.parametrize("text", ["?" * 100_000 + "x", " ?" * 50_000 + "x", "word " * 20_000])
 def test_a_long_text_takes_no_longer_than_its_length(text):
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert normalised(text)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 def test_distinct_keeps_the_first_and_drops_what_holds_nothing():

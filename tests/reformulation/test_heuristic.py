@@ -133,10 +133,10 @@ def test_every_text_gets_something_to_search(text, history):
 @pytest.mark.parametrize("unit", ["A ", "a and ", "A, ", "A and ", "1990 and ", "? ", "\n", "A de la ", "vs "])
 def test_a_long_text_takes_no_longer_than_its_length(unit):
     text = unit * (100_000 // len(unit))
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert reformulate(text).sub_queries[0].text == text
     reformulate(text[:1000], (text,))
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_the_reading_that_the_conversation_speaks_of_comes_first_and_counts_more():

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -160,10 +159,3 @@ def test_an_index_of_another_corpus_is_refused(data, index, tmp_path):
     (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
     done = run("--data", other, "--split", "test", "--index", index, "--output", tmp_path / "out", *QUICK, status=2)
     assert "another corpus" in done.stderr
-
-
-def test_help_answers_at_once():
-    begin = time.perf_counter()
-    done = run("--help")
-    assert time.perf_counter() - begin < 2
-    assert "NAME=MODEL" in done.stdout
