@@ -48,6 +48,9 @@ class EvaluateConfig:
         metadata={"help": "As ir_measures writes them, or AllGold@k; the first one decides what helps and hurts."},
     )
     limit: int | None = field(default=None, metadata={"help": "Evaluate the first so many queries only."})
+    rounds: int = field(
+        default=1, metadata={"help": "Looks of a policy that reads first results; 2: again at what its searches found."}
+    )
     batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
     device: str = field(default="cpu", metadata={"help": "Where the index is searched: cpu or gpu."})
 
@@ -68,7 +71,11 @@ def main(config: EvaluateConfig) -> None:
     qrels = read_qrels(config.data, config.split)
     queries = read_queries(config.data, config.split)[: config.limit]
     folder = EvaluationFolder(config.output, settings_of(config, queries, qrels))
-    made_with = {name: {"model": model, "files": fingerprint(model)} for name, model in models.items()}
+    made_with = {
+        name: {"model": model, "files": fingerprint(model)}
+        | ({"rounds": config.rounds} if model and config.rounds > 1 else {})
+        for name, model in models.items()
+    }
     evaluations = {name: folder.load(name, made_with[name]) for name in models}
 
     missing = [name for name, evaluation in evaluations.items() if evaluation is None]
@@ -94,7 +101,7 @@ def check(config: EvaluateConfig) -> None:
     Raises:
         ConfigError: a number is out of range, or the fusion or a measure is unknown.
     """
-    for key, value in (("limit", config.limit), ("batch_size", config.batch_size)):
+    for key, value in (("limit", config.limit), ("batch_size", config.batch_size), ("rounds", config.rounds)):
         if value is not None and value < 1:
             raise ConfigError(f"{key} is {value}; it must be at least 1.")
     fusion_named(config.fusion)
@@ -124,6 +131,7 @@ def prepare(
     """Opens the index once; the result evaluates one reformulator by name and model."""
     from acqo_rl.data.beir import corpus_hash, read_query_metadata
     from acqo_rl.evaluation.run import evaluate
+    from acqo_rl.pipeline.rounds import Rounds
     from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.search import add_feedback
@@ -134,6 +142,8 @@ def prepare(
 
     def run(name: str, model: str) -> Any:
         reformulator, results, words = load_reformulator(name, model)
+        if results and config.rounds > 1:
+            reformulator = Rounds(reformulator, retriever, fusion, corpus, results, words, config.rounds)
         return evaluate(
             reformulator,
             queries,

@@ -107,6 +107,10 @@ def test_compares_reports_and_computes_nothing_twice(data, index, untrained, tmp
     assert rules["overall"]["queries"] == 18
     assert policy["tokens"] > 0
     assert policy["problem_rate"] + policy["pass_rate"] > 0
+    twice = run(*shared, "--reformulator", "raw", f"twice={untrained}", "--rounds", 2)
+    assert "raw is evaluated already" in twice.stdout
+    looks = json.loads((output / "summary.json").read_text())["reformulators"]["twice"]
+    assert looks["tokens"] == 2 * policy["tokens"]
     lines = [json.loads(line) for line in (output / "untrained.per_query.jsonl").read_text().splitlines()]
     assert len(lines[0]["reformulation"]["query"]["feedback"]) == 2
     for name in ("raw.trec", "rules.trec", "report.md", "report.html", "plots/gain_by_kind.png"):

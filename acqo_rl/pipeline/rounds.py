@@ -1,0 +1,79 @@
+"""Search, look, search, look: a policy that reads first results reads again what its own searches found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.search import search, snippets
+from acqo_rl.text import distinct
+from acqo_rl.types import Document, Fusion, Query, Reformulation, Reformulator, Retriever
+
+
+class Rounds:
+    """A reformulator that asks another one several times, each time with the top of what was found so far.
+
+    The searches of all rounds are its answer; a round that passes adds none. On the one path they are searched
+    together once more, so that evaluation and serving see them as those of any other reformulator.
+    """
+
+    def __init__(
+        self,
+        reformulator: Reformulator,
+        retriever: Retriever,
+        fusion: Fusion,
+        corpus: Mapping[str, Document],
+        results: int,
+        words: int,
+        rounds: int = 2,
+    ) -> None:
+        """Joins the parts.
+
+        Args:
+            reformulator: asked every round; the first one reads the feedback that the queries bring.
+            retriever: searched between the rounds.
+            fusion: merges what was found so far.
+            corpus: document id -> document.
+            results: documents that it looks at.
+            words: words of each.
+            rounds: times that it is asked.
+
+        Raises:
+            ConfigError: there is nothing to look at, or no round.
+        """
+        if rounds < 1 or results < 1:
+            raise ConfigError(f"{rounds} rounds that look at {results} results: both must be at least 1.")
+        self.name = reformulator.name
+        self._reformulator = reformulator
+        self._retriever = retriever
+        self._fusion = fusion
+        self._corpus = corpus
+        self._look = (results, words)
+        self._rounds = rounds
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """One reformulation a query with the searches of all rounds, position for position."""
+        answers = self._reformulator.reformulate(queries)
+        for _ in range(self._rounds - 1):
+            found = search(answers, self._retriever, self._fusion, self._look[0])
+            looked = [
+                replace(query, feedback=snippets(result.fused, self._corpus, *self._look))
+                for query, result in zip(queries, found, strict=True)
+            ]
+            later = self._reformulator.reformulate(looked)
+            answers = [_joined(first, second) for first, second in zip(answers, later, strict=True)]
+        return answers
+
+
+def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
+    more = second.sub_queries if second.route != "pass" else ()
+    return replace(
+        first,
+        route=second.route if first.route == "pass" else first.route,
+        sub_queries=distinct([*first.sub_queries, *more]),
+        completion=f"{first.completion}\n{second.completion}",
+        tokens=first.tokens + second.tokens,
+        calls=first.calls + second.calls,
+        problem=first.problem or second.problem,
+    )

@@ -1,0 +1,68 @@
+"""Search, look, search, look."""
+
+from __future__ import annotations
+
+import pytest
+from stand_ins import ScriptedLanguageModel, ScriptedRetriever
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.rounds import Rounds
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.search import add_feedback
+from acqo_rl.types import Query
+
+FOUND = {
+    "who made BERT?": ["bert", "undated"],
+    "Google": ["alphabet", "bert"],
+    "Transformer": ["transformer"],
+}
+
+
+@pytest.fixture
+def ask(corpus):
+    def run(*completions, rounds=2):
+        model, retriever = ScriptedLanguageModel(*completions), ScriptedRetriever(FOUND)
+        settings = PolicySettings(feedback_results=1, feedback_words=5)
+        policy = Policy(model, Prompt(lambda text: len(text.split())), settings)
+        looks = Rounds(policy, retriever, RankScoreFusion(), corpus, 1, 5, rounds)
+        [query] = add_feedback([Query("q", "who made BERT?")], retriever, corpus, 1, 5)
+        [answer] = looks.reformulate([query])
+        return answer, [conversations[0][1]["content"] for conversations in model.calls]
+
+    return run
+
+
+def texts(answer):
+    return [sub_query.text for sub_query in answer.sub_queries]
+
+
+def test_the_second_look_sees_what_the_first_searches_found(ask):
+    answer, prompts = ask("split\nGoogle", "split\nTransformer\n=")
+    assert texts(answer) == ["Google", "Transformer", "who made BERT?"]
+    assert answer.route == "decompose"
+    assert (answer.calls, answer.tokens) == (2, 5)
+    assert "- BERT: BERT is a language model" in prompts[0]
+    assert "- Alphabet: Alphabet became the parent company" in prompts[1]
+    assert [s.title for s in answer.query.feedback] == ["BERT"]
+
+
+def test_a_round_that_passes_adds_nothing(ask):
+    assert texts(ask("split\nGoogle", "pass")[0]) == ["Google"]
+    answer, _ = ask("pass", "resolve\nTransformer")
+    assert (answer.route, texts(answer)) == ("disambiguate", ["who made BERT?", "Transformer"])
+    answer, _ = ask("pass", "pass")
+    assert (answer.route, texts(answer)) == ("pass", ["who made BERT?"])
+
+
+def test_one_round_is_the_policy_alone(ask):
+    answer, prompts = ask("split\nGoogle", rounds=1)
+    assert (texts(answer), len(prompts)) == (["Google"], 1)
+
+
+@pytest.mark.parametrize(("results", "rounds"), [(0, 2), (1, 0)])
+def test_nothing_to_look_at(corpus, results, rounds):
+    with pytest.raises(ConfigError, match="at least 1"):
+        Rounds(PassThrough(), ScriptedRetriever({}), RankScoreFusion(), corpus, results, 5, rounds)
