@@ -23,6 +23,9 @@ class ChatServer(ThreadingHTTPServer):
         self.at_once = self.most_at_once = 0
         self.lock = threading.Lock()
 
+    def handle_error(self, request, client_address):
+        """A client that has hung up is part of the tests."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
