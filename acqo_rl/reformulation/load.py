@@ -113,9 +113,7 @@ def _for(name: str, settings: StrategySettings) -> StrategySettings:
     return settings
 
 
-def _prompted(
-    name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None
-) -> Reformulator:
+def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
     from acqo_rl.reformulation.cached import Cached, ReformulationCache
     from acqo_rl.reformulation.prompted import Prompted
 

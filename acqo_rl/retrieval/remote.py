@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
+from acqo_rl.retrieval.passage import well_formed
 from acqo_rl.types import Ranking
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class RemoteRetriever:
         """
         if not texts:
             return []
-        body = self._call("POST", "/search", json={"texts": list(texts), "k": k})
+        body = self._call("POST", "/search", json={"texts": [well_formed(t) for t in texts], "k": k})
         try:
             rankings = [
                 Ranking(tuple(row["doc_ids"]), tuple(row["scores"]), self.name, text)
@@ -213,7 +214,7 @@ class RemoteRetriever:
         passing = True
         try:
             response = self._client.request(method, path, **body)
-            passing = response.status_code in _PASSING
+            passing = response.status_code in _PASSING and response.status_code != 429  # busy is not down
         finally:
             self._breaker.record(success=not passing)
         response.raise_for_status()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acqo_rl.errors import ConfigError, NotFoundError
+from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.types import Document, Ranking, Retriever
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
@@ -90,19 +91,21 @@ def open_collection(setting: str) -> Collection:
     data, *indexes = places.split(",")
     if not indexes or not all([data, *indexes]):
         raise ConfigError(f"The collection {setting!r} cannot be opened; write NAME=DATA,INDEX.")
-    check_name(name, ())
+    check_name(name, {})
     documents = read_corpus(data)
     digest = corpus_hash(documents.values())
     infos = [describe(index) for index in indexes]
     retrievers = tuple(
-        InCollection(
-            load_retriever(index, expected_corpus_hash=digest), name, info.encoder or f"{name}/{info.kind}"
-        )
+        InCollection(load_retriever(index, expected_corpus_hash=digest), name, _scale(name, info))
         for index, info in zip(indexes, infos, strict=True)
     )
     if len({retriever.name for retriever in retrievers}) < len(retrievers):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
     return Collection(name, documents, retrievers, all(info.kind == "dense" for info in infos))
+
+
+def _scale(collection: str, info: IndexInfo) -> str:
+    return f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{collection}/{info.kind}"
 
 
 class Collections:
@@ -136,14 +139,14 @@ class Collections:
 
 
 class DocumentsOf(Mapping[str, Document]):
-    """The documents of several collections by the ids of their searches."""
+    """The documents of several collections by the ids of their searches, which they bear themselves."""
 
     def __init__(self, collections: Sequence[Collection]) -> None:
         self._by_name = {collection.name: collection.documents for collection in collections}
 
     def __getitem__(self, key: str) -> Document:
         collection, doc_id = split_id(key)
-        return self._by_name[collection][doc_id]
+        return replace(self._by_name[collection][doc_id], id=key)
 
     def __iter__(self) -> Iterator[str]:
         return (f"{name}/{doc_id}" for name, documents in self._by_name.items() for doc_id in documents)
