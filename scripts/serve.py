@@ -62,8 +62,8 @@ class ServeConfig:
     port: int = field(default=8080, metadata={"help": "Port to listen at; 0 takes a free one."})
     max_body_bytes: int = field(default=262_144, metadata={"help": "Greatest body of a request; above it: 413."})
     rate: str = field(default="", metadata={"help": "Requests of one client, such as 20/second; above it: 429."})
-    concurrency: int = field(default=32, metadata={"help": "Requests worked on at the same time."})
-    waiting: int = field(default=64, metadata={"help": "Requests that wait for their turn; above it: 429."})
+    requests_at_once: int = field(default=32, metadata={"help": "Requests worked on at the same time."})
+    requests_waiting: int = field(default=64, metadata={"help": "Requests that wait for their turn; above it: 429."})
     waiting_seconds: float = field(default=5.0, metadata={"help": "How long they wait; then: 429."})
     graceful_seconds: float = field(default=30.0, metadata={"help": "For what is in flight when the service ends."})
     log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
@@ -98,8 +98,8 @@ def make_limits(config: ServeConfig) -> Limits:
         keys=tuple(key for key in os.environ.get("ACQO_API_KEYS", "").split(",") if key),
         body_bytes=config.max_body_bytes,
         rate=config.rate,
-        concurrency=config.concurrency,
-        waiting=config.waiting,
+        concurrency=config.requests_at_once,
+        waiting=config.requests_waiting,
         waiting_seconds=config.waiting_seconds,
     )
 
