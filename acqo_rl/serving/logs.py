@@ -28,6 +28,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stderr) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _without_colours,
                 structlog.processors.format_exc_info,
                 structlog.processors.JSONRenderer(),
             ],
@@ -38,6 +39,12 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     root.setLevel(level)
     for noisy in ("httpx", "httpcore", "sentence_transformers", "transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """uvicorn says everything twice."""
+    event.pop("color_message", None)
+    return event
 
 
 def begin_request(given: str | None) -> str:

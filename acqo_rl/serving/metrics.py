@@ -113,7 +113,7 @@ class Metrics:
         self._request_seconds.labels(path).observe(seconds)
 
     def _stages(self, steps: tuple[Step, ...]) -> None:
-        for step in steps:
+        for step in (step for step in steps if step.ms):  # the others tell what was decided
             self._stage_seconds.labels(step.name).observe(step.ms / 1000)
 
     def _fail(self, step: str, reason: str) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 import traceback
 from collections.abc import Collection
 
-import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
 
-_log = structlog.stdlib.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Observed:
@@ -54,7 +54,8 @@ class Observed:
             await self._app(scope, receive, with_id)
         except Exception as error:
             frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-            _log.error("request_failed", error=type(error).__name__, frames=frames)  # its message may hold the query
+            # not its message, which may hold the query
+            _log.error("request_failed", extra={"error": type(error).__name__, "frames": frames})
             if not status:
                 await _send_error(with_id)
             status = 500
@@ -63,9 +64,8 @@ class Observed:
             path = scope["path"] if scope["path"] in self._paths else "other"
             self._metrics.request(scope["method"], path, status, seconds)
             if path not in self._quiet:
-                _log.info(
-                    "request_completed", method=scope["method"], path=path, status=status, ms=round(1000 * seconds, 3)
-                )
+                told = {"method": scope["method"], "path": path, "status": status, "ms": round(1000 * seconds, 3)}
+                _log.info("request_completed", extra=told)
 
 
 async def _send_error(send: Send) -> None:
