@@ -58,6 +58,8 @@ class Batcher(Generic[Item, Answer]):
             TimeoutError: they are not there in time.
             Exception: what the call raised.
         """
+        if not items:
+            return []
         waiting: _Waiting[Item, Answer] = _Waiting(items)
         self._queue.put(waiting)
         try:
@@ -71,7 +73,8 @@ class Batcher(Generic[Item, Answer]):
     def _run(self) -> None:
         while True:
             batch = self._collect()
-            self._answer([waiting for waiting in batch if waiting.answers.set_running_or_notify_cancel()])
+            if wanted := [waiting for waiting in batch if waiting.answers.set_running_or_notify_cancel()]:
+                self._answer(wanted)
 
     def _collect(self) -> list[_Waiting[Item, Answer]]:
         batch = [self._queue.get()]
@@ -86,8 +89,6 @@ class Batcher(Generic[Item, Answer]):
     def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:
         """Answers a batch; where its call fails, each caller's items get a call of their own."""
         items = [item for waiting in batch for item in waiting.items]
-        if not items:
-            return
         self._on_batch(len(items))
         try:
             answers = self._call(items)

@@ -155,8 +155,9 @@ class Guard:
             raise _too_many("concurrency", "The service is busy.", 1)
         self._waiting += 1
         try:
-            async with asyncio.timeout(self._limits.waiting_seconds):
-                await self._places.acquire()
+            with self._metrics.waiting.track_inprogress():
+                async with asyncio.timeout(self._limits.waiting_seconds):
+                    await self._places.acquire()
         except TimeoutError:
             raise _too_many("concurrency", "The service is busy.", self._limits.waiting_seconds) from None
         finally:

@@ -42,7 +42,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stderr) -> None:
 
 
 def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """uvicorn says everything twice."""
+    """Uvicorn says everything twice."""
     event.pop("color_message", None)
     return event
 

@@ -61,6 +61,7 @@ class Metrics:
             "acqo_http_request_duration_seconds", "Time of requests.", ["path"], buckets=_SECONDS, registry=registry
         )
         self.in_flight = Gauge("acqo_http_requests_in_flight", "Requests being worked on.", registry=registry)
+        self.waiting = Gauge("acqo_http_requests_waiting", "Requests that wait for their turn.", registry=registry)
         self.refused = Counter("acqo_http_requests_refused", "Requests refused.", ["reason"], registry=registry)
 
     def text(self) -> bytes:
