@@ -164,7 +164,7 @@ class AdaptiveSearcher:
         return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
 
     def reformulate(self, query: Query | str) -> Reformulation:
-        """What a search would begin with, from the results that the reformulator wants to see; the raw query if it fails.
+        """What a search would begin with, feedback included; the raw query where reformulating fails.
 
         Raises:
             ConfigError: the query is empty.

@@ -27,15 +27,18 @@ def serving():
     """Starts a service; gives a client that knows its address."""
 
     @contextmanager
-    def start(collections=None, limits=Limits(), timeouts=Timeouts(), strategies=None, **settings):
+    def start(collections=None, limits=None, timeouts=None, strategies=None, **settings):
         service = Service(
             collections or [collection("world")],
             strategies or Scripted(parts=Parts()),
             RankScoreFusion(),
-            timeouts,
+            timeouts or Timeouts(),
             **settings,
         )
-        with running(make_app(service, Metrics(), limits)) as url, httpx.Client(base_url=url, timeout=20) as client:
+        with (
+            running(make_app(service, Metrics(), limits or Limits())) as url,
+            httpx.Client(base_url=url, timeout=20) as client,
+        ):
             yield client
 
     return start

@@ -214,11 +214,12 @@ class TestRefusals:
             assert 'status="500"' in client.get("/metrics").text
 
 
-class TestAnswers:
-    MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
+MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
 
+
+class TestAnswers:
     def test_steps_come_before_the_result(self, serving):
-        with serving(answer_model=ModelByRole(**self.MODEL)) as client:
+        with serving(answer_model=ModelByRole(**MODEL)) as client:
             answer = post(client, "/v1/answer", query="capital of Peru")
             assert answer.headers["content-type"].startswith("text/event-stream")
             told = events(answer.text)
@@ -245,7 +246,7 @@ class TestAnswers:
                 return super().generate(conversations)
 
         with (
-            serving(answer_model=Waiting(**self.MODEL)) as client,
+            serving(answer_model=Waiting(**MODEL)) as client,
             client.stream("POST", "/v1/answer", json={"query": "capital of Peru"}) as answer,
         ):
             lines = answer.iter_lines()
