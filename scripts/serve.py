@@ -12,7 +12,7 @@ Then, for example:
 
 /docs shows every path with examples; /healthz, /readyz and /metrics are for machines. Where the environment variable
 ACQO_API_KEYS holds keys, separated by commas, every request needs one of them. SIGTERM lets no new request in and
-finishes those in flight. The log is one JSON object a line on stderr and holds neither queries nor keys.
+finishes those in flight. The log is one JSON object a line on stdout and holds neither queries nor keys.
 """
 
 from __future__ import annotations

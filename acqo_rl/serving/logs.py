@@ -10,11 +10,23 @@ from typing import TextIO
 
 import structlog
 
+from acqo_rl.errors import ConfigError
+
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
-def configure_logs(level: str = "INFO", stream: TextIO = sys.stderr) -> None:
-    """Sends all logs of this process, those of the libraries too, to a stream."""
+def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
+    """Sends all logs of this process, those of the libraries too, to a stream; progress bars are on stderr.
+
+    Args:
+        level: DEBUG, INFO, WARNING or ERROR.
+        stream: where the lines go.
+
+    Raises:
+        ConfigError: there is no such level.
+    """
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise ConfigError(f"There is no log level {level!r}; choose DEBUG, INFO, WARNING or ERROR.")
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -37,7 +49,7 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("httpx", "httpcore", "sentence_transformers", "transformers"):
+    for noisy in ("httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
