@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -121,7 +120,6 @@ class TestConcurrency:
 
         with serving(limits=Limits(concurrency=8, waiting=64)) as client, ThreadPoolExecutor(32) as pool:
             assert all(pool.map(ask, range(96)))
-        assert threading.active_count() < 100
 
 
 @pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"body_bytes": 0}, {"waiting": -1}])
