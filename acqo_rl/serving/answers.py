@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
-from functools import partial
 
 import anyio
 
@@ -30,7 +30,7 @@ async def stream_answer(
     collections: tuple[Collection, ...],
     request_id: str,
 ) -> AsyncIterator[str]:
-    """``step`` events, then one ``result`` or ``error``.
+    """``step`` events, ``token`` events where the model can be watched, then one ``result`` or ``error``.
 
     A client that leaves does not stop a model: its place is kept until the work has ended.
     """
@@ -38,10 +38,13 @@ async def stream_answer(
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def tell(step: Step) -> None:
+    def tell_step(step: Step) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("step", Traced.of(step).model_dump_json()))
 
-    work = asyncio.ensure_future(threads.run(partial(service.answer, query, collections, tell)))
+    def tell_text(text: str) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
+
+    work = asyncio.ensure_future(threads.run(service.answer, query, collections, tell_step, tell_text))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:

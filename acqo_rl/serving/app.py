@@ -115,7 +115,7 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
         response_class=StreamingResponse,
     )
     async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
-        """Answers from the documents: an event `step` as each step ends, then `result`, or `error`."""
+        """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
         chosen = service.collections.named(body.knowledge_pool_ids)
         events = stream_answer(service, threads, metrics, _query(body), chosen, request.state.request_id)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

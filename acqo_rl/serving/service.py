@@ -92,15 +92,20 @@ class Service:
         return self._searcher(strategy, num_variants, collections).search(query, DEPTH)
 
     def answer(
-        self, query: Query, collections: tuple[Collection, ...], on_step: Callable[[Step], None] | None = None
+        self,
+        query: Query,
+        collections: tuple[Collection, ...],
+        on_step: Callable[[Step], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
     ) -> PipelineResult:
-        """An answer from the collections.
+        """An answer from the collections; see :meth:`acqo_rl.pipeline.pipeline.Pipeline.ask`.
 
         Raises:
             ConfigError: the query is empty.
             SearchError: the first search failed.
         """
-        return self._keep(("answer", _names(collections)), lambda: self._pipeline(collections)).ask(query, on_step)
+        pipeline = self._keep(("answer", _names(collections)), lambda: self._pipeline(collections))
+        return pipeline.ask(query, on_step, on_text)
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers in so many seconds."""

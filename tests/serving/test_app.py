@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 
@@ -254,6 +255,30 @@ class TestAnswers:
             assert not gate.open.is_set()
             gate.open.set()
             assert "event: result" in list(lines)
+
+    def test_the_answer_is_told_as_it_is_written(self, serving):
+        """The second piece is written only after the first has reached the client."""
+        heard = threading.Event()
+
+        class Writing(ModelByRole):
+            def stream(self, conversation, on_text):
+                on_text("Li")
+                assert heard.wait(10)
+                on_text("ma.")
+                return self.generate([conversation])[0]
+
+        with (
+            serving(answer_model=Writing(**MODEL)) as client,
+            client.stream("POST", "/v1/answer", json={"query": "capital of Peru"}) as answer,
+        ):
+            text = ""
+            for line in answer.iter_lines():
+                text += line + "\n"
+                if line == 'data: {"text": "Li"}':
+                    heard.set()
+        told = events(text)
+        assert [data["text"] for name, data in told if name == "token"] == ["Li", "ma."]
+        assert told[-1][1]["answer"] == "Lima."
 
     def test_a_model_that_is_down_is_told(self, serving):
         """D3-13."""
