@@ -26,13 +26,14 @@ T = TypeVar("T")
 _PLAIN = ("/healthz", "/readyz", "/metrics")
 """Paths for machines that watch: no key, no limit, no log line."""
 
-_STATUS: tuple[tuple[type[AcqoError], int], ...] = ((NotFoundError, 404), (SearchError, 503), (ConfigError, 422))
+_STATUS: tuple[tuple[type[AcqoError], int], ...] = ((NotFoundError, 404), (SearchError, 503), (ConfigError, 409))
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The body is no JSON, or did not arrive whole."},
     401: {"model": Problem, "description": "The key is wrong or missing."},
     404: {"model": Problem, "description": "There is no such strategy or collection."},
     408: {"model": Problem, "description": "The body arrived too slowly."},
+    409: {"model": Problem, "description": "What is asked does not go with a collection."},
     413: {"model": Problem, "description": "The body is too large."},
     429: {"model": Problem, "description": "Too many requests; Retry-After says when to come back."},
     503: {"model": Problem, "description": "No retriever answered."},

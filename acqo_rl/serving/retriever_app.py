@@ -15,6 +15,7 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.schemas import Whole
 from acqo_rl.types import Ranking, Retriever
 
 
@@ -26,7 +27,7 @@ class TextsRequest(BaseModel):
     )
 
     texts: list[Annotated[str, Field(max_length=100_000)]] = Field(max_length=20_000)
-    k: int = Field(default=10, ge=1, le=2000)
+    k: Whole = Field(default=10, ge=1, le=2000)
 
 
 class OneRanking(BaseModel):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from acqo_rl.pipeline.gathering import Failure
 from acqo_rl.pipeline.pipeline import PipelineResult
@@ -20,6 +20,14 @@ MAX_LIMIT, PASSAGES = 20, 8
 Turn = Annotated[str, Field(min_length=1, max_length=4000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 3.0 is the integer 3."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+
 _QUERY = "Compare the populations of Oslo and Bergen"
 
 
@@ -32,7 +40,9 @@ class QueryRequest(BaseModel):
 
     model_config = _request(query=_QUERY)
 
-    query: str = Field(min_length=1, max_length=2000, description="What the user asks, as typed.")
+    query: str = Field(
+        min_length=1, max_length=2000, pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]", description="What is asked, as typed."
+    )
     history: list[Turn] = Field(default=[], max_length=50, description="Earlier turns, oldest first.")
 
 
@@ -44,7 +54,7 @@ class ReformulateRequest(QueryRequest):
     rewriting_strategy: Name | None = Field(
         default=None, description="One of GET /v1/strategies; the service's default where it is left out."
     )
-    num_variants: int = Field(default=3, ge=1, le=5, description="Other wordings that multi_query writes.")
+    num_variants: Whole = Field(default=3, ge=1, le=5, description="Other wordings that multi_query writes.")
 
 
 class SearchRequest(ReformulateRequest):
@@ -55,7 +65,7 @@ class SearchRequest(ReformulateRequest):
     knowledge_pool_ids: list[Name] = Field(
         default=[], max_length=50, description="Ids or names of collections, merged in one fusion; all by default."
     )
-    limit: int = Field(default=5, ge=1, le=MAX_LIMIT, description="Results at most.")
+    limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Results at most.")
     score_threshold: float | None = Field(
         default=None, ge=0, le=1, description="Least cosine similarity of a result; for dense indexes only."
     )
