@@ -29,3 +29,7 @@ class HubError(AcqoError):
 
 class SearchError(AcqoError):
     """No search of a query came back: every retriever failed or was too late."""
+
+
+class NotFoundError(AcqoError):
+    """A request names a strategy or a collection that is not there."""

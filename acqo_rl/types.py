@@ -9,9 +9,9 @@ All calls are batched and answer position for position.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,6 +160,15 @@ class LanguageModel(Protocol):
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
+        ...
+
+
+@runtime_checkable
+class StreamingModel(LanguageModel, Protocol):
+    """A language model that can be watched while it writes."""
+
+    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
+        """The completion; ``on_text`` is given each piece of it as it is written."""
         ...
 
 

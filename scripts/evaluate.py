@@ -111,7 +111,7 @@ def check(config: EvaluateConfig) -> None:
 def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
     """All that the results of every reformulator depend on."""
     from acqo_rl.data.beir import read_query_metadata
-    from acqo_rl.retrieval.manifest import read_manifest
+    from acqo_rl.retrieval.remote import describe
 
     return {
         "data": str(Path(config.data).resolve()),
@@ -119,7 +119,7 @@ def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) 
         "queries": len(queries),
         "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
         "index": str(Path(config.index).resolve()),
-        "index fingerprint": read_manifest(Path(config.index)).fingerprint,
+        "index fingerprint": describe(config.index).fingerprint,
         "fusion": config.fusion,
         "measures": list(config.measures),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.errors import ConfigError
@@ -69,6 +69,30 @@ class OpenAIModel:
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
         return complete_each(self._ask, conversations, self._errors, self._concurrency)
+
+    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
+        """One completion, told piece by piece as the server writes it; a call that fails is told in its ``problem``."""
+        text, reason, tokens = "", None, 0
+        try:
+            with self._client.chat.completions.create(
+                model=self.name,
+                messages=cast(Any, conversation),
+                stream=True,
+                stream_options={"include_usage": True},
+                **self._settings,
+            ) as pieces:
+                for piece in pieces:
+                    tokens = piece.usage.completion_tokens if piece.usage else tokens
+                    for choice in piece.choices[:1]:
+                        reason = choice.finish_reason or reason
+                        if choice.delta.content:
+                            text += choice.delta.content
+                            on_text(choice.delta.content)
+        except self._errors as error:
+            return failed(f"{type(error).__name__}: {error}")
+        if not text:
+            return failed("the server gave no text")
+        return Completion(text, tokens, finished=reason != "length")
 
     def _ask(self, conversation: Conversation) -> Completion:
         reply: ChatCompletion = self._client.chat.completions.create(

@@ -17,7 +17,7 @@ from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.pipeline.timed_cache import TimedCache, query_key
-from acqo_rl.pipeline.trace import Step
+from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Document, LanguageModel, Query, Retriever
 
@@ -108,8 +108,18 @@ class Pipeline:
         self._after: tuple[Engine, ...] = (Synthesizer(asker), ConfidenceCalibrator(asker))
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 
-    def ask(self, query: Query | str) -> PipelineResult:
+    def ask(
+        self,
+        query: Query | str,
+        on_step: Callable[[Step], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> PipelineResult:
         """Answers one question.
+
+        Args:
+            query: the question.
+            on_step: is told of each step as it ends.
+            on_text: is given the answer piece by piece, where the model can be watched.
 
         Raises:
             ConfigError: the question is empty.
@@ -122,14 +132,14 @@ class Pipeline:
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))
-        result = self._walk(query)
+        result = self._walk(query, Trace(on_step), on_text)
         if not result.failures:
             self._cache.put(key, result)
         return result
 
-    def _walk(self, query: Query) -> PipelineResult:
+    def _walk(self, query: Query, trace: Trace, on_text: Callable[[str], None] | None) -> PipelineResult:
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
-        state = RetrievalState(query, Budget(self._max_model_calls, ESSENTIAL), deadline)
+        state = RetrievalState(query, Budget(self._max_model_calls, ESSENTIAL), deadline, trace=trace, on_text=on_text)
         for engine in self._before:
             engine.run(state)
         if state.failures and not state.chunks:

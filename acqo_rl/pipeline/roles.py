@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from acqo_rl.pipeline.gathering import reason_of
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted
 from acqo_rl.text import normalised
-from acqo_rl.types import Document, LanguageModel, Retriever
+from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Retriever, StreamingModel
 
 
 class PassageSearch:
@@ -56,6 +56,7 @@ class Asker:
         contents: Sequence[str],
         *,
         essential: bool = False,
+        watched: bool = False,
     ) -> list[str | None]:
         """One reply a content from one batch; ``None`` for those that were skipped or failed.
 
@@ -65,6 +66,7 @@ class Asker:
             instructions: the system's message.
             contents: the users' messages; special tokens in them are made plain text.
             essential: the reserved calls may be used.
+            watched: the reply is what the user waits for; the state's ``on_text`` sees it being written.
         """
         granted = [content for content in contents if self._may(state, step, essential)]
         replies: list[str | None] = []
@@ -75,7 +77,7 @@ class Asker:
             ]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
-                    completions = self.model.generate(conversations)
+                    completions = self._complete(conversations, state.on_text if watched else None)
             except Exception as error:
                 state.fail(step, reason_of(error))
                 completions = []
@@ -83,6 +85,12 @@ class Asker:
                 state.fail(step, problem)
             replies = [None if completion.problem else completion.text for completion in completions]
         return [*replies, *[None] * (len(contents) - len(replies))]
+
+    def _complete(self, conversations: list[Conversation], on_text: Callable[[str], None] | None) -> list[Completion]:
+        assert self.model is not None
+        if on_text is not None and isinstance(self.model, StreamingModel):
+            return [self.model.stream(conversation, on_text) for conversation in conversations]
+        return self.model.generate(conversations)
 
     def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
         if self.model is None:

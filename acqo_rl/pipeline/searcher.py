@@ -83,6 +83,7 @@ class AdaptiveSearcher:
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
         threads: int = 32,
+        workers: Workers | None = None,
     ) -> None:
         """Joins the parts.
 
@@ -101,6 +102,7 @@ class AdaptiveSearcher:
             cache_seconds: how long they are kept.
             threads: retriever calls at the same time over all queries, and as many calls of ``asearch``; a call that
                 hangs holds one.
+            workers: threads that several searchers share, which none of them ends; own ones by default.
 
         Raises:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
@@ -122,7 +124,8 @@ class AdaptiveSearcher:
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
         self._results: TimedCache[Found] = TimedCache(cache_size, cache_seconds)
-        self._workers = Workers(threads)
+        self._workers = workers or Workers(threads)
+        self._owns_workers = workers is None
         self._callers = ThreadPoolExecutor(threads, thread_name_prefix="acqo-asearch")
 
     def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
@@ -146,9 +149,7 @@ class AdaptiveSearcher:
             ConfigError: a query is empty.
             SearchError: for some query nothing came back; what the others found is in the cache.
         """
-        asked = [query if isinstance(query, Query) else Query("query", query) for query in queries]
-        if any(not one_line(query.text) for query in asked):
-            raise ConfigError("A query is empty; give some words.")
+        asked = _asked(queries)
         state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
         keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
@@ -162,6 +163,19 @@ class AdaptiveSearcher:
             _refuse_empty_handed(results)
         return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
 
+    def reformulate(self, query: Query | str) -> Reformulation:
+        """What a search would begin with, feedback included; the raw query where reformulating fails.
+
+        Raises:
+            ConfigError: the query is empty.
+        """
+        [asked] = _asked([query])
+        limit = self._timeouts.total
+        deadline = None if limit is None else time.monotonic() + limit
+        lists = Gathering(self.retrievers, self._workers, self._depth, self._timeouts.sub_query, deadline)
+        [reformulation], _ = self._reformulate(self._look([asked], [()], lists, Trace()), deadline)
+        return _with(reformulation, _usable(reformulation, ""))
+
     def clear_cache(self) -> None:
         """Forgets all reformulations and results."""
         self._reformulations.clear()
@@ -169,7 +183,8 @@ class AdaptiveSearcher:
 
     def close(self) -> None:
         """Lets the threads end."""
-        self._workers.close()
+        if self._owns_workers:
+            self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
 
     def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
@@ -246,6 +261,14 @@ def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
     for doc_id in found.fused.doc_ids:
         clusters[rank[doc_id][1]].append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
+
+
+def _asked(queries: Sequence[Query | str]) -> list[Query]:
+    """The queries as such; empty ones are refused."""
+    asked = [query if isinstance(query, Query) else Query("query", query) for query in queries]
+    if any(not one_line(query.text) for query in asked):
+        raise ConfigError("A query is empty; give some words.")
+    return asked
 
 
 def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:

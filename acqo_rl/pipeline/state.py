@@ -128,6 +128,7 @@ class RetrievalState:
         skipped: steps that were left out, and why.
         failures: calls that failed.
         searched: normalised texts that were searched.
+        on_text: is given the answer piece by piece, where the model can be watched.
     """
 
     query: Query
@@ -146,6 +147,7 @@ class RetrievalState:
     skipped: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     searched: set[str] = field(default_factory=set)
+    on_text: Callable[[str], None] | None = None
 
     def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> list[Chunk]:
         """Adds passages; one that is there keeps its better similarity and its source (S4-08). Returns the new ones."""

@@ -53,7 +53,7 @@ class Synthesizer:
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{cut(context, CONTEXT_CHARACTERS)}\n{partial}\nQuestion: {state.query.text}"
-        [reply] = self._asker.ask(state, self.name, _SYNTHESIS, [content], essential=True)
+        [reply] = self._asker.ask(state, self.name, _SYNTHESIS, [content], essential=True, watched=True)
         state.answer = (reply or "").strip()
 
 

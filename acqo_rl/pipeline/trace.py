@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,8 +20,14 @@ class Step:
 class Trace:
     """The steps of one query in the order they ended; several threads may add to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, listener: Callable[[Step], None] | None = None) -> None:
+        """No step yet.
+
+        Args:
+            listener: is told of each step as it ends, in the thread that ends it.
+        """
         self._steps: list[Step] = []
+        self._listener = listener
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -30,7 +36,10 @@ class Trace:
 
     def add(self, name: str, detail: str, ms: float = 0.0) -> None:
         """A step that took no time, or whose milliseconds are known."""
-        self._steps.append(Step(name, ms, detail))
+        step = Step(name, ms, detail)
+        self._steps.append(step)
+        if self._listener:
+            self._listener(step)
 
     @contextmanager
     def step(self, name: str, detail: str = "") -> Iterator[None]:
@@ -39,4 +48,4 @@ class Trace:
         try:
             yield
         finally:
-            self._steps.append(Step(name, 1000 * (time.perf_counter() - begin), detail))
+            self.add(name, detail, 1000 * (time.perf_counter() - begin))

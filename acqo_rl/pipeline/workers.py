@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,16 +25,20 @@ class Workers:
                 single call is then made in the caller's thread.
         """
         if timeout is None:
-            others = [self._pool.submit(_outcome, call) for call in calls[:-1]]
+            others = [self._submit(call) for call in calls[:-1]]
             last = [_outcome(call) for call in calls[-1:]]
             return [*(future.result() for future in others), *last]
         timeout = max(timeout, 0.0)
-        futures = [self._pool.submit(_outcome, call) for call in calls]
+        futures = [self._submit(call) for call in calls]
         _, late = wait(futures, timeout)
         for future in late:
             future.cancel()
         in_vain = TimeoutError(f"no answer within {timeout:.3g} s")
         return [in_vain if future in late else future.result() for future in futures]
+
+    def _submit(self, call: Callable[[], T]) -> Future[T | Exception]:
+        """In the caller's context, so that log lines bear the id of its request."""
+        return self._pool.submit(copy_context().run, _outcome, call)
 
     def close(self) -> None:
         """Lets the threads end; calls that still wait for one are dropped."""

@@ -11,6 +11,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.types import LanguageModel, Reformulator
 
 if TYPE_CHECKING:
+    from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.strategies import Strategy
 
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion")
@@ -49,7 +50,9 @@ class StrategySettings:
     cache_size: int = field(default=10_000, metadata={"help": "Reformulations that are kept."})
 
 
-def load_reformulator(name: str, model: str, settings: StrategySettings | None = None) -> tuple[Reformulator, int, int]:
+def load_reformulator(
+    name: str, model: str, settings: StrategySettings | None = None, *, language_model: LanguageModel | None = None
+) -> tuple[Logged, int, int]:
     """A reformulator, and how many results of a first search and words of each it reads.
 
     Args:
@@ -58,6 +61,8 @@ def load_reformulator(name: str, model: str, settings: StrategySettings | None =
         model: folder, Hub id or embedded model, or ``openai:NAME@URL`` or ``anthropic:NAME`` where it is prompted;
             not used by ``raw``, ``rules`` and ``turns``.
         settings: of the strategies that ask a language model.
+        language_model: asked by them in place of one that is loaded, so that several can share it; ``model`` is then
+            what their caches know it by.
 
     Raises:
         ConfigError: there is no such model or strategy, or a setting is out of range.
@@ -76,22 +81,22 @@ def load_reformulator(name: str, model: str, settings: StrategySettings | None =
     if name == "turns":
         return Logged(RecentTurns()), 0, 0
     if name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES):
-        return Logged(_prompted(name, model, settings or StrategySettings())), 0, 0
+        return Logged(_prompted(name, model, settings or StrategySettings(), language_model)), 0, 0
     policy = Policy.from_pretrained(model, name=name)
     return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
 
 
-def _prompted(name: str, model: str, settings: StrategySettings) -> Reformulator:
+def load_strategy_model(name: str, model: str, settings: StrategySettings) -> LanguageModel:
+    """The language model that a strategy asks, with the settings it asks it with.
+
+    Raises:
+        ConfigError: there is no such model, or its package or key is missing.
+    """
     from acqo_rl.language_models.load import load_language_model
-    from acqo_rl.reformulation.cached import Cached, ReformulationCache
-    from acqo_rl.reformulation.prompted import Prompted
 
     _check(settings)
-    if name == "prompted":  # a label and at most three short lines, the same in every run
-        settings = replace(settings, temperature=0.0, max_new_tokens=40)
-    names = _names_of_adaptive(settings) if name == "adaptive" else [name]
-    strategies = {name: _strategies(name, settings) for name in names}  # before the model, which takes long to load
-    language_model = load_language_model(
+    settings = _for(name, settings)
+    return load_language_model(
         model,
         max_new_tokens=settings.max_new_tokens,
         temperature=settings.temperature,
@@ -100,6 +105,23 @@ def _prompted(name: str, model: str, settings: StrategySettings) -> Reformulator
         max_retries=settings.max_retries,
         concurrency=settings.concurrency,
     )
+
+
+def _for(name: str, settings: StrategySettings) -> StrategySettings:
+    if name == "prompted":  # a label and at most three short lines, the same in every run
+        return replace(settings, temperature=0.0, max_new_tokens=40)
+    return settings
+
+
+def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
+    from acqo_rl.reformulation.cached import Cached, ReformulationCache
+    from acqo_rl.reformulation.prompted import Prompted
+
+    _check(settings)
+    settings = _for(name, settings)
+    names = _names_of_adaptive(settings) if name == "adaptive" else [name]
+    strategies = {name: _strategies(name, settings) for name in names}  # before the model, which takes long to load
+    language_model = language_model or load_strategy_model(name, model, settings)
     cache = ReformulationCache(settings.cache_ttl, settings.cache_size)
     sampling = (model, settings.temperature, settings.seed, settings.max_new_tokens)
     cached = {

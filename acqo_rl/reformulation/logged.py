@@ -23,12 +23,12 @@ class Logged:
 
     def __init__(self, reformulator: Reformulator) -> None:
         self.name = reformulator.name
-        self._reformulator = reformulator
+        self.reformulator = reformulator
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """The reformulator's own answers."""
         begin = time.perf_counter()
-        answers = self._reformulator.reformulate(queries)
+        answers = self.reformulator.reformulate(queries)
         milliseconds = 1000 * (time.perf_counter() - begin) / max(len(queries), 1)
         for answer in answers:
             _log.info(EVENT, extra=_fields(answer, milliseconds))

@@ -35,6 +35,7 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.remote import RemoteRetriever, describe, is_url
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
 from acqo_rl.types import Document, Encoder, Retriever
 
@@ -233,7 +234,8 @@ def load_retriever(
     """Opens a finished index of either kind.
 
     Args:
-        folder: what ``build_dense_index``, ``build_embeddings_index`` or ``build_bm25_index`` wrote.
+        folder: what ``build_dense_index``, ``build_embeddings_index`` or ``build_bm25_index`` wrote, or the URL of a
+            retriever server, which has opened it by settings of its own.
         encoder: the index's own encoder, if it is loaded already; by default it is loaded as the manifest says.
         device: where a dense index lies, ``cpu`` or ``gpu`` (all visible ones).
         float16: half precision on the GPU.
@@ -246,15 +248,13 @@ def load_retriever(
         ConfigError: a setting is unknown, or FAISS has no GPU support.
         IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
     """
+    if is_url(folder):
+        return _connect(str(folder), expected_corpus_hash)
     folder = Path(folder)
     if device not in ("cpu", "gpu"):
         raise ConfigError(f"The device of the index is {device!r}; it must be cpu or gpu.")
     manifest = read_manifest(folder)
-    if expected_corpus_hash not in (None, manifest.corpus_hash):
-        raise IndexMismatchError(
-            f"{folder} was built from another corpus: its hash is {manifest.corpus_hash}, wanted"
-            f" {expected_corpus_hash}. Build an index from this corpus."
-        )
+    _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
     doc_ids = _read_ids(folder, manifest)
     settings = manifest.settings
     if isinstance(settings, Bm25Settings):
@@ -264,6 +264,21 @@ def load_retriever(
     if device == "gpu":
         index = faiss_index.to_gpu(index, float16=float16)
     return FaissRetriever(index, doc_ids, _fitting_encoder(folder, settings, encoder), threads=threads)
+
+
+def _connect(url: str, expected_corpus_hash: str | None) -> RemoteRetriever:
+    """A client whose rankings bear the name that the index gives them in this process."""
+    info = describe(url)
+    _check_corpus(url, info.corpus_hash, expected_corpus_hash)
+    return RemoteRetriever(url, name=info.kind)
+
+
+def _check_corpus(index: str | Path, seen: str, wanted: str | None) -> None:
+    if wanted not in (None, seen):
+        raise IndexMismatchError(
+            f"{index} was built from another corpus: its hash is {seen}, wanted {wanted}."
+            " Build an index from this corpus."
+        )
 
 
 def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None) -> Encoder:

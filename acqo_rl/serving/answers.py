@@ -1,0 +1,72 @@
+"""An answer as it comes about: server-sent events (WHATWG HTML, section 9.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+
+import anyio
+
+from acqo_rl.errors import AcqoError
+from acqo_rl.pipeline.trace import Step
+from acqo_rl.serving.collections import Collection
+from acqo_rl.serving.http import Threads
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.schemas import AnswerResponse, Problem, Traced
+from acqo_rl.serving.service import Service
+from acqo_rl.types import Query
+
+_PING_SECONDS = 15.0
+"""Proxies close a connection on which nothing comes."""
+
+
+async def stream_answer(
+    service: Service,
+    threads: Threads,
+    metrics: Metrics,
+    query: Query,
+    collections: tuple[Collection, ...],
+    request_id: str,
+) -> AsyncIterator[str]:
+    """``step`` events, ``token`` events where the model can be watched, then one ``result`` or ``error``.
+
+    A client that leaves does not stop a model: its place is kept until the work has ended.
+    """
+    begin = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    events: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def tell_step(step: Step) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, _event("step", Traced.of(step).model_dump_json()))
+
+    def tell_text(text: str) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
+
+    work = asyncio.ensure_future(threads.run(service.answer, query, collections, tell_step, tell_text))
+    work.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await _next(events)) is not None:
+            yield event
+        result = work.result()
+        metrics.answered(result, service.max_model_calls)
+        ms = 1000 * (time.perf_counter() - begin)
+        yield _event("result", AnswerResponse.of(result, request_id, ms).model_dump_json())
+    except AcqoError as error:
+        yield _event("error", Problem(detail=str(error)).model_dump_json())
+    finally:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([work])
+
+
+async def _next(events: asyncio.Queue[str | None]) -> str | None:
+    try:
+        async with asyncio.timeout(_PING_SECONDS):
+            return await events.get()
+    except TimeoutError:
+        return ": still at work\n\n"
+
+
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\ndata: {data}\n\n"

@@ -1,0 +1,150 @@
+"""The HTTP application of the service."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
+
+from acqo_rl import __version__
+from acqo_rl.pipeline.searcher import Found
+from acqo_rl.serving.answers import stream_answer
+from acqo_rl.serving.collections import Collection, DocumentsOf, split_id
+from acqo_rl.serving.http import REFUSALS, Threads, finish_app
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.schemas import (
+    AnswerRequest,
+    CollectionsResponse,
+    Failed,
+    ListBefore,
+    PoolInfo,
+    QueryRequest,
+    QueryRewriteInfo,
+    ReformulateRequest,
+    ReformulateResponse,
+    Result,
+    SearchRequest,
+    SearchResponse,
+    StrategiesResponse,
+    Traced,
+)
+from acqo_rl.serving.service import Service, above
+from acqo_rl.types import Query
+
+
+def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
+    """The application; what it cannot do it refuses with a status and a reason.
+
+    Args:
+        service: does the work, and is closed with the application.
+        metrics: shown at ``/metrics``.
+        limits: keys, sizes, rates.
+
+    Raises:
+        ConfigError: a limit cannot be.
+    """
+    threads = Threads(limits.concurrency)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        threads.close()
+        service.close()
+
+    app = FastAPI(
+        title="acqo_rl",
+        version=__version__,
+        description="Decides when to search more, searches, and merges what was found.",
+        lifespan=lifespan,
+    )
+
+    @app.get("/v1/strategies", tags=["search"], responses={code: REFUSALS[code] for code in (401, 429)})
+    async def strategies() -> StrategiesResponse:
+        """Who can reformulate."""
+        return StrategiesResponse(strategies=list(service.strategies.names), default=service.strategies.default)
+
+    @app.get("/v1/collections", tags=["search"], responses={code: REFUSALS[code] for code in (401, 429)})
+    async def collections() -> CollectionsResponse:
+        """What can be searched."""
+        return CollectionsResponse(collections=[PoolInfo.of(collection) for collection in service.collections])
+
+    @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
+    async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
+        """What a search would search; the query itself, and why, where reformulating fails."""
+        begin = time.perf_counter()
+        strategy = body.rewriting_strategy or service.strategies.default
+        made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants)
+        seconds = time.perf_counter() - begin
+        metrics.reformulated(strategy, made, seconds)
+        return ReformulateResponse(
+            query_rewrite_info=QueryRewriteInfo.of(made, strategy),
+            processing_time_ms=1000 * seconds,
+            request_id=request.state.request_id,
+        )
+
+    @app.post("/v1/search", tags=["search"], responses=REFUSALS)
+    async def search(body: SearchRequest, request: Request) -> SearchResponse:
+        """Reformulates, searches every sub-query in every collection, and merges; partial where something failed."""
+        begin = time.perf_counter()
+        strategy = (body.rewriting_strategy or service.strategies.default) if body.use_query_rewriting else "raw"
+        chosen = service.collections.named(body.knowledge_pool_ids)
+        found = await threads.run(service.search, _query(body), strategy, body.num_variants, chosen)
+        metrics.searched(strategy, found)
+        documents = DocumentsOf(chosen)
+        results = _results(found, chosen, body)
+        return SearchResponse(
+            results=results,
+            query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
+            total_results=len(results),
+            processing_time_ms=1000 * (time.perf_counter() - begin),
+            failures=[Failed.of(failure) for failure in found.failures],
+            trace=[Traced.of(step) for step in found.trace],
+            cached=found.cached,
+            rankings=[ListBefore.of(r, documents) for r in found.rankings] if body.include_rankings else [],
+            request_id=request.state.request_id,
+        )
+
+    @app.post(
+        "/v1/answer",
+        tags=["answer"],
+        responses={**REFUSALS, 200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
+        response_class=StreamingResponse,
+    )
+    async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
+        """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
+        chosen = service.collections.named(body.knowledge_pool_ids)
+        events = stream_answer(service, threads, metrics, _query(body), chosen, request.state.request_id)
+        return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    finish_app(app, metrics, limits, service.is_ready)
+    return app
+
+
+def _query(body: QueryRequest) -> Query:
+    return Query("query", body.query, tuple(body.history))
+
+
+def _results(found: Found, collections: tuple[Collection, ...], body: SearchRequest) -> list[Result]:
+    documents = DocumentsOf(collections)
+    pools = {collection.name: collection for collection in collections}
+    results = []
+    for rank, position in enumerate(above(found, collections, body.score_threshold, body.limit), start=1):
+        key = found.fused.doc_ids[position]
+        pool, doc_id = split_id(key)
+        results.append(
+            Result(
+                document_id=doc_id,
+                knowledge_pool_id=pools[pool].id,
+                knowledge_pool=pool,
+                title=documents[key].title,
+                text=documents[key].text,
+                rank=rank,
+                score=found.fused.scores[position],
+                similarity=found.fused.similarities[position],
+            )
+        )
+    return results

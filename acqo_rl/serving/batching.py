@@ -1,0 +1,130 @@
+"""Dynamic batching: calls that come while a model is busy are answered together by its next call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Generic, TypeVar
+
+from acqo_rl.types import Completion, Conversation, LanguageModel, Query, Reformulation, Reformulator
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class _Waiting(Generic[Item, Answer]):
+    items: Sequence[Item]
+    answers: Future[list[Answer]] = field(default_factory=Future)
+
+
+class Batcher(Generic[Item, Answer]):
+    """Puts the calls of many threads together into calls of one thread, each caller getting its own answers."""
+
+    def __init__(
+        self,
+        call: Callable[[Sequence[Item]], list[Answer]],
+        *,
+        size: int = 32,
+        wait: float = 0.0,
+        timeout: float | None = None,
+        on_batch: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Starts the thread.
+
+        Args:
+            call: answers items, position for position; only one thread calls it.
+            size: items of a batch, unless one caller brings more.
+            wait: seconds that the first of a batch waits for others.
+            timeout: seconds that a caller waits; one whose batch has not begun by then is dropped from it.
+            on_batch: is told the items of each batch.
+        """
+        self._call = call
+        self._size = size
+        self._wait = wait
+        self._timeout = timeout
+        self._on_batch = on_batch
+        self._queue: SimpleQueue[_Waiting[Item, Answer]] = SimpleQueue()
+        Thread(target=self._run, name="acqo-batches", daemon=True).start()
+
+    def ask(self, items: Sequence[Item]) -> list[Answer]:
+        """The answers to the items, position for position.
+
+        Raises:
+            TimeoutError: they are not there in time.
+            Exception: what the call raised.
+        """
+        if not items:
+            return []
+        waiting: _Waiting[Item, Answer] = _Waiting(items)
+        self._queue.put(waiting)
+        try:
+            return waiting.answers.result(self._timeout)
+        except TimeoutError:
+            if waiting.answers.done() and not waiting.answers.cancelled():
+                raise
+            waiting.answers.cancel()
+            raise TimeoutError(f"no answer within {self._timeout:.3g} s") from None
+
+    def _run(self) -> None:
+        while True:
+            batch = self._collect()
+            if wanted := [waiting for waiting in batch if waiting.answers.set_running_or_notify_cancel()]:
+                self._answer(wanted)
+
+    def _collect(self) -> list[_Waiting[Item, Answer]]:
+        batch = [self._queue.get()]
+        end = time.monotonic() + self._wait
+        while sum(len(waiting.items) for waiting in batch) < self._size:
+            try:
+                batch.append(self._queue.get(timeout=max(0.0, end - time.monotonic())))
+            except Empty:
+                break
+        return batch
+
+    def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:
+        """Answers a batch; where its call fails, each caller's items get a call of their own."""
+        items = [item for waiting in batch for item in waiting.items]
+        self._on_batch(len(items))
+        try:
+            answers = self._call(items)
+            if len(answers) != len(items):
+                raise ValueError(f"{len(answers)} answers to {len(items)} items; a model owes one an item")
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0].answers.set_exception(error)
+                return
+            for waiting in batch:
+                self._answer([waiting])
+            return
+        begin = 0
+        for waiting in batch:
+            waiting.answers.set_result(answers[begin : begin + len(waiting.items)])
+            begin += len(waiting.items)
+
+
+class BatchedReformulator:
+    """A reformulator whose concurrent calls become one."""
+
+    def __init__(self, reformulator: Reformulator, batcher: Callable[..., Batcher[Query, Reformulation]]) -> None:
+        self.name = reformulator.name
+        self._batcher = batcher(reformulator.reformulate)
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """The reformulator's own answers, from a batch that other calls may share."""
+        return self._batcher.ask(queries)
+
+
+class BatchedModel:
+    """A language model whose concurrent calls become one."""
+
+    def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
+        self._batcher = batcher(model.generate)
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        """The model's own completions, from a batch that other calls may share."""
+        return self._batcher.ask(conversations)

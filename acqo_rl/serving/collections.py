@@ -1,0 +1,161 @@
+"""What is searched: collections of documents, each with its indexes, side by side in one search."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acqo_rl.errors import ConfigError, NotFoundError
+from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.types import Document, Ranking, Retriever
+
+_NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
+
+
+class InCollection:
+    """A retriever whose document ids begin with its collection's name.
+
+    Scores of several collections compare where one encoder made them; those of BM25 do not, since each corpus has
+    word frequencies of its own. A fusion tells them apart by the rankings' ``retriever``.
+    """
+
+    def __init__(self, retriever: Retriever, collection: str, scale: str) -> None:
+        """Puts a retriever into a collection.
+
+        Args:
+            retriever: over the collection's documents.
+            collection: its name.
+            scale: the same for retrievers whose scores compare.
+        """
+        self.name = f"{collection}/{retriever.name}"
+        self.retriever = retriever
+        self._collection = collection
+        self._scale = scale
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the retriever's documents, where it says so."""
+        return str(getattr(self.retriever, "fingerprint", ""))
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """The retriever's own rankings, of ids as :func:`split_id` takes them apart."""
+        return [
+            replace(r, doc_ids=tuple(f"{self._collection}/{d}" for d in r.doc_ids), retriever=self._scale)
+            for r in self.retriever.search(texts, k)
+        ]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents and what searches them.
+
+    Attributes:
+        name: letters, digits, ``_``, ``-``, ``.``; what people call it.
+        documents: document id -> document.
+        retrievers: each is a path of every search.
+        cosine: all scores are cosines, so that a threshold between 0 and 1 means something.
+    """
+
+    name: str
+    documents: Mapping[str, Document]
+    retrievers: tuple[InCollection, ...]
+    cosine: bool
+
+    @property
+    def id(self) -> uuid.UUID:
+        """The name itself where it is a UUID, else one that is made of it."""
+        try:
+            return uuid.UUID(self.name)
+        except ValueError:
+            return uuid.uuid5(_NAMESPACE, self.name)
+
+
+def open_collection(setting: str) -> Collection:
+    """The collection that a setting names.
+
+    Args:
+        setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
+            URL of a retriever server.
+
+    Raises:
+        ConfigError: it is not of this form, or two of its indexes are of one kind.
+        IndexMismatchError: an index is not of these documents.
+    """
+    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.evaluation.inputs import check_name
+    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.remote import describe
+
+    name, _, places = setting.partition("=")
+    data, *indexes = places.split(",")
+    if not indexes or not all([data, *indexes]):
+        raise ConfigError(f"The collection {setting!r} cannot be opened; write NAME=DATA,INDEX.")
+    check_name(name, {})
+    documents = read_corpus(data)
+    digest = corpus_hash(documents.values())
+    infos = [describe(index) for index in indexes]
+    retrievers = tuple(
+        InCollection(load_retriever(index, expected_corpus_hash=digest), name, _scale(name, info))
+        for index, info in zip(indexes, infos, strict=True)
+    )
+    if len({retriever.name for retriever in retrievers}) < len(retrievers):
+        raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
+    return Collection(name, documents, retrievers, all(info.kind == "dense" for info in infos))
+
+
+def _scale(collection: str, info: IndexInfo) -> str:
+    return f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{collection}/{info.kind}"
+
+
+class Collections:
+    """Collections by name or id, and their documents under the ids of a search over several."""
+
+    def __init__(self, collections: Sequence[Collection]) -> None:
+        """Puts them side by side.
+
+        Raises:
+            ConfigError: there is none, or two have one name.
+        """
+        self._by_name = {collection.name: collection for collection in collections}
+        if not collections or len(self._by_name) < len(collections):
+            names = [collection.name for collection in collections]
+            raise ConfigError(f"The collections {names} were given; give at least one, names differing.")
+
+    def __iter__(self) -> Iterator[Collection]:
+        return iter(self._by_name.values())
+
+    def named(self, names: Sequence[str]) -> tuple[Collection, ...]:
+        """Those of these names or ids, in the order of the service; all where none is named.
+
+        Raises:
+            NotFoundError: there is no such collection.
+        """
+        known = {str(collection.id): collection.name for collection in self}
+        wanted = {known.get(name.lower(), name) for name in names} or set(self._by_name)
+        if missing := sorted(wanted - set(self._by_name)):
+            raise NotFoundError(f"There is no collection {missing[0]!r}; GET /v1/collections lists those there are.")
+        return tuple(collection for name, collection in self._by_name.items() if name in wanted)
+
+
+class DocumentsOf(Mapping[str, Document]):
+    """The documents of several collections by the ids of their searches, which they bear themselves."""
+
+    def __init__(self, collections: Sequence[Collection]) -> None:
+        self._by_name = {collection.name: collection.documents for collection in collections}
+
+    def __getitem__(self, key: str) -> Document:
+        collection, doc_id = split_id(key)
+        return replace(self._by_name[collection][doc_id], id=key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{name}/{doc_id}" for name, documents in self._by_name.items() for doc_id in documents)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_name.values()))
+
+
+def split_id(key: str) -> tuple[str, str]:
+    """Collection and document id of an id that a search over collections gave."""
+    collection, _, doc_id = key.partition("/")
+    return collection, doc_id

@@ -1,0 +1,67 @@
+"""One JSON object a log line, with the id of the request it belongs to; neither queries nor keys are logged."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import uuid
+from typing import TextIO
+
+import structlog
+
+from acqo_rl.errors import ConfigError
+
+_REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+
+
+def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
+    """Sends all logs of this process, those of the libraries too, to a stream; progress bars are on stderr.
+
+    Args:
+        level: DEBUG, INFO, WARNING or ERROR.
+        stream: where the lines go.
+
+    Raises:
+        ConfigError: there is no such level.
+    """
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise ConfigError(f"There is no log level {level!r}; choose DEBUG, INFO, WARNING or ERROR.")
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _without_colours,
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for noisy in ("httpx", "httpx2", "httpcore", "sentence_transformers", "transformers"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Uvicorn says everything twice."""
+    event.pop("color_message", None)
+    return event
+
+
+def begin_request(given: str | None) -> str:
+    """The id of a request: the client's where it is one, else a new one. Every log line of the request bears it."""
+    request_id = given if given and _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=request_id)
+    return request_id

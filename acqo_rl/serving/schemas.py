@@ -1,0 +1,292 @@
+"""What goes over the wire. Requests are strict: an unknown field, a wrong type or a value out of range is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from acqo_rl.pipeline.gathering import Failure
+from acqo_rl.pipeline.pipeline import PipelineResult
+from acqo_rl.pipeline.state import Chunk
+from acqo_rl.pipeline.trace import Step
+from acqo_rl.serving.collections import Collection, split_id
+from acqo_rl.types import Document, Ranking, Reformulation
+
+MAX_LIMIT, PASSAGES = 20, 8
+
+Turn = Annotated[str, Field(min_length=1, max_length=4000)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 3.0 is the integer 3."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+_QUERY = "Compare the populations of Oslo and Bergen"
+
+
+def _request(**example: Any) -> ConfigDict:
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})
+
+
+class QueryRequest(BaseModel):
+    """A query in its conversation."""
+
+    model_config = _request(query=_QUERY)
+
+    query: str = Field(
+        min_length=1, max_length=2000, pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]", description="What is asked, as typed."
+    )
+    history: list[Turn] = Field(default=[], max_length=50, description="Earlier turns, oldest first.")
+
+
+class ReformulateRequest(QueryRequest):
+    """A query, and who reformulates it."""
+
+    model_config = _request(query=_QUERY, rewriting_strategy="rules")
+
+    rewriting_strategy: Name | None = Field(
+        default=None, description="One of GET /v1/strategies; the service's default where it is left out."
+    )
+    num_variants: Whole = Field(default=3, ge=1, le=5, description="Other wordings that multi_query writes.")
+
+
+class SearchRequest(ReformulateRequest):
+    """A query, what is searched, and how."""
+
+    model_config = _request(query=_QUERY, limit=5, rewriting_strategy="rules")
+
+    knowledge_pool_ids: list[Name] = Field(
+        default=[], max_length=50, description="Ids or names of collections, merged in one fusion; all by default."
+    )
+    limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Results at most.")
+    score_threshold: float | None = Field(
+        default=None, ge=0, le=1, description="Least cosine similarity of a result; for dense indexes only."
+    )
+    use_query_rewriting: bool = Field(default=True, description="False searches the query as it stands.")
+    include_rankings: bool = Field(default=False, description="Tell each list before the fusion.")
+
+
+class AnswerRequest(QueryRequest):
+    """A question that is to be answered from the documents."""
+
+    model_config = _request(query="Which company developed the firm's first computer?")
+
+    knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in a search.")
+
+
+class Variant(BaseModel):
+    """One text that was searched."""
+
+    text: str
+    kind: str
+    weight: float
+
+
+class QueryRewriteInfo(BaseModel):
+    """What was made of a query."""
+
+    original_query: str
+    strategy: str
+    route: str
+    query_type: str | None
+    reasoning: str
+    variants: list[Variant]
+    problem: str | None = Field(description="Why the query was searched as it stands, where that was not wanted.")
+    model_calls: int
+
+    @classmethod
+    def of(cls, reformulation: Reformulation, strategy: str) -> QueryRewriteInfo:
+        """A reformulation."""
+        return cls(
+            original_query=reformulation.query.text,
+            strategy=strategy,
+            route=reformulation.route,
+            query_type=reformulation.query_type,
+            reasoning=reformulation.reasoning,
+            variants=[Variant(text=s.text, kind=s.kind, weight=s.weight) for s in reformulation.sub_queries],
+            problem=reformulation.problem,
+            model_calls=reformulation.calls,
+        )
+
+
+class Result(BaseModel):
+    """A document that was found."""
+
+    document_id: str
+    knowledge_pool_id: UUID
+    knowledge_pool: str
+    title: str
+    text: str
+    rank: int
+    score: float = Field(description="Of the fusion: how the lists agree.")
+    similarity: float = Field(description="The best score of a retriever: how well the document fits.")
+
+
+class Listed(BaseModel):
+    """A document in a list before the fusion."""
+
+    document_id: str
+    knowledge_pool: str
+    title: str
+    score: float
+
+
+class ListBefore(BaseModel):
+    """One list before the fusion."""
+
+    query: str
+    retriever: str
+    documents: list[Listed]
+
+    @classmethod
+    def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> ListBefore:
+        """The top of a ranking."""
+        rows = []
+        for key, score in zip(ranking.doc_ids[:MAX_LIMIT], ranking.scores, strict=False):
+            pool, doc_id = split_id(key)
+            rows.append(Listed(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score))
+        return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
+
+
+class Failed(BaseModel):
+    """A call that did not come back; the result is without it."""
+
+    step: str
+    reason: str
+    retriever: str
+    sub_query: str
+
+    @classmethod
+    def of(cls, failure: Failure) -> Failed:
+        """A failure."""
+        return cls(step=failure.step, reason=failure.reason, retriever=failure.retriever, sub_query=failure.sub_query)
+
+
+class Traced(BaseModel):
+    """A step and its milliseconds."""
+
+    name: str
+    ms: float
+    detail: str
+
+    @classmethod
+    def of(cls, step: Step) -> Traced:
+        """A step."""
+        return cls(name=step.name, ms=step.ms, detail=step.detail)
+
+
+class ReformulateResponse(BaseModel):
+    """What was made of a query."""
+
+    query_rewrite_info: QueryRewriteInfo
+    processing_time_ms: float
+    request_id: str
+
+
+class SearchResponse(BaseModel):
+    """What a query found."""
+
+    results: list[Result]
+    query_rewrite_info: QueryRewriteInfo | None = Field(description="None where the query was to be left alone.")
+    total_results: int
+    processing_time_ms: float
+    failures: list[Failed] = Field(description="Empty when all is well; else the results are partial.")
+    trace: list[Traced]
+    cached: bool
+    rankings: list[ListBefore]
+    request_id: str
+
+
+class Passage(BaseModel):
+    """A passage that an answer was written from."""
+
+    document_id: str
+    knowledge_pool: str
+    title: str
+    text: str
+    similarity: float
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Passage:
+        """A chunk whose document bears its collection's name."""
+        pool, doc_id = split_id(chunk.document.id)
+        title, text = chunk.document.title, chunk.document.text
+        return cls(document_id=doc_id, knowledge_pool=pool, title=title, text=text, similarity=chunk.similarity)
+
+
+class AnswerResponse(BaseModel):
+    """An answer and how far to trust it."""
+
+    answer: str = Field(description="Empty where no model wrote one; `skipped` says why.")
+    confidence: float
+    confidence_label: str
+    challenges: list[str]
+    passages: list[Passage]
+    model_calls: int
+    skipped: list[str]
+    failures: list[str]
+    cached: bool
+    processing_time_ms: float
+    request_id: str
+
+    @classmethod
+    def of(cls, result: PipelineResult, request_id: str, ms: float) -> AnswerResponse:
+        """A result of the pipeline."""
+        return cls(
+            answer=result.answer,
+            confidence=result.confidence.score,
+            confidence_label=result.confidence.label,
+            challenges=list(result.challenges),
+            passages=[Passage.of(chunk) for chunk in result.chunks[:PASSAGES]],
+            model_calls=result.model_calls,
+            skipped=list(result.skipped),
+            failures=list(result.failures),
+            cached=result.cached,
+            processing_time_ms=ms,
+            request_id=request_id,
+        )
+
+
+class PoolInfo(BaseModel):
+    """A collection."""
+
+    id: UUID
+    name: str
+    documents: int
+    retrievers: list[str]
+
+    @classmethod
+    def of(cls, collection: Collection) -> PoolInfo:
+        """A collection."""
+        return cls(
+            id=collection.id,
+            name=collection.name,
+            documents=len(collection.documents),
+            retrievers=[retriever.name for retriever in collection.retrievers],
+        )
+
+
+class CollectionsResponse(BaseModel):
+    """What can be searched."""
+
+    collections: list[PoolInfo]
+
+
+class StrategiesResponse(BaseModel):
+    """Who can reformulate."""
+
+    strategies: list[str]
+    default: str
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    detail: str

@@ -1,0 +1,184 @@
+"""What the service does, apart from HTTP: searchers and pipelines for the strategies and collections of a request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from cachetools import LRUCache
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
+from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
+from acqo_rl.pipeline.trace import Step
+from acqo_rl.pipeline.workers import Workers
+from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.search import DEPTH
+from acqo_rl.serving.collections import Collection, Collections, DocumentsOf
+from acqo_rl.serving.strategies import Strategies
+from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation, Retriever
+
+_SEARCHERS = 256
+"""Combinations of strategy, variants and collections that are kept, the latest used ones; each has a cache."""
+
+Made = TypeVar("Made")
+
+
+class Service:
+    """One searcher a strategy and choice of collections, and one pipeline a choice; all share their threads."""
+
+    def __init__(
+        self,
+        collections: Sequence[Collection],
+        strategies: Strategies,
+        fusion: Fusion,
+        timeouts: Timeouts,
+        *,
+        answer_model: LanguageModel | None = None,
+        max_model_calls: int = 20,
+        answer_seconds: float | None = None,
+        cache_size: int = 1024,
+        cache_seconds: float = 3600.0,
+        threads: int = 64,
+    ) -> None:
+        """Joins the parts.
+
+        Args:
+            collections: what is searched.
+            strategies: who reformulates.
+            fusion: merges the lists of all sub-queries, collections and retrievers at once.
+            timeouts: of a search.
+            answer_model: writes answers; without one, passages are found and no answer is written.
+            max_model_calls: for one answer.
+            answer_seconds: after which an answer begins no model call.
+            cache_size: results kept by each searcher and pipeline; 0 keeps none.
+            cache_seconds: how long they are kept.
+            threads: retriever and model calls at the same time.
+        """
+        self.collections = Collections(collections)
+        self.strategies = strategies
+        self.max_model_calls = max_model_calls
+        self._fusion = fusion
+        self._answer_model = answer_model
+        self._timeouts = timeouts
+        self._answer_seconds = answer_seconds
+        self._cache = (cache_size, cache_seconds)
+        self._workers = Workers(threads)
+        self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
+        self._lock = threading.Lock()
+
+    def reformulate(self, query: Query, strategy: str, num_variants: int) -> Reformulation:
+        """What a search of all collections would begin with; the raw query where that fails.
+
+        Raises:
+            ConfigError: the query is empty.
+            NotFoundError: there is no such strategy.
+        """
+        return self._searcher(strategy, num_variants, self.collections.named(())).reformulate(query)
+
+    def search(self, query: Query, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Found:
+        """What the collections hold: one reformulation, one fusion over sub-queries x collections (S3-30).
+
+        The fused list is as deep as the lists, so that a threshold is applied before it is cut, and one cached result
+        serves every limit.
+
+        Raises:
+            ConfigError: the query is empty.
+            NotFoundError: there is no such strategy.
+            SearchError: nothing came back.
+        """
+        return self._searcher(strategy, num_variants, collections).search(query, DEPTH)
+
+    def answer(
+        self,
+        query: Query,
+        collections: tuple[Collection, ...],
+        on_step: Callable[[Step], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> PipelineResult:
+        """An answer from the collections; see :meth:`acqo_rl.pipeline.pipeline.Pipeline.ask`.
+
+        Raises:
+            ConfigError: the query is empty.
+            SearchError: the first search failed.
+        """
+        pipeline = self._keep(("answer", _names(collections)), lambda: self._pipeline(collections))
+        return pipeline.ask(query, on_step, on_text)
+
+    def is_ready(self, seconds: float = 2.0) -> bool:
+        """Whether every retriever answers in so many seconds."""
+        retrievers = [retriever for collection in self.collections for retriever in collection.retrievers]
+        outcomes = self._workers.run([partial(r.search, ["ready"], 1) for r in retrievers], seconds)
+        return not any(isinstance(outcome, Exception) for outcome in outcomes)
+
+    def warm_up(self) -> None:
+        """Asks every index and every strategy once, since the first call of a process is slow.
+
+        Raises:
+            SearchError: an index does not answer.
+        """
+        for name in self.strategies.names:
+            self.search(Query("warm up", "the first search of a process is slow"), name, 3, self.collections.named(()))
+
+    def close(self) -> None:
+        """Lets the threads end."""
+        self._workers.close()
+
+    def _searcher(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> AdaptiveSearcher:
+        offered = self.strategies.get(strategy, num_variants)
+        size, seconds = self._cache
+
+        def make() -> AdaptiveSearcher:
+            return AdaptiveSearcher(
+                offered.reformulator,
+                [retriever for collection in collections for retriever in collection.retrievers],
+                self._fusion,
+                corpus=DocumentsOf(collections),
+                feedback_results=offered.feedback_results,
+                feedback_words=offered.feedback_words,
+                timeouts=self._timeouts,
+                cache_size=size,
+                cache_seconds=seconds,
+                workers=self._workers,
+            )
+
+        return self._keep((id(offered), _names(collections)), make)
+
+    def _pipeline(self, collections: tuple[Collection, ...]) -> Pipeline:
+        retrievers: list[Retriever] = [retriever for c in collections for retriever in c.retrievers]
+        size, seconds = self._cache
+        return Pipeline(
+            retrievers[0] if len(retrievers) == 1 else HybridRetriever(retrievers, self._fusion),
+            DocumentsOf(collections),
+            self._answer_model,
+            max_model_calls=self.max_model_calls,
+            seconds=self._answer_seconds,
+            cache_size=size,
+            cache_seconds=seconds,
+        )
+
+    def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            made: Made = self._made[key]  # type: ignore[assignment]
+            return made
+
+
+def above(found: Found, collections: Sequence[Collection], threshold: float | None, limit: int) -> list[int]:
+    """Positions in the fused list of the first ``limit`` documents whose similarity is at least the threshold.
+
+    Raises:
+        ConfigError: there is a threshold, and scores of a collection are no cosines.
+    """
+    if threshold is None:
+        return list(range(min(limit, len(found.fused.doc_ids))))
+    if mixed := [collection.name for collection in collections if not collection.cosine]:
+        raise ConfigError(f"score_threshold compares cosines, and {mixed[0]!r} is not searched by vectors alone.")
+    return [i for i, similarity in enumerate(found.fused.similarities) if similarity >= threshold][:limit]
+
+
+def _names(collections: Sequence[Collection]) -> tuple[str, ...]:
+    return tuple(collection.name for collection in collections)

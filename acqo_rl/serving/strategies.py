@@ -1,0 +1,130 @@
+"""The reformulators that a service offers, each loaded once and shared by all requests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from acqo_rl.errors import NotFoundError
+from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, load_strategy_model
+from acqo_rl.reformulation.logged import Logged
+from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
+from acqo_rl.types import LanguageModel, Reformulator
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A reformulator, and how many results of a first search and words of each it reads."""
+
+    reformulator: Reformulator
+    feedback_results: int = 0
+    feedback_words: int = 28
+
+
+class Strategies:
+    """Reformulators by name. Concurrent calls of a model in this process become one; a server batches by itself."""
+
+    def __init__(
+        self,
+        models: Mapping[str, str],
+        settings: StrategySettings,
+        *,
+        batch_size: int = 32,
+        batch_wait: float = 0.002,
+        timeout: float | None = None,
+        on_batch: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Loads all models.
+
+        Args:
+            models: name, as :func:`acqo_rl.reformulation.load.load_reformulator` takes it -> model; the first one is
+                the default. ``raw`` is always there.
+            settings: of those that ask a language model.
+            batch_size: queries, or conversations, of one call of a model.
+            batch_wait: seconds that the first of them waits for others.
+            timeout: seconds that a query waits for its model.
+            on_batch: is told the size of each batch.
+
+        Raises:
+            ConfigError: a model or setting is wrong.
+            GrammarError: a model is no policy of this version.
+        """
+        self.default = next(iter(models))
+        self.names = tuple(dict.fromkeys([*models, "raw"]))
+        self._models = dict(models)
+        self._settings = settings
+        self._batcher = partial(Batcher, size=batch_size, wait=batch_wait, timeout=timeout, on_batch=on_batch)
+        self._language_models: dict[tuple[str, bool], LanguageModel] = {}
+        self._loaded: dict[tuple[str, int], Offered] = {}
+        self._lock = threading.Lock()
+        for name in self.names:
+            self.get(name, settings.num_variants)
+
+    def get(self, name: str, num_variants: int) -> Offered:
+        """A reformulator.
+
+        Args:
+            name: one of ``names``.
+            num_variants: other wordings that ``multi_query`` writes, also where ``adaptive`` chooses it.
+
+        Raises:
+            NotFoundError: it is not offered.
+        """
+        if name not in self.names:
+            raise NotFoundError(f"There is no strategy {name!r}; GET /v1/strategies lists those there are.")
+        if name != "adaptive" and "multi_query" not in name.split("+"):
+            num_variants = 0
+        with self._lock:
+            if (name, num_variants) not in self._loaded:
+                self._loaded[name, num_variants] = self._load(name, num_variants)
+            return self._loaded[name, num_variants]
+
+    def _load(self, name: str, num_variants: int) -> Offered:
+        model = self._models.get(name, "")
+        settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
+        asks = name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES)
+        language_model = self._language_model(name, model) if asks else None
+        logged, results, words = load_reformulator(name, model, settings, language_model=language_model)
+        if model and not asks:  # a policy: its prompts are made in the thread of its model too
+            logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
+        return Offered(logged, results, words)
+
+    def _language_model(self, name: str, model: str) -> LanguageModel:
+        key = (model, name == "prompted")  # which is asked with settings of its own
+        if key not in self._language_models:
+            self._language_models[key] = _batched(load_strategy_model(name, model, self._settings), self._batcher)
+        return self._language_models[key]
+
+
+def load_answer_model(
+    name: str,
+    max_new_tokens: int,
+    settings: StrategySettings,
+    *,
+    batch_size: int,
+    batch_wait: float,
+    on_batch: Callable[[int], None],
+) -> LanguageModel:
+    """The language model that writes answers, greedily; its calls are batched as those of strategies are.
+
+    Raises:
+        ConfigError: there is no such model, or its package or key is missing.
+    """
+    from acqo_rl.language_models.load import load_language_model
+
+    model = load_language_model(
+        name,
+        max_new_tokens=max_new_tokens,
+        timeout=settings.timeout,
+        max_retries=settings.max_retries,
+        concurrency=settings.concurrency,
+    )
+    return _batched(model, partial(Batcher, size=batch_size, wait=batch_wait, on_batch=on_batch))
+
+
+def _batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:
+    return BatchedModel(model, batcher) if isinstance(model, TransformersModel) else model

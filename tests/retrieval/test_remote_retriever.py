@@ -1,0 +1,226 @@
+"""An index behind a real server against the same index in this process."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from serving_stand_ins import running
+
+from acqo_rl.data.beir import corpus_hash, write_beir
+from acqo_rl.errors import IndexMismatchError, SearchError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.retrieval import remote
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.retriever_app import make_retriever_app
+from acqo_rl.types import Document
+
+DOCUMENTS = [
+    Document(f"d{i}", f"Title {i}", f"passage {i} about {w}") for i, w in enumerate(["red", "green", "blue"] * 9)
+]
+TEXTS = ["about red", "passage 7", "", "nothing of this", "about red", "caf\u00e9 \ud800 \U0001f600"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("remote")
+    write_beir(folder, DOCUMENTS, [], {})
+    build_bm25_index(folder / "index", DOCUMENTS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(folder):
+    index = str(folder / "index")
+    app = make_retriever_app(load_retriever(index), describe(index), Metrics(), Limits(body_bytes=100_000))
+    with running(app) as url:
+        yield url
+
+
+@pytest.fixture
+def connect():
+    """Makes clients that do not wait long."""
+    made = []
+
+    def connected(url, **settings):
+        made.append(RemoteRetriever(url, longest_pause=0.01, **settings))
+        return made[-1]
+
+    yield connected
+    for retriever in made:
+        retriever.close()
+
+
+@pytest.fixture
+def scripted():
+    """A server that answers each call with the next status, again and again with the last one, and counts."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.calls += 1
+            status, body = self.server.script.pop(0) if len(self.server.script) > 1 else self.server.script[0]
+            if status == 0:  # hang up
+                return
+            if status == 1:  # stall
+                self.server.stalled.wait(5)
+                return
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.calls, server.script, server.stalled = 0, [], threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.stalled.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+GOOD = (200, b'{"rankings": [{"doc_ids": ["a"], "scores": [0.1]}]}')
+
+
+class TestSameAsInProcess:
+    def test_rankings_are_equal_position_for_position(self, folder, url):
+        """Ids, scores to the last bit, names and texts."""
+        local = load_retriever(folder / "index")
+        behind = load_retriever(url, expected_corpus_hash=corpus_hash(DOCUMENTS))
+        for k in (1, 5, 100):
+            assert behind.search(TEXTS, k) == local.search(TEXTS, k)
+        assert behind.search([], 5) == []
+        behind.close()
+
+    def test_so_are_rewards(self, folder, url):
+        from acqo_rl.reformulation.heuristic import Heuristic
+        from acqo_rl.search import search
+        from acqo_rl.types import Query
+
+        made = Heuristic().reformulate([Query("1", "Compare red and green"), Query("2", "passage 4")])
+        behind = load_retriever(url)
+        found = [
+            search(made, retriever, RankScoreFusion(), 10) for retriever in (load_retriever(folder / "index"), behind)
+        ]
+        assert found[0] == found[1]
+        behind.close()
+
+    @pytest.mark.slow
+    def test_so_are_those_of_a_real_encoder_asked_at_once(self, tmp_path):
+        build_dense_index(tmp_path / "dense", DOCUMENTS, SentenceTransformerEncoder("embedded:minilm"))
+        local = load_retriever(tmp_path / "dense")
+        calls = [[f"passage {i} about {word}" for word in ("red", "blue")[: 1 + i % 2]] for i in range(8)]
+        wanted = [local.search(texts, 10) for texts in calls]
+        app = make_retriever_app(local, describe(str(tmp_path / "dense")), Metrics(), Limits(concurrency=1))
+        with running(app) as url, ThreadPoolExecutor(8) as pool:
+            behind = load_retriever(url)
+            assert list(pool.map(lambda texts: behind.search(texts, 10), calls)) == wanted
+            behind.close()
+
+    def test_another_corpus_is_refused(self, folder, url):
+        assert describe(url) == describe(str(folder / "index"))
+        with pytest.raises(IndexMismatchError, match="another corpus"):
+            load_retriever(url, expected_corpus_hash="0" * 64)
+
+
+class TestFailures:
+    @pytest.mark.parametrize("passing", [(503, b""), (429, b""), (500, b""), (0, b"")])
+    def test_what_may_pass_is_tried_again(self, connect, scripted, passing):
+        scripted.script = [passing, passing, GOOD]
+        [ranking] = connect(scripted.url).search(["x"], 1)
+        assert (ranking.doc_ids, ranking.scores, scripted.calls) == (("a",), (0.1,), 3)
+
+    def test_a_refusal_is_not(self, connect, scripted):
+        scripted.script = [(422, b"no such thing")]
+        with pytest.raises(SearchError, match="422: no such thing"):
+            connect(scripted.url).search(["x"], 1)
+        assert scripted.calls == 1
+
+    def test_after_the_last_attempt_it_is_raised_and_is_no_empty_result(self, connect, scripted):
+        scripted.script = [(503, b"down")]
+        with pytest.raises(SearchError, match="503"):
+            connect(scripted.url, attempts=3).search(["x"], 1)
+        assert scripted.calls == 3
+
+    def test_a_stall_ends(self, connect, scripted):
+        scripted.script = [(1, b"")]
+        with pytest.raises(SearchError, match="ReadTimeout"):
+            connect(scripted.url, timeout=0.1, attempts=2).search(["x"], 1)
+        assert scripted.calls == 2
+
+    @pytest.mark.parametrize(
+        "body", [b"{}", b"[]", b"no json", b'{"rankings": []}', b'{"rankings": [{"doc_ids": ["a"]}]}']
+    )
+    def test_an_answer_of_another_form(self, connect, scripted, body):
+        scripted.script = [(200, body)]
+        with pytest.raises(SearchError):
+            connect(scripted.url).search(["x"], 1)
+
+    def test_nobody_there(self, connect):
+        with pytest.raises(SearchError, match="see that the retriever server runs"):
+            connect("http://127.0.0.1:9", attempts=1).search(["x"], 1)
+
+    def test_too_much_at_once(self, connect, url):
+        with pytest.raises(SearchError, match="413"):
+            connect(url, attempts=1).search(["x" * 99_000, "y" * 99_000], 1)
+        with pytest.raises(SearchError, match="422"):
+            connect(url).search(["x"], 0)
+
+    def test_the_server_says_how_long_to_wait(self, monkeypatch):
+        import httpx
+
+        class Outcome:
+            def exception(self):
+                response = httpx.Response(429, headers={"Retry-After": "7"}, request=httpx.Request("POST", "http://a"))
+                return httpx.HTTPStatusError("", request=response.request, response=response)
+
+        class State:
+            outcome = Outcome()
+
+        assert remote._asked_pause(State()) == 7
+
+    def test_the_key_is_sent(self, folder, connect, monkeypatch):
+        index = str(folder / "index")
+        app = make_retriever_app(load_retriever(index), describe(index), Metrics(), Limits(keys=("secret",)))
+        with running(app) as url:
+            with pytest.raises(SearchError, match="401"):
+                connect(url).search(["x"], 1)
+            monkeypatch.setenv("ACQO_RETRIEVER_KEY", "secret")
+            assert len(connect(url).search(["about red"], 3)[0].doc_ids) == 3
+
+
+class TestCircuitBreaker:
+    def test_a_server_that_is_down_is_left_alone_then_tried_once(self, connect, scripted):
+        now = [0.0]
+        breaker = CircuitBreaker(failures=3, seconds=10, clock=lambda: now[0])
+        retriever = connect(scripted.url, attempts=1, breaker=breaker)
+        scripted.script = [(503, b"")]
+        for _ in range(5):
+            with pytest.raises(SearchError):
+                retriever.search(["x"], 1)
+        assert scripted.calls == 3
+        now[0] = 10.0
+        with pytest.raises(SearchError, match="503"):
+            retriever.search(["x"], 1)
+        with pytest.raises(SearchError, match="left alone"):
+            retriever.search(["x"], 1)
+        assert scripted.calls == 4
+        now[0], scripted.script = 20.0, [GOOD]
+        assert [len(retriever.search(["x"], 1)) for _ in range(3)] == [1, 1, 1]
+
+    def test_busy_is_not_down(self, connect, scripted):
+        scripted.script = [(429, b"")] * 5 + [GOOD]
+        retriever = connect(scripted.url, attempts=6, breaker=CircuitBreaker(failures=2))
+        assert retriever.search(["x"], 1)[0].doc_ids == ("a",)

@@ -1,0 +1,204 @@
+"""scripts/serve.py and scripts/serve_retriever.py as processes: start, log, end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+from tiny_policy import full_model
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.retrieval.build import build_bm25_index, load_retriever
+from acqo_rl.types import Document
+
+ROOT = Path(__file__).parents[2]
+KEY, QUERY = "a-very-secret-key", "the capital of Peru and of Chad"
+DOCUMENTS = [
+    Document(name, name, f"{city} is the capital of {name}.") for name, city in (("Peru", "Lima"), ("Chad", "Ndjamena"))
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serve")
+    write_beir(folder, DOCUMENTS, [], {})
+    build_bm25_index(folder / "index", DOCUMENTS)
+    return folder
+
+
+class Server:
+    """A process, its address and its log lines."""
+
+    def __init__(self, process):
+        self.process = process
+        self.lines = []
+        self.url = None
+        self._up = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if found := re.search(r"running on (http://\S+)", line):
+                self.url = found[1]
+                self._up.set()
+        self._up.set()
+
+    def wait_until_up(self):
+        assert self._up.wait(100)
+        assert self.url, "".join(self.lines)
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(30)
+        self._reader.join(10)
+        self.process.stdout.close()
+        return status
+
+
+@contextmanager
+def started(script, *arguments, **environment):
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "scripts" / script), "--port", "0", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **environment},
+    )
+    server = Server(process)
+    try:
+        server.wait_until_up()
+        yield server
+    finally:
+        if process.poll() is None:
+            server.end()
+
+
+@pytest.fixture
+def slow_model():
+    """A server of OpenAI's protocol that answers when it is let go."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.asked.set()
+            assert self.server.go.wait(30)
+            message = {"role": "assistant", "content": "1. the capital of Peru\n2. the capital of Chad"}
+            body = json.dumps(
+                {"id": "1", "object": "chat.completion", "created": 1, "model": "m",
+                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+            ).encode()  # fmt: skip
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked, server.go = threading.Event(), threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.go.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.slow
+def test_what_is_in_flight_is_finished_and_the_log_tells_it(folder, slow_model):
+    """SIGTERM while a model writes; S3-43: every line is JSON with the request's id and without secrets."""
+    slow_model.go.set()  # for the first search of the process
+    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
+    more = ("--model", f"openai:m@{slow_model.url}", "--reformulation_seconds", "20", "--total_seconds", "30")
+    with started("serve.py", *arguments, *more, ACQO_API_KEYS=f"{KEY},other", OPENAI_API_KEY="model-secret") as server:
+        slow_model.go.clear()
+        slow_model.asked.clear()
+        headers = {"X-API-Key": KEY, "X-Request-ID": "request-7"}
+        with httpx.Client(base_url=server.url, timeout=40) as client, ThreadPoolExecutor(1) as pool:
+            assert client.post("/v1/search", json={"query": QUERY}).status_code == 401
+            flying = pool.submit(client.post, "/v1/search", json={"query": QUERY}, headers=headers)
+            assert slow_model.asked.wait(20)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{server.url}/healthz", timeout=5)
+            slow_model.go.set()
+            answer = flying.result(30)
+        assert server.process.wait(30) in (0, -signal.SIGTERM)
+        server.end()
+    assert answer.status_code == 200
+    assert [v["text"] for v in answer.json()["query_rewrite_info"]["variants"]][1:] == [
+        "the capital of Peru",
+        "the capital of Chad",
+    ]
+    assert answer.json()["request_id"] == answer.headers["x-request-id"] == "request-7"
+    rows = [json.loads(line) for line in server.lines]
+    mine = {row["event"]: row for row in rows if row.get("request_id") == "request-7"}
+    assert mine["request_completed"]["status"] == 200
+    rewriting = mine["query_rewriting_completed"]
+    assert (rewriting["strategy"], rewriting["num_variants"]) == ("multi_query", 3)
+    assert rewriting["original_query_length"] == len(QUERY)
+    assert rewriting["rewriting_duration_ms"] > 0
+    for secret in (KEY, "model-secret", "capital"):
+        assert not [line for line in server.lines if secret in line]
+
+
+@pytest.mark.slow
+def test_a_policy_and_the_rules_are_served_from_one_command(folder):
+    policy = full_model(folder, feedback_results=2, max_new_tokens=4)
+    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", f"policy={policy}", "rules")
+    with started("serve.py", *arguments) as server, httpx.Client(base_url=server.url, timeout=40) as client:
+        assert client.get("/v1/strategies").json() == {"strategies": ["policy", "rules", "raw"], "default": "policy"}
+        bodies = [{"query": f"the capital of Peru number {i}", "rewriting_strategy": "policy"} for i in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda body: client.post("/v1/search", json=body).json(), bodies))
+        assert [f["query_rewrite_info"]["strategy"] for f in found] == ["policy"] * 4
+        assert all(f["results"][0]["document_id"] == "Peru" and f["trace"][0]["name"] == "feedback" for f in found)
+        metrics = client.get("/metrics").text
+        assert 'rag_query_rewriting_total{query_type="unknown",strategy="policy"} 4.0' in metrics
+        assert "acqo_batch_size_count" in metrics
+        assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.slow
+def test_an_index_is_shared(folder):
+    with started("serve_retriever.py", "--index", folder / "index") as server:
+        behind = load_retriever(server.url)
+        assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
+        behind.close()
+    assert server.process.returncode in (0, -signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--collections", "world"), "write NAME=DATA,INDEX"),
+        (("--collections", "a=nowhere,nowhere"), "nowhere"),
+        (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
+    ],
+)
+def test_errors_say_what_to_do(arguments, message):
+    command = [sys.executable, str(ROOT / "scripts" / "serve.py"), *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=100, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,57 @@
+"""A service of stand-ins behind a real server."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.serving.app import make_app
+from acqo_rl.serving.collections import Collection, InCollection
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.service import Service
+
+
+def collection(name, retriever=None, documents=DOCUMENTS, *, cosine=True):
+    retriever = retriever or Words(documents)
+    return Collection(name, documents, (InCollection(retriever, name, "dense 1"),), cosine)
+
+
+@pytest.fixture
+def serving():
+    """Starts a service; gives a client that knows its address."""
+
+    @contextmanager
+    def start(collections=None, limits=None, timeouts=None, strategies=None, **settings):
+        service = Service(
+            collections or [collection("world")],
+            strategies or Scripted(parts=Parts()),
+            RankScoreFusion(),
+            timeouts or Timeouts(),
+            **settings,
+        )
+        with (
+            running(make_app(service, Metrics(), limits or Limits())) as url,
+            httpx.Client(base_url=url, timeout=20) as client,
+        ):
+            yield client
+
+    return start
+
+
+@pytest.fixture
+def in_collection():
+    return collection
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A service that several tests share."""
+    service = Service([collection("world")], Scripted(parts=Parts()), RankScoreFusion(), Timeouts())
+    with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
+        yield client

@@ -1,0 +1,309 @@
+"""The service over HTTP, in its own words and in those of the requests it refuses."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+
+import pytest
+from pipeline_stand_ins import BrokenModel, ModelByRole
+from serving_stand_ins import DOCUMENTS, Gate, Parts, Scripted, Words, events
+
+from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.types import Document
+
+PERU_AND_CHAD = "capital of Peru and capital of Chad"
+
+
+def post(client, path="/v1/search", **body):
+    return client.post(path, json={"query": PERU_AND_CHAD, **body})
+
+
+class TestSearch:
+    def test_what_is_found_and_how(self, client):
+        """S3-32, S3-33, S3-12, D3-05: fused score and similarity are two fields."""
+        body = post(client, limit=2, include_rankings=True).json()
+        assert [row["document_id"] for row in body["results"]] == ["lima", "ndjamena"]
+        assert [row["rank"] for row in body["results"]] == [1, 2]
+        assert body["results"][0]["text"] == DOCUMENTS["lima"].text
+        assert body["results"][0]["score"] == pytest.approx(1 + 1 / 2)
+        assert body["results"][0]["similarity"] == pytest.approx(0.3)
+        assert body["total_results"] == 2
+        assert body["processing_time_ms"] > 0
+        info = body["query_rewrite_info"]
+        assert (info["strategy"], info["route"], info["query_type"]) == ("parts", "decompose", "complex")
+        assert [v["text"] for v in info["variants"]] == ["capital of Peru", "capital of Chad"]
+        assert [r["query"] for r in body["rankings"]] == ["capital of Peru", "capital of Chad"]
+        assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
+        assert body["failures"] == []
+
+    def test_without_rewriting_the_query_is_searched_as_it_stands(self, client):
+        """S3-29, S3-34."""
+        body = post(client, use_query_rewriting=False, include_rankings=True).json()
+        assert body["query_rewrite_info"] is None
+        assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
+        assert [row["document_id"] for row in body["results"]] == [
+            d["document_id"] for d in body["rankings"][0]["documents"]
+        ]
+
+    def test_a_strategy_for_one_request(self, client):
+        """S3-34, S3-46."""
+        assert client.get("/v1/strategies").json() == {"strategies": ["parts", "raw"], "default": "parts"}
+        info = post(client, rewriting_strategy="raw").json()["query_rewrite_info"]
+        assert (info["strategy"], info["route"]) == ("raw", "pass")
+
+    def test_the_number_of_variants_is_passed_on(self, serving):
+        """D3-11."""
+        strategies = Scripted(parts=Parts())
+        with serving(strategies=strategies) as client:
+            post(client, num_variants=5)
+            post(client)
+        assert strategies.asked == [("parts", 5), ("parts", 3)]
+
+    def test_limit_and_threshold(self, client):
+        """S3-29: the threshold is one of similarities, applied before the list is cut."""
+        assert len(post(client).json()["results"]) == 3
+        assert len(post(client, limit=1).json()["results"]) == 1
+        assert len(post(client, limit=2.0).json()["results"]) == 2  # JSON's integers
+        above = post(client, score_threshold=0.25).json()["results"]
+        assert [row["document_id"] for row in above] == ["lima", "ndjamena"]
+        assert post(client, score_threshold=0.9).json()["total_results"] == 0
+
+    def test_one_cached_result_serves_every_limit_and_wording(self, serving):
+        with serving() as client:
+            assert [post(client, limit=limit).json()["cached"] for limit in (1, 2)] == [False, True]
+            assert post(client, query=f" {PERU_AND_CHAD.upper()} ?").json()["cached"]
+            assert not post(client, query=f"{PERU_AND_CHAD} C++").json()["cached"]
+
+    def test_a_reformulation_by_itself(self, client):
+        body = post(client, "/v1/reformulate").json()
+        assert [v["text"] for v in body["query_rewrite_info"]["variants"]] == ["capital of Peru", "capital of Chad"]
+        assert body["query_rewrite_info"]["model_calls"] == 1
+
+
+class TestCollections:
+    def test_one_fusion_over_several(self, serving, in_collection):
+        """S3-30, D3-10: one reformulation, and documents of one id in two collections stay two."""
+        other = {"lima": Document("lima", "Lima bean", "lima bean capital of Peru"), "oslo": Document("oslo", "", "x")}
+        parts = Parts()
+        pools = [in_collection("world"), in_collection("beans", documents=other)]
+        with serving(pools, strategies=Scripted(parts=parts)) as client:
+            body = post(client, query="lima bean capital of Peru").json()
+            found = [(row["knowledge_pool"], row["document_id"]) for row in body["results"]]
+            assert found[:2] == [("beans", "lima"), ("world", "lima")]  # both first in a list; the better one leads
+            assert body["results"][0]["title"] == "Lima bean"
+            assert len(parts.batches) == 1
+            ids = {pool["name"]: pool["id"] for pool in client.get("/v1/collections").json()["collections"]}
+            for name in (ids["world"], ids["world"].upper(), "world"):
+                only = post(client, knowledge_pool_ids=[name]).json()["results"]
+                assert {row["knowledge_pool_id"] for row in only} == {ids["world"]}
+            assert post(client, knowledge_pool_ids=["nowhere"]).status_code == 404
+
+    def test_a_collection_named_by_a_uuid_keeps_it(self, serving, in_collection):
+        name = str(uuid.UUID(int=7))
+        with serving([in_collection(name)]) as client:
+            assert post(client, knowledge_pool_ids=[name]).json()["results"][0]["knowledge_pool_id"] == name
+
+    def test_a_threshold_without_cosines_is_refused(self, serving, in_collection):
+        with serving([in_collection("sparse", cosine=False)]) as client:
+            refused = post(client, score_threshold=0.5)
+            assert refused.status_code == 409
+            assert "sparse" in refused.json()["detail"]
+            assert post(client).status_code == 200
+
+    def test_one_that_is_down_is_left_out_and_told(self, serving, in_collection):
+        """S0-30."""
+
+        class Down(Words):
+            def search(self, texts, k):
+                raise ConnectionError("the index is down")
+
+        with serving([in_collection("world"), in_collection("gone", Down())]) as client:
+            body = post(client).json()
+            assert {row["knowledge_pool"] for row in body["results"]} == {"world"}
+            assert {f["retriever"] for f in body["failures"]} == {"gone/dense"}
+            assert post(client, knowledge_pool_ids=["gone"]).status_code == 503
+            assert client.get("/readyz").status_code == 503
+            assert client.get("/healthz").status_code == 200
+
+
+class TestSlowness:
+    def test_a_slow_model_is_not_waited_for(self, serving):
+        """D3-13: the query is searched as it stands, and the answer says why."""
+        slow = Scripted(parts=Parts(seconds=1.0))
+        with serving(timeouts=Timeouts(total=2, reformulation=0.1), strategies=slow) as client:
+            begin = time.monotonic()
+            body = post(client).json()
+            assert time.monotonic() - begin < 0.9
+            assert body["query_rewrite_info"]["route"] == "pass"
+            assert "TimeoutError" in body["query_rewrite_info"]["problem"]
+            assert body["failures"][0]["step"] == "reformulation"
+            assert body["total_results"] == 3
+            assert 'acqo_failures_total{kind="timeout",step="reformulation"} 1.0' in client.get("/metrics").text
+
+    def test_results_are_partial_where_a_list_is_late_or_lost(self, serving):
+        with serving(timeouts=Timeouts(sub_query=0.2)) as client:
+            for lost in ("stall", "broken"):
+                body = post(client, query=f"capital of Peru and {lost} one").json()
+                assert body["results"][0]["document_id"] == "lima"
+                assert [f["sub_query"] for f in body["failures"]] == [f"{lost} one"]
+                assert not body["cached"]
+            assert not post(client, query="capital of Peru and broken one").json()["cached"]
+            nothing = post(client, query="broken one")
+            assert (nothing.status_code, nothing.headers["retry-after"]) == (503, "1")
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {},
+            {"query": ""},
+            {"query": " \n\u200b"},
+            {"query": "x" * 2001},
+            {"query": 3},
+            {"query": "a", "limit": 0},
+            {"query": "a", "limit": 21},
+            {"query": "a", "limit": "5"},
+            {"query": "a", "limit": 5.5},
+            {"query": "a", "limit": True},
+            {"query": "a", "num_variants": 6},
+            {"query": "a", "score_threshold": 1.1},
+            {"query": "a", "use_query_rewriting": "yes"},
+            {"query": "a", "knowledge_pool_ids": "world"},
+            {"query": "a", "surprise": 1},
+            {"query": "a", "history": [""]},
+        ],
+    )
+    def test_what_is_not_in_the_schema(self, client, body):
+        """S3-32, D3-11."""
+        answer = client.post("/v1/search", json=body)
+        assert answer.status_code == 422
+        assert answer.json()["detail"]
+
+    @pytest.mark.parametrize(
+        ("content", "status"),
+        [
+            (b"{", 422),
+            (b'{"query": "a", "score_threshold": NaN}', 422),
+            (b'{"query": "\\ud800"}', 422),
+            (b'{"query": "a", "\\ud800": 1}', 422),
+            (b"\xff\xfe", 400),
+            (b"[" * 100_000, 400),
+        ],
+    )
+    def test_what_is_no_json(self, client, content, status):
+        answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code in {status, 400, 422}
+        assert answer.json()["detail"]
+
+    def test_other_paths_and_methods(self, client):
+        assert client.get("/v1/search").status_code == 405
+        assert client.get("/nowhere").status_code == 404
+        assert post(client, rewriting_strategy="magic").status_code == 404
+
+    def test_what_nobody_expected_is_a_plain_500(self, serving):
+        class Surprise(Words):
+            @property
+            def fingerprint(self):
+                raise RuntimeError("secret words")
+
+        from acqo_rl.serving.collections import Collection, InCollection
+
+        with serving([Collection("a", DOCUMENTS, (InCollection(Surprise(), "a", "s"),), True)]) as client:
+            answer = post(client)
+            assert answer.status_code == 500
+            assert "secret" not in answer.text
+            assert answer.headers["x-request-id"]
+            assert 'status="500"' in client.get("/metrics").text
+
+
+MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
+
+
+class TestAnswers:
+    def test_steps_come_before_the_result(self, serving):
+        with serving(answer_model=ModelByRole(**MODEL)) as client:
+            answer = post(client, "/v1/answer", query="capital of Peru")
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            told = events(answer.text)
+            again = events(post(client, "/v1/answer", query="Capital of Peru?").text)
+            metrics = client.get("/metrics").text
+        assert {name for name, _ in told[:-1]} == {"step"}
+        name, result = told[-1]
+        assert (name, result["answer"], result["model_calls"]) == ("result", "Lima.", 2)
+        assert result["passages"][0]["document_id"] == "lima"
+        assert result["passages"][0]["knowledge_pool"] == "world"
+        assert result["confidence_label"] in ("High", "Medium", "Low", "Very Low")
+        assert [data["name"] for _, data in told[:-1]].index("synthesis") > 0
+        assert (again[-1][1]["cached"], again[-1][1]["model_calls"]) == (True, 0)
+        assert "acqo_budget_used_ratio_sum 0.1" in metrics
+        assert 'acqo_cache_requests_total{cache="answer",outcome="hit"} 1.0' in metrics
+
+    def test_a_step_is_told_while_the_next_one_runs(self, serving):
+        """The model waits; what was done before it is there already."""
+        gate = Gate()
+
+        class Waiting(ModelByRole):
+            def generate(self, conversations):
+                gate.reformulate([])
+                return super().generate(conversations)
+
+        with (
+            serving(answer_model=Waiting(**MODEL)) as client,
+            client.stream("POST", "/v1/answer", json={"query": "capital of Peru"}) as answer,
+        ):
+            lines = answer.iter_lines()
+            assert next(lines) == "event: step"
+            assert not gate.open.is_set()
+            gate.open.set()
+            assert "event: result" in list(lines)
+
+    def test_the_answer_is_told_as_it_is_written(self, serving):
+        """The second piece is written only after the first has reached the client."""
+        heard = threading.Event()
+
+        class Writing(ModelByRole):
+            def stream(self, conversation, on_text):
+                on_text("Li")
+                assert heard.wait(10)
+                on_text("ma.")
+                return self.generate([conversation])[0]
+
+        with (
+            serving(answer_model=Writing(**MODEL)) as client,
+            client.stream("POST", "/v1/answer", json={"query": "capital of Peru"}) as answer,
+        ):
+            text = ""
+            for line in answer.iter_lines():
+                text += line + "\n"
+                if line == 'data: {"text": "Li"}':
+                    heard.set()
+        told = events(text)
+        assert [data["text"] for name, data in told if name == "token"] == ["Li", "ma."]
+        assert told[-1][1]["answer"] == "Lima."
+
+    def test_a_model_that_is_down_is_told(self, serving):
+        """D3-13."""
+        with serving(answer_model=BrokenModel()) as client:
+            _, result = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
+        assert result["answer"] == ""
+        assert "the model server is down" in " ".join(result["failures"])
+        assert result["passages"]
+
+    def test_an_index_that_is_down_is_an_error_event(self, serving):
+        with serving() as client:
+            [*_, (name, data)] = events(post(client, "/v1/answer", query="broken one").text)
+        assert name == "error"
+        assert "first search failed" in data["detail"]
+
+
+def test_the_schema_has_examples_that_are_accepted(client):
+    schema = client.get("/openapi.json").json()
+    paths = {"/v1/search": "SearchRequest", "/v1/reformulate": "ReformulateRequest", "/v1/answer": "AnswerRequest"}
+    for path, name in paths.items():
+        [example] = schema["components"]["schemas"][name]["examples"]
+        example.pop("rewriting_strategy", None)  # this server has none but its stand-ins
+        assert client.post(path, json=example).status_code == 200
+        assert "429" in schema["paths"][path]["post"]["responses"]

@@ -1,0 +1,123 @@
+"""Concurrent calls reach a model as one, and each gets its own answer."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serving_stand_ins import Echo, Gate, Parts, Scripted
+
+from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
+from acqo_rl.types import Query
+
+
+def together(reformulator, count, **settings):
+    """Answers of so many calls at once, the first of which keeps the model busy until all others wait."""
+    gate = Gate()
+    first = [True]
+
+    class Held:
+        name = "held"
+
+        def reformulate(self, queries):
+            if first.pop() if first else False:
+                gate.entered.release()
+                assert gate.open.wait(20)
+            return reformulator.reformulate(queries)
+
+    batched = BatchedReformulator(Held(), partial(Batcher, **settings))
+    with ThreadPoolExecutor(count) as pool:
+        opening = pool.submit(batched.reformulate, [Query("0", "query 0")])
+        assert gate.entered.acquire(timeout=10)
+        rest = [pool.submit(batched.reformulate, [Query(str(i), f"query {i}")]) for i in range(1, count)]
+        while batched._batcher._queue.qsize() < count - 1:
+            time.sleep(0.001)
+        gate.open.set()
+        return [future.result(20) for future in [opening, *rest]]
+
+
+def test_calls_that_wait_become_one():
+    model, sizes = Parts(), []
+    answers = together(model, 9, on_batch=sizes.append)
+    assert sizes == [1, 8]
+    assert [len(batch) for batch in model.batches] == [1, 8]
+    assert [answer[0].query.text for answer in answers] == [f"query {i}" for i in range(9)]
+
+
+def test_a_batch_has_its_size():
+    model = Parts()
+    together(model, 9, size=3)
+    assert [len(batch) for batch in model.batches] == [1, 3, 3, 2]
+
+
+def test_the_first_waits_for_others():
+    model = Echo()
+    batched = BatchedModel(model, partial(Batcher, wait=0.5, size=4))
+    with ThreadPoolExecutor(4) as pool:
+        said = list(pool.map(lambda i: batched.generate([[{"role": "user", "content": str(i)}]]), range(4)))
+    assert [completions[0].text for completions in said] == ["0", "1", "2", "3"]
+    assert model.sizes == [4]  # and not half a second later: the batch was full
+
+
+def test_one_that_fails_fails_alone():
+    class Touchy(Parts):
+        def reformulate(self, queries):
+            if any(query.text == "query 3" for query in queries):
+                raise ValueError("no 3")
+            return super().reformulate(queries)
+
+    batched = BatchedReformulator(Touchy(), partial(Batcher, wait=0.3, size=6))
+    with ThreadPoolExecutor(6) as pool:
+        futures = [pool.submit(batched.reformulate, [Query(str(i), f"query {i}")]) for i in range(6)]
+        errors = [future.exception(20) for future in futures]
+    assert [i for i, error in enumerate(errors) if error] == [3]
+
+
+def test_too_few_answers_are_an_error():
+    batcher = Batcher(lambda items: items[:-1])
+    with pytest.raises(ValueError, match="owes one an item"):
+        batcher.ask([1, 2])
+
+
+def test_who_is_late_is_dropped_from_the_queue():
+    asked = []
+    batcher = Batcher(lambda items: asked.extend(items) or time.sleep(0.3) or items, timeout=0.1, size=1)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(batcher.ask, [number]) for number in range(2)]
+        assert all(isinstance(future.exception(10), TimeoutError) for future in waiting)
+    time.sleep(0.5)
+    assert len(asked) == 1
+
+
+def test_a_time_out_of_the_call_itself_is_told_as_it_is():
+    def late(items):
+        raise TimeoutError("the server's own")
+
+    with pytest.raises(TimeoutError, match="the server's own"):
+        Batcher(late, timeout=5).ask([1])
+
+
+@given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=8), st.integers(1, 5))
+def test_answers_are_position_for_position(calls, size):
+    batcher = Batcher(lambda items: [2 * item for item in items], size=size)
+    with ThreadPoolExecutor(len(calls)) as pool:
+        assert list(pool.map(batcher.ask, calls)) == [[2 * item for item in call] for call in calls]
+
+
+def test_concurrent_requests_reach_the_model_as_one_batch(serving):
+    """Through the whole service, over real sockets."""
+    model, sizes = Parts(), []
+    batched = BatchedReformulator(model, partial(Batcher, wait=1.0, size=8, on_batch=sizes.append))
+    with serving(strategies=Scripted(parts=batched)) as client, ThreadPoolExecutor(8) as pool:
+
+        def ask(number):
+            body = {"query": f"capital {number} of Peru and Chad"}
+            return client.post("/v1/reformulate", json=body).json()["query_rewrite_info"]["variants"][0]["text"]
+
+        assert list(pool.map(ask, range(8))) == [f"capital {number} of Peru" for number in range(8)]
+    assert sizes == [8]
+    assert len(model.batches) == 1

@@ -1,0 +1,57 @@
+"""Collections from settings."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection
+from acqo_rl.types import Document
+
+DOCUMENTS = [Document("a/b", "Peru", "Lima is the capital of Peru."), Document("c", "Chad", "Ndjamena")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_beir(tmp_path, DOCUMENTS, [], {})
+    build_bm25_index(tmp_path / "index", DOCUMENTS)
+    return tmp_path
+
+
+def test_a_folder_and_its_index(folder):
+    opened = open_collection(f"world={folder},{folder}/index")
+    assert (opened.name, opened.cosine, opened.id.version) == ("world", False, 5)
+    [retriever] = opened.retrievers
+    [found] = retriever.search(["capital of Peru"], 5)
+    assert (retriever.name, found.doc_ids, found.retriever) == ("world/bm25", ("world/a/b",), "world/bm25")
+    documents = DocumentsOf([opened])
+    assert documents["world/a/b"] == Document("world/a/b", "Peru", "Lima is the capital of Peru.")
+    assert (list(documents), len(documents)) == (["world/a/b", "world/c"], 2)
+
+
+def test_ids_stay_from_start_to_start(folder):
+    setting = f"={folder},{folder}/index"
+    world, again, other = (open_collection(name + setting) for name in ("world", "world", "other"))
+    assert world.id == again.id != other.id
+    both = Collections([world, other])
+    assert both.named([]) == both.named([str(other.id), "world"]) == (world, other)
+    with pytest.raises(NotFoundError):
+        both.named([str(uuid.UUID(int=1))])
+    with pytest.raises(ConfigError, match="names differing"):
+        Collections([world, again])
+
+
+def test_what_cannot_be_opened(folder, tmp_path_factory):
+    for setting in ("world", "world=", f"world={folder}", f"world={folder},", f"/={folder},{folder}/index"):
+        with pytest.raises(ConfigError):
+            open_collection(setting)
+    with pytest.raises(ConfigError, match="two indexes of one kind"):
+        open_collection(f"world={folder},{folder}/index,{folder}/index")
+    other = tmp_path_factory.mktemp("other")
+    write_beir(other, DOCUMENTS[:1], [], {})
+    with pytest.raises(IndexMismatchError, match="another corpus"):
+        open_collection(f"world={other},{folder}/index")

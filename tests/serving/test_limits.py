@@ -1,0 +1,133 @@
+"""What a service does not take on, over real sockets."""
+
+from __future__ import annotations
+
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from serving_stand_ins import Gate, Scripted
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.serving import limits
+from acqo_rl.serving.limits import Guard, Limits
+from acqo_rl.serving.metrics import Metrics
+
+SEARCH = {"query": "capital of Peru"}
+KEYS = ("first-secret", "second-secret")
+
+
+def search(client, **headers):
+    return client.post("/v1/search", json=SEARCH, headers=headers)
+
+
+class TestKeys:
+    def test_only_a_right_key_is_let_in(self, serving):
+        with serving(limits=Limits(keys=KEYS)) as client:
+            wrong = [{}, {"Authorization": "Bearer wrong"}, {"X-API-Key": ""}, {"Authorization": f"Basic {KEYS[0]}"}]
+            for headers in [*wrong, {"X-API-Key": KEYS[0][:-1]}, {"X-API-Key": "\xe9".encode("latin-1")}]:
+                refused = search(client, **headers)
+                assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+                assert KEYS[0] not in refused.text
+            assert search(client, Authorization=f"Bearer {KEYS[0]}").status_code == 200
+            assert search(client, **{"X-API-Key": KEYS[1]}).status_code == 200
+            assert client.get("/v1/strategies").status_code == 401
+            for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+                assert client.get(path).status_code == 200
+            assert 'acqo_http_requests_refused_total{reason="key"} 7.0' in client.get("/metrics").text
+
+    def test_keys_are_compared_in_constant_time(self, serving, monkeypatch):
+        """Every key is compared, by hmac.compare_digest, with values of one length."""
+        seen = []
+        original = limits.hmac.compare_digest
+        monkeypatch.setattr(limits.hmac, "compare_digest", lambda a, b: seen.append((a, b)) or original(a, b))
+        with serving(limits=Limits(keys=KEYS)) as client:
+            search(client, **{"X-API-Key": KEYS[0]})
+        assert len(seen) == len(KEYS)
+        assert {len(value) for pair in seen for value in pair} == {32}
+
+
+class TestSize:
+    @pytest.mark.parametrize("chunked", [False, True])
+    def test_a_large_body_is_refused_and_the_next_one_is_served(self, serving, chunked):
+        body = b'{"query": "' + b"x" * 3_000_000 + b'"}'
+        parts = (body[i : i + 65536] for i in range(0, len(body), 65536))
+        with serving(limits=Limits(body_bytes=1000)) as client:
+            refused = client.post("/v1/search", content=parts if chunked else body)
+            assert refused.status_code == 413
+            assert "1000" in refused.json()["detail"]
+            assert search(client).status_code == 200
+
+    def test_a_body_that_does_not_arrive(self, serving):
+        with serving(limits=Limits(body_seconds=0.2)) as client:
+            address = (client.base_url.host, client.base_url.port)
+            with socket.create_connection(address, timeout=10) as slow:
+                slow.sendall(b"POST /v1/search HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{")
+                assert b" 408 " in slow.recv(1000)
+
+
+def test_a_rate_of_each_client(serving):
+    with serving(limits=Limits(keys=KEYS, rate="3/minute")) as client:
+        first = [search(client, **{"X-API-Key": KEYS[0]}) for _ in range(5)]
+        other = search(client, **{"X-API-Key": KEYS[1]})
+        assert client.get("/healthz").status_code == 200
+    assert [answer.status_code for answer in first] == [200, 200, 200, 429, 429]
+    assert 1 <= int(first[-1].headers["retry-after"]) <= 60
+    assert other.status_code == 200
+
+
+class TestConcurrency:
+    def test_what_does_not_fit_is_refused_at_once_and_the_rest_is_finished(self, serving):
+        """One at work, one waiting; the others come back with 429 while the first still runs."""
+        gate = Gate()
+        limited = Limits(concurrency=1, waiting=1, waiting_seconds=20)
+        with serving(limits=limited, strategies=Scripted(gate=gate), cache_size=0) as client:
+            with ThreadPoolExecutor(2) as pool:
+                accepted = [pool.submit(search, client)]
+                assert gate.entered.acquire(timeout=10)
+                accepted.append(pool.submit(search, client))
+                begin = time.monotonic()
+                while "acqo_http_requests_waiting 1.0" not in client.get("/metrics").text:
+                    assert time.monotonic() - begin < 10
+                refused = [search(client) for _ in range(3)]
+                assert [answer.status_code for answer in refused] == [429] * 3
+                assert "acqo_http_requests_in_flight 1.0" in client.get("/metrics").text
+                gate.open.set()
+                assert [future.result(20).status_code for future in accepted] == [200, 200]
+            assert {answer.headers["retry-after"] for answer in refused} == {"1"}
+            assert search(client).status_code == 200
+
+    def test_nobody_waits_for_ever(self, serving):
+        gate = Gate()
+        limited = Limits(concurrency=1, waiting=5, waiting_seconds=0.1)
+        with serving(limits=limited, strategies=Scripted(gate=gate)) as client, ThreadPoolExecutor(1) as pool:
+            first = pool.submit(search, client)
+            assert gate.entered.acquire(timeout=10)
+            assert search(client).status_code == 429
+            gate.open.set()
+            assert first.result(20).status_code == 200
+
+    def test_many_clients_get_their_own_results(self, serving):
+        """32 at once: none is lost, none is mixed up."""
+        names = ["Peru", "Chad", "Japan"]
+        capital = {"Peru": "lima", "Chad": "ndjamena", "Japan": "tokyo"}
+
+        def ask(number):
+            name = names[number % 3]
+            answer = client.post("/v1/search", json={"query": f"{number} in {name}", "limit": 1})
+            return answer.json()["results"][0]["document_id"] == capital[name]
+
+        with serving(limits=Limits(concurrency=8, waiting=64)) as client, ThreadPoolExecutor(32) as pool:
+            assert all(pool.map(ask, range(96)))
+
+
+@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"body_bytes": 0}, {"waiting": -1}])
+def test_limits_that_cannot_be(wrong):
+    with pytest.raises(ConfigError):
+        Limits(**wrong)
+
+
+def test_a_rate_that_cannot_be_read():
+    with pytest.raises(ConfigError, match="20/second"):
+        Guard(None, Limits(rate="many"), Metrics(), ())

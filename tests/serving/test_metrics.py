@@ -1,0 +1,64 @@
+"""What /metrics shows after a few requests, and the dashboard over it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+from serving_stand_ins import Parts, Scripted
+
+from acqo_rl.pipeline.searcher import Timeouts
+
+DASHBOARD = Path(__file__).parents[2] / "configs" / "serve" / "dashboard.json"
+QUERY = {"query": "capital of Peru and capital of Chad"}
+
+
+def values(text):
+    """Name and labels -> value."""
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {(s.name, *sorted(s.labels.items())): s.value for s in samples}
+
+
+def test_what_is_counted(serving):
+    """S3-42, S0-32."""
+    with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(parts=Parts())) as client:
+        for body in (QUERY, QUERY, {**QUERY, "use_query_rewriting": False}, {"query": "capital of Peru and broken it"}):
+            assert client.post("/v1/search", json=body).status_code == 200
+        client.post("/v1/search", json={})
+        client.get("/a/path/of/the/users/own")
+        text = client.get("/metrics").text
+    seen = values(text)
+    assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 3
+    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 2  # one was known
+    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 3
+    assert seen["rag_retrieval_max_score_count", ("used_rewriting", "false")] == 1
+    assert seen["rag_retrieval_max_score_bucket", ("le", "0.3"), ("used_rewriting", "true")] == 3  # similarities
+    assert seen["acqo_searches_total", ("route", "decompose")] == 3
+    assert seen["acqo_searches_total", ("route", "pass")] == 1
+    assert seen["acqo_cache_requests_total", ("cache", "search"), ("outcome", "hit")] == 1
+    assert seen["acqo_cache_requests_total", ("cache", "search"), ("outcome", "miss")] == 3
+    assert seen["acqo_failures_total", ("kind", "error"), ("step", "retrieval")] == 1
+    assert seen["acqo_model_calls_sum", ("use", "search")] == 2
+    assert seen["acqo_stage_duration_seconds_count", ("stage", "fusion")] == 3
+    assert seen["acqo_http_requests_total", ("method", "POST"), ("path", "/v1/search"), ("status", "422")] == 1
+    assert seen["acqo_http_requests_total", ("method", "GET"), ("path", "other"), ("status", "404")] == 1
+    assert "Peru" not in text
+    assert "users" not in text
+
+
+def test_the_dashboard_asks_for_what_there_is(serving):
+    """S3-44."""
+    with serving() as client:
+        client.post("/v1/search", json=QUERY)
+        there = {family.name for family in text_string_to_metric_families(client.get("/metrics").text)}
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    asked = {
+        re.sub(r"_(total|bucket|sum|count)$", "", name)
+        for panel in panels
+        for target in panel["targets"]
+        for name in re.findall(r"\b(?:rag|acqo)_\w+", target["expr"])
+    }
+    assert len(asked) >= 8
+    assert asked <= there
