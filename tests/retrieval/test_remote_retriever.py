@@ -119,6 +119,7 @@ class TestSameAsInProcess:
 
     @pytest.mark.slow
     def test_so_are_those_of_a_real_encoder_asked_at_once(self, tmp_path):
+        """Up to the rounding of an encoder on several threads."""
         build_dense_index(tmp_path / "dense", DOCUMENTS, SentenceTransformerEncoder("embedded:minilm"))
         local = load_retriever(tmp_path / "dense")
         calls = [[f"passage {i} about {word}" for word in ("red", "blue")[: 1 + i % 2]] for i in range(8)]
@@ -126,8 +127,12 @@ class TestSameAsInProcess:
         app = make_retriever_app(local, describe(str(tmp_path / "dense")), Metrics(), Limits(concurrency=1))
         with running(app) as url, ThreadPoolExecutor(8) as pool:
             behind = load_retriever(url)
-            assert list(pool.map(lambda texts: behind.search(texts, 10), calls)) == wanted
+            found = list(pool.map(lambda texts: behind.search(texts, 10), calls))
             behind.close()
+        for local_rankings, rankings in zip(wanted, found, strict=True):
+            assert [(r.query, r.doc_ids) for r in rankings] == [(r.query, r.doc_ids) for r in local_rankings]
+            for one, other in zip(rankings, local_rankings, strict=True):
+                assert one.scores == pytest.approx(other.scores, abs=1e-6)
 
     def test_another_corpus_is_refused(self, folder, url):
         assert describe(url) == describe(str(folder / "index"))
