@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import httpx
 import pytest
 from tiny_policy import full_model
 
+from acqo_rl import command
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index, load_retriever
 from acqo_rl.types import Document
@@ -202,3 +204,13 @@ def test_errors_say_what_to_do(arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("config", ["embedded", "adaptive"])
+def test_shipped_collections_are_whole(config, monkeypatch):
+    """A comma in a list of YAML parts its items unless they are quoted."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    script = importlib.import_module("serve")
+    file = ROOT / "configs" / "serve" / f"{config}.yaml"
+    [settings, _] = command.parse(script.make_parser(), ["--config", str(file)])
+    assert settings.collections == ["embedded=outputs/demo/data,outputs/demo/index"]
