@@ -16,7 +16,7 @@ from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.pipeline.state import RetrievalState, read_question
 from acqo_rl.pipeline.synthesis import Synthesizer
 from acqo_rl.reformulation.classify import challenges_of
 from acqo_rl.text import one_line
@@ -96,9 +96,7 @@ class MultiStepRetriever:
             ConfigError: the question is empty, or there is no such mode.
             SearchError: nothing was found because every search failed.
         """
-        query = question if isinstance(question, Query) else Query("query", question)
-        if not one_line(query.text):
-            raise ConfigError("The question is empty; give some words.")
+        query = read_question(question)
         if mode not in ("auto", *get_args(Mode)):
             raise ConfigError(f"There is no mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
         chosen: Mode = choose_mode(query.text) if mode == "auto" else mode

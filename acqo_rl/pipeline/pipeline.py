@@ -13,12 +13,11 @@ from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.multi_hop import MultiHop
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState
+from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_question
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
-from acqo_rl.pipeline.timed_cache import TimedCache, query_key
 from acqo_rl.pipeline.trace import Step, Trace
-from acqo_rl.text import one_line
+from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Challenge, Document, LanguageModel, Query, Retriever
 
 ESSENTIAL = 2
@@ -125,9 +124,7 @@ class Pipeline:
             ConfigError: the question is empty.
             SearchError: the first search failed.
         """
-        query = query if isinstance(query, Query) else Query("query", query)
-        if not one_line(query.text):
-            raise ConfigError("The question is empty; give some words.")
+        query = read_question(query)
         key: Hashable = (query_key(query), getattr(self._retriever, "fingerprint", ""))
         known = self._cache.get(key)
         if known:

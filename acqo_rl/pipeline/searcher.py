@@ -11,13 +11,13 @@ from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline.gathering import Failure, Gathering, reason_of
-from acqo_rl.pipeline.timed_cache import TimedCache, query_key
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.search import DEPTH, snippets
 from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever, Route, SubQuery
 
 _SHORT = ("reading", "part", "variant")

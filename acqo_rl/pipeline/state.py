@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.trace import Trace
-from acqo_rl.text import normalised
+from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Challenge, Document, Query
 
 Action = Literal["retrieve", "follow_reference", "aggregate", "stop"]
@@ -190,3 +191,15 @@ class Engine(Protocol):
     def run(self, state: RetrievalState) -> None:
         """Reads the state and adds to it."""
         ...
+
+
+def read_question(question: Query | str) -> Query:
+    """The question; a text is one without conversation.
+
+    Raises:
+        ConfigError: it is empty.
+    """
+    query = question if isinstance(question, Query) else Query("query", question)
+    if not one_line(query.text):
+        raise ConfigError("The question is empty; give some words.")
+    return query

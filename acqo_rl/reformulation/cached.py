@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from cachetools import TTLCache
-
-from acqo_rl.text import normalised
+from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Query, Reformulation, Reformulator
 
 
-class ReformulationCache:
-    """Reformulations by key, bounded in time and number; safe to share among threads and reformulators."""
+def reformulation_cache(
+    ttl: float = 3600.0, size: int = 10_000, clock: Callable[[], float] = time.monotonic
+) -> TimedCache[Reformulation]:
+    """A cache that several reformulators can share.
 
-    def __init__(self, ttl: float = 3600.0, size: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
-        """An empty cache.
-
-        Args:
-            ttl: seconds that an answer is kept.
-            size: answers that are kept; the one that was not asked for longest goes first.
-            clock: seconds.
-        """
-        self._kept: TTLCache[Hashable, Reformulation] = TTLCache(size, ttl, clock)
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Reformulation | None:
-        """What is kept under a key."""
-        with self._lock:
-            kept: Reformulation | None = self._kept.get(key)
-            return kept
-
-    def keep(self, key: Hashable, answer: Reformulation) -> None:
-        """Keeps an answer."""
-        with self._lock:
-            self._kept[key] = answer
+    Args:
+        ttl: seconds that an answer is kept; 0 keeps none.
+        size: answers that are kept.
+        clock: tells seconds.
+    """
+    return TimedCache(size, ttl, clock) if ttl else TimedCache(0)
 
 
 class Cached:
     """A reformulator that asks another one only for what it does not know; an answer with a problem is not kept."""
 
-    def __init__(self, reformulator: Reformulator, made_with: str, cache: ReformulationCache) -> None:
+    def __init__(self, reformulator: Reformulator, made_with: str, cache: TimedCache[Reformulation]) -> None:
         """Puts a cache before a reformulator.
 
         Args:
@@ -65,14 +49,14 @@ class Cached:
         for key, answer in zip(asked, made, strict=True):
             known[key] = answer
             if answer.problem is None:
-                self._cache.keep(key, answer)
+                self._cache.put(key, answer)
         return [
             known[key] if asked.get(key) == i else _again(known[key], query)
             for i, (key, query) in enumerate(zip(keys, queries, strict=True))
         ]
 
     def _key(self, query: Query) -> Hashable:
-        return normalised(query.text) or query.text, query.history, query.feedback, self._made_with
+        return query_key(query), self._made_with
 
 
 def _again(kept: Reformulation, query: Query) -> Reformulation:

@@ -114,7 +114,7 @@ def _for(name: str, settings: StrategySettings) -> StrategySettings:
 
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
-    from acqo_rl.reformulation.cached import Cached, ReformulationCache
+    from acqo_rl.reformulation.cached import Cached, reformulation_cache
     from acqo_rl.reformulation.prompted import Prompted
 
     _check(settings)
@@ -122,7 +122,7 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     names = _names_of_adaptive(settings) if name == "adaptive" else [name]
     strategies = {name: _strategies(name, settings) for name in names}  # before the model, which takes long to load
     language_model = language_model or load_strategy_model(name, model, settings)
-    cache = ReformulationCache(settings.cache_ttl, settings.cache_size)
+    cache = reformulation_cache(settings.cache_ttl, settings.cache_size)
     sampling = (model, settings.temperature, settings.seed, settings.max_new_tokens)
     cached = {
         name: Cached(Prompted(language_model, asked), repr((sampling, [(s, s.version) for s in asked])), cache)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.reformulation.cached import Cached, ReformulationCache
+from acqo_rl.reformulation.cached import Cached, reformulation_cache
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
@@ -22,7 +22,7 @@ class Clock:
 
 def cached(*replies, made_with="step_back 1", cache=None):
     model = ScriptedLanguageModel(*replies)
-    return Cached(Prompted(model, [StepBack()]), made_with, cache or ReformulationCache()), model
+    return Cached(Prompted(model, [StepBack()]), made_with, cache or reformulation_cache()), model
 
 
 def asked(model):
@@ -57,7 +57,7 @@ def test_other_queries_are_others(one, other):
 
 
 def test_other_models_prompts_and_settings_are_others():
-    cache = ReformulationCache()
+    cache = reformulation_cache()
     for made_with in ("model a, prompt 1", "model b, prompt 1", "model a, prompt 2"):
         reformulator, model = cached("reply", made_with=made_with, cache=cache)
         reformulator.reformulate([Query("q", "Peru")])
@@ -87,7 +87,7 @@ def test_a_failure_is_not_kept():
 
 def test_bounded_in_time_and_number():
     clock = Clock()
-    reformulator, _ = cached("reply", cache=ReformulationCache(ttl=10, size=2, clock=clock))
+    reformulator, _ = cached("reply", cache=reformulation_cache(ttl=10, size=2, clock=clock))
 
     def calls(text):
         return reformulator.reformulate([Query("q", text)])[0].calls
@@ -99,12 +99,12 @@ def test_bounded_in_time_and_number():
 
 
 def test_without_time_nothing_is_kept():
-    reformulator, _ = cached("reply", cache=ReformulationCache(ttl=0))
+    reformulator, _ = cached("reply", cache=reformulation_cache(ttl=0))
     assert [reformulator.reformulate([Query("q", "a")])[0].calls for _ in range(2)] == [1, 1]
 
 
 def test_many_threads():
-    reformulator, _ = cached("reply", cache=ReformulationCache(size=5))
+    reformulator, _ = cached("reply", cache=reformulation_cache(size=5))
     queries = [[Query(f"{i}", f"query {i * j % 7}") for i in range(10)] for j in range(40)]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(reformulator.reformulate, queries))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+import time
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from acqo_rl.errors import ConfigError
@@ -16,12 +17,13 @@ Value = TypeVar("Value")
 class TimedCache(Generic[Value]):
     """Keeps the latest used ``size`` values for ``seconds`` each; safe between threads."""
 
-    def __init__(self, size: int = 1024, seconds: float = 3600.0) -> None:
+    def __init__(self, size: int = 1024, seconds: float = 3600.0, clock: Callable[[], float] = time.monotonic) -> None:
         """An empty cache.
 
         Args:
             size: values kept; 0 keeps none.
             seconds: how long a value stays.
+            clock: tells seconds.
 
         Raises:
             ConfigError: a bound is out of range.
@@ -30,7 +32,7 @@ class TimedCache(Generic[Value]):
 
         if size < 0 or seconds <= 0:
             raise ConfigError(f"A cache of {size} values for {seconds} s was asked for; give 0 or more, and above 0 s.")
-        self._values: TTLCache[Hashable, Value] = TTLCache(size, seconds)
+        self._values: TTLCache[Hashable, Value] = TTLCache(size, seconds, clock)
         self._size = size
         self._lock = threading.Lock()
 
