@@ -249,6 +249,7 @@ def build_trainer(
         max_steps=settings.max_steps,
         num_train_epochs=settings.num_train_epochs,
         per_device_train_batch_size=settings.per_device_train_batch_size,
+        per_device_eval_batch_size=settings.num_generations,
         gradient_accumulation_steps=settings.gradient_accumulation_steps,
         num_generations=settings.num_generations,
         num_iterations=settings.num_iterations,

@@ -149,6 +149,12 @@ def test_resumed_at_the_end_of_an_epoch_draws_anew(tiny, tmp_path):
     assert both.asked == alone.asked
 
 
+def test_groups_of_any_size(tiny, tmp_path):
+    """TRL wants its evaluation batch, which nothing here uses, to hold whole groups as well."""
+    trainer = trainer_of(tiny, tmp_path, num_generations=16, per_device_train_batch_size=16)
+    assert trainer.num_generations == 16
+
+
 class TestFinish:
     def test_the_best_checkpoint_is_kept(self, tiny, tmp_path):
         trainer = trainer_of(tiny, tmp_path, dev=(0.1, 0.9, 0.2), max_steps=4)
