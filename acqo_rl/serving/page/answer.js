@@ -5,7 +5,7 @@ import { $, h } from "./dom.js";
 import { bar } from "./results.js";
 import { duration, plural } from "./words.js";
 
-/** Streams an answer into its panel. */
+/** Streams an answer into its panel, or the reason why there is none. */
 export async function showAnswer(body, options) {
   const steps = h("ol", { class: "trace" });
   $("answer").hidden = false;
@@ -22,21 +22,20 @@ export async function showAnswer(body, options) {
         seen.push(data);
         const longest = Math.max(...seen.map((step) => step.ms));
         steps.replaceChildren(...seen.map((step) => bar(step, longest)));
-        $("answer-state").replaceChildren(`${data.name} …`);
+        $("answer-state").replaceChildren(`${plural(seen.length, "step")} done, ${data.name} the last …`);
       }
       if (event === "token") $("answer-text").append(data.text);
       if (event === "error") throw new Problem(data.detail);
       if (event === "result") return finish(data, steps);
     }
-    throw new Problem("The answer broke off before its end. Try again.");
+    throw new Problem("The answer broke off before its end. Ask again.");
+  } catch (error) {
+    options.signal.throwIfAborted();
+    $("answer-state").replaceChildren("No answer was written.");
+    $("answer-more").prepend(h("p", { class: "problem", role: "alert" }, error.message));
   } finally {
     $("answer").ariaBusy = "false";
   }
-}
-
-/** Takes the panel away. */
-export function hideAnswer() {
-  $("answer").hidden = true;
 }
 
 function finish(result, steps) {

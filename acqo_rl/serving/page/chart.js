@@ -19,7 +19,6 @@ export function draw(canvas, rows, { lists, results, chosen, choose }) {
   canvas.replaceChildren(
     ...rows.map((row) => rule(row.getBoundingClientRect().bottom - frame.top, frame.width)),
     ...ys.map((y, i) => label(14, y, i + 1, "axis")),
-    ...(depth ? [label(14, bottom + 14, `${ys.length + 1}+`, "axis")] : []),
     ...xs.map((x, list) => head(x, middle(rows[0].closest("table").tHead), list)),
     ...lists.flatMap((list, l) => dropped(list, l, xs[l], ys, results)),
     ...order(results, chosen).map((i) => line(results[i], i, i === chosen, { xs, ys, place, end: frame.width - 8, choose })),

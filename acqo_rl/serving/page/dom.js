@@ -16,7 +16,7 @@ function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null && value !== false) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null));
+  element.append(...children.flat(2).filter((child) => child !== null));
   return element;
 }
 

@@ -1,7 +1,7 @@
 // The form: what is asked, the address that says so, and who is asked.
 
-import { hideAnswer, showAnswer } from "./answer.js";
-import { json } from "./api.js";
+import { showAnswer } from "./answer.js";
+import { json, Problem } from "./api.js";
 import { $, h } from "./dom.js";
 import { showResults, summary } from "./results.js";
 import { plural } from "./words.js";
@@ -14,12 +14,12 @@ async function ask(wantsAnswer) {
   current.abort();
   const mine = (current = new AbortController());
   const options = { key: $("key").value, signal: mine.signal };
-  $("problem").hidden = true;
-  $("welcome").hidden = true;
-  hideAnswer();
+  for (const id of ["problem", "welcome", "answer"]) $(id).hidden = true;
+  document.title = `${$("question").value} · acqo_rl`;
   busy(true);
   try {
     await offer(options);
+    if (!boxes().some((box) => box.checked)) throw new Problem("No collection is chosen. Tick at least one, then search again.");
     const body = { query: $("question").value.trim(), history: turns(), knowledge_pool_ids: chosenCollections() };
     const how = { rewriting_strategy: $("strategy").value, limit: Number($("limit").value), include_rankings: true };
     const found = await json("v1/search", { body: { ...body, ...how }, ...options });
@@ -43,7 +43,7 @@ function busy(yes) {
 
 function showProblem(error, retry) {
   $("status").replaceChildren();
-  hideAnswer();
+  $("results").hidden = true;
   const again = h("button", { type: "button" }, "Try again");
   again.addEventListener("click", retry);
   $("problem").replaceChildren(h("p", {}, error.message), again);
@@ -74,11 +74,12 @@ async function offer(options) {
 
 const turns = () => $("turns").value.split("\n").map((turn) => turn.trim()).filter(Boolean);
 
+const boxes = () => [...$("collections").querySelectorAll("input")];
+
 /** The names that are ticked; none where all are, which is what the service takes for all. */
 function chosenCollections() {
-  const boxes = [...$("collections").querySelectorAll("input")];
-  const names = boxes.filter((box) => box.checked).map((box) => box.value);
-  return names.length === boxes.length ? [] : names;
+  const names = boxes().filter((box) => box.checked).map((box) => box.value);
+  return names.length === boxes().length ? [] : names;
 }
 
 /** The address of what the form asks; a key is never in it. */
@@ -103,7 +104,7 @@ function read() {
   $("turns").value = parts.getAll("turn").join("\n");
   $("turns-fold").open = parts.has("turn");
   const linked = parts.getAll("collection");
-  for (const box of $("collections").querySelectorAll("input")) box.checked = !linked.length || linked.includes(box.value);
+  for (const box of boxes()) box.checked = !linked.length || linked.includes(box.value);
   if (parts.get("q")) ask(false);
   else begin();
 }
@@ -118,8 +119,6 @@ function begin() {
 }
 
 function submit(wantsAnswer) {
-  const boxes = [...$("collections").querySelectorAll("input")];
-  boxes[0]?.setCustomValidity(boxes.some((box) => box.checked) ? "" : "Choose at least one collection.");
   if (!$("ask").reportValidity()) return;
   if (location.hash !== address()) history.pushState(null, "", address());
   ask(wantsAnswer);

@@ -2,7 +2,7 @@
 
 import { draw, home } from "./chart.js";
 import { $, h, hue, mark } from "./dom.js";
-import { ahead, comparable, deciding, decision, duration, firstKey, formulas, KINDS, ordinal, plural } from "./words.js";
+import { ahead, comparable, deciding, decision, duration, firstKey, formulas, KINDS, ordinal, plural, precise } from "./words.js";
 
 let shown = null; // the response, and the index of the document that is looked at
 
@@ -57,9 +57,9 @@ function showDocuments({ results, rankings, fusion }) {
   $("fusion").hidden = results.length === 0;
   $("first-key").replaceChildren(h("abbr", { title: key.help }, key.name));
   $("fusion-note").replaceChildren(...(used > 1
-    ? ["Each line is a document, through its rank in each list to its place in the merged one. ",
-      `Ordered by ${key.name}, then by S`, comparable(rankings) ? "; " : " where one retriever made all lists; ",
-      "the key in ", h("b", {}, "bold"), " puts a document before the next."]
+    ? ["A line is a document: through its rank in each list to its merged rank. ",
+      `Ordered by ${key.name}, then ${comparable(rankings) ? "by S" : "by list, since S compares within one retriever only"}; `,
+      "the key in ", h("b", {}, "bold"), " puts a document before the next. Hollow: not kept."]
     : ["There is one list, so there was nothing to merge."]));
   const several = new Set(results.map((result) => result.knowledge_pool)).size > 1;
   $("chart").style.setProperty("--lists", rankings.length);
@@ -75,10 +75,10 @@ function row(result, index, several) {
   const element = h("tr", { class: hue(home(result)) },
     h("td", { class: "rank" }, radio, h("label", { for: radio.id }, String(result.rank))),
     h("th", { scope: "row" }, h("label", { for: radio.id, class: "title" }, name(result)),
-      several ? h("span", { class: "pool" }, result.knowledge_pool) : null),
+      h("span", { class: "glimpse" }, several ? h("b", {}, `${result.knowledge_pool} `) : null, result.text)),
     h("td", { class: "places" }, result.places.map((p) => h("span", { class: "place" }, mark(p.ranking), ` ${p.rank} `))),
-    h("td", { class: decides === "first" ? "number decides" : "number" }, firstKey(fusion).of(result).toFixed(3)),
-    h("td", { class: decides === "similarity" ? "number decides" : "number" }, result.similarity.toFixed(3)));
+    h("td", { class: decides === "first" ? "number decides" : "number" }, precise(firstKey(fusion).of(result))),
+    h("td", { class: decides === "similarity" ? "number decides" : "number" }, precise(result.similarity)));
   element.addEventListener("click", (event) => event.target.closest("label, input") || choose(index));
   return element;
 }
@@ -123,7 +123,7 @@ function showLists({ rankings, results }) {
     h("ol", {}, list.documents.slice(0, Math.max(results.length, 5)).map((document, i) => {
       const to = merged.get(`${number} ${i + 1}`);
       return h("li", { class: to ? "kept" : null }, h("span", { class: "title" }, name(document)),
-        h("span", { class: "number" }, document.score.toFixed(3)),
+        h("span", { class: "number" }, precise(document.score)),
         h("span", { class: "number to" }, to ? `→ ${to}` : h("span", { class: "unseen" }, "not kept")));
     })))));
 }

@@ -14,6 +14,9 @@ export function duration(ms) {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
+/** A key, to a thousandth. */
+export const precise = (x) => x.toFixed(x < 10 ? 3 : 2);
+
 /** What the policy did, as a headline and the reason for it. */
 export function decision({ route, variants, reasoning }) {
   const written = variants.filter((variant) => variant.kind !== "original").length;
@@ -59,11 +62,13 @@ export function deciding(result, next, lists) {
 /** Why a document is before the next one. */
 export function ahead(result, next, lists, fusion) {
   const key = firstKey(fusion);
-  const [mine, other] = [key.of(result).toFixed(3), key.of(next).toFixed(3)];
+  const [mine, other] = [precise(key.of(result)), precise(key.of(next))];
   const tie = `It ties with number ${next.rank} in ${key.name} (${mine})`;
+  const better = fusion === "rsf" ? "lower" : "higher";
+  const [s, otherS] = [precise(result.similarity), precise(next.similarity)];
   return {
-    first: `It is before number ${next.rank} by ${key.name}: ${mine} against ${other}.`,
-    similarity: `${tie}, and is before it by S: ${result.similarity.toFixed(3)} against ${next.similarity.toFixed(3)}.`,
+    first: `It is before number ${next.rank} by ${key.name}: ${mine} against ${other}, and ${better} is better.`,
+    similarity: `${tie}, and is before it by S: ${s} against ${otherS}, and higher is better.`,
     list: `${tie}, and is before it because its list comes first.`,
     id: `${tie}, and is before it only by the order of the document ids.`,
   }[deciding(result, next, lists)];
@@ -71,10 +76,10 @@ export function ahead(result, next, lists, fusion) {
 
 /** Both keys with the numbers they are made of. */
 export function formulas(result, fusion) {
-  const best = result.places.map((place) => place.score.toFixed(3));
+  const best = result.places.map((place) => precise(place.score));
   const most = best.length > 1 ? `max(${best.join(", ")}) = ` : "";
-  const similarity = `S = ${most}${result.similarity.toFixed(3)}`;
-  if (fusion !== "rsf") return [`Score of ${fusion} = ${result.score.toFixed(4)}`, similarity];
+  const similarity = `S = ${most}${precise(result.similarity)}`;
+  if (fusion !== "rsf") return [`Score of ${fusion} = ${precise(result.score)}`, similarity];
   const sum = result.places.map((place) => `1/${place.rank}`).join(" + ");
-  return [`P = 1 / (${sum}) = ${(1 / result.score).toFixed(3)}`, similarity];
+  return [`P = 1 / (${sum}) = ${precise(1 / result.score)}`, similarity];
 }
