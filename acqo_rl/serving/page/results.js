@@ -57,9 +57,9 @@ function showDocuments({ results, rankings, fusion }) {
   $("fusion").hidden = results.length === 0;
   $("first-key").replaceChildren(h("abbr", { title: key.help }, key.name));
   $("fusion-note").replaceChildren(...(used > 1
-    ? ["A line is a document: through its rank in each list to its merged rank. ",
+    ? ["Lines lead from the ranks of a document to its merged rank, thicker from higher ranks; hollow ones are not kept. ",
       `Ordered by ${key.name}, then ${comparable(rankings) ? "by S" : "by list, since S compares within one retriever only"}; `,
-      "the key in ", h("b", {}, "bold"), " puts a document before the next. Hollow: not kept."]
+      "the key in ", h("b", {}, "bold"), " puts a document before the next."]
     : ["There is one list, so there was nothing to merge."]));
   const several = new Set(results.map((result) => result.knowledge_pool)).size > 1;
   $("chart").style.setProperty("--lists", rankings.length);
