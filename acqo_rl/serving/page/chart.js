@@ -60,7 +60,7 @@ function dots(result, places, end, chosen) {
   return [
     ...places.flatMap(({ x, y, ranking, rank, deep }) => {
       if (chosen) return [ball(x, y, ranking, rank)];
-      return [dot(x, y, 4.5, ranking), ...(deep ? [label(x - 9, y, rank, "deep")] : [])];
+      return [dot(x, y, 4.5, ranking), ...(deep ? [label(x - 8, y, rank, "deep")] : [])];
     }),
     dot(end.x, end.y, chosen ? 6 : 4.5, home(result)),
   ];
