@@ -10,9 +10,10 @@ Then, for example:
     curl localhost:8080/v1/search -H 'Content-Type: application/json' -d '{"query": "Compare Peru and Chad"}'
     curl -N localhost:8080/v1/answer -H 'Content-Type: application/json' -d '{"query": "Where is Lima?"}'
 
-/docs shows every path with examples; /healthz, /readyz and /metrics are for machines. Where the environment variable
-ACQO_API_KEYS holds keys, separated by commas, every request needs one of them. SIGTERM lets no new request in and
-finishes those in flight. The log is one JSON object a line on stdout and holds neither queries nor keys.
+The page at / shows what a question became and how fusion moved every document; /docs shows every path with examples;
+/healthz, /readyz and /metrics are for machines. Where the environment variable ACQO_API_KEYS holds keys, separated by
+commas, every request but those for the page's own files needs one of them. SIGTERM lets no new request in and finishes
+those in flight. The log is one JSON object a line on stdout and holds neither queries nor keys.
 """
 
 from __future__ import annotations

@@ -16,11 +16,13 @@ from acqo_rl.serving.collections import Collection, DocumentsOf, split_id
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.page import add_page
 from acqo_rl.serving.schemas import (
     AnswerRequest,
     CollectionsResponse,
     Failed,
     ListBefore,
+    Place,
     PoolInfo,
     QueryRequest,
     QueryRewriteInfo,
@@ -104,6 +106,7 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
             failures=[Failed.of(failure) for failure in found.failures],
             trace=[Traced.of(step) for step in found.trace],
             cached=found.cached,
+            fusion=found.fused.retriever,
             rankings=[ListBefore.of(r, documents) for r in found.rankings] if body.include_rankings else [],
             request_id=request.state.request_id,
         )
@@ -120,7 +123,7 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
         events = stream_answer(service, threads, metrics, _query(body), chosen, request.state.request_id)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
-    finish_app(app, metrics, limits, service.is_ready)
+    finish_app(app, metrics, limits, service.is_ready, open_paths=add_page(app))
     return app
 
 
@@ -131,6 +134,7 @@ def _query(body: QueryRequest) -> Query:
 def _results(found: Found, collections: tuple[Collection, ...], body: SearchRequest) -> list[Result]:
     documents = DocumentsOf(collections)
     pools = {collection.name: collection for collection in collections}
+    places = _places(found) if body.include_rankings else {}
     results = []
     for rank, position in enumerate(above(found, collections, body.score_threshold, body.limit), start=1):
         key = found.fused.doc_ids[position]
@@ -145,6 +149,15 @@ def _results(found: Found, collections: tuple[Collection, ...], body: SearchRequ
                 rank=rank,
                 score=found.fused.scores[position],
                 similarity=found.fused.similarities[position],
+                places=places.get(key, []),
             )
         )
     return results
+
+
+def _places(found: Found) -> dict[str, list[Place]]:
+    places: dict[str, list[Place]] = {}
+    for number, ranking in enumerate(found.rankings):
+        for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
+            places.setdefault(key, []).append(Place(ranking=number, rank=rank, score=score))
+    return places

@@ -56,8 +56,18 @@ class Threads:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def finish_app(app: FastAPI, metrics: Metrics, limits: Limits, is_ready: Callable[[], bool]) -> None:
-    """Adds health, metrics, errors, limits and logs to an application whose own paths are there."""
+def finish_app(
+    app: FastAPI, metrics: Metrics, limits: Limits, is_ready: Callable[[], bool], open_paths: Collection[str] = ()
+) -> None:
+    """Adds health, metrics, errors, limits and logs to an application whose own paths are there.
+
+    Args:
+        app: gets them.
+        metrics: shown at ``/metrics``.
+        limits: keys, sizes, rates.
+        is_ready: what ``/readyz`` tells.
+        open_paths: paths of the application that need no key and have no limit.
+    """
     watch = Threads(2)  # of its own: a busy service is still healthy
 
     @app.get("/healthz", tags=["operation"])
@@ -79,7 +89,7 @@ def finish_app(app: FastAPI, metrics: Metrics, limits: Limits, is_ready: Callabl
     app.add_exception_handler(RequestValidationError, _refuse_schema)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
-    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=[*_PLAIN, *_documents(app)])
+    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=[*_PLAIN, *_documents(app), *open_paths])
     app.add_middleware(Observed, metrics=metrics, paths=_paths(app), quiet=_PLAIN)
 
 

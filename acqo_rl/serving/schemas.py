@@ -116,6 +116,14 @@ class QueryRewriteInfo(BaseModel):
         )
 
 
+class Place(BaseModel):
+    """Where one list had a document."""
+
+    ranking: int = Field(description="Position of the list in `rankings`, from 0.")
+    rank: int
+    score: float
+
+
 class Result(BaseModel):
     """A document that was found."""
 
@@ -127,6 +135,7 @@ class Result(BaseModel):
     rank: int
     score: float = Field(description="Of the fusion: how the lists agree.")
     similarity: float = Field(description="The best score of a retriever: how well the document fits.")
+    places: list[Place] = Field(description="In the lists before the fusion, where these are asked for.")
 
 
 class Listed(BaseModel):
@@ -200,6 +209,7 @@ class SearchResponse(BaseModel):
     failures: list[Failed] = Field(description="Empty when all is well; else the results are partial.")
     trace: list[Traced]
     cached: bool
+    fusion: str = Field(description="What merged the lists: rsf, rrf, combsum or combmnz.")
     rankings: list[ListBefore]
     request_id: str
 

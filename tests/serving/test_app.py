@@ -38,6 +38,16 @@ class TestSearch:
         assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
         assert body["failures"] == []
 
+    def test_where_each_list_had_a_document(self, client):
+        body = post(client, include_rankings=True).json()
+        assert body["fusion"] == "rsf"
+        places = [(p["ranking"], p["rank"], p["score"]) for p in body["results"][1]["places"]]
+        assert places == [(0, 2, 0.2), (1, 1, 0.3)]
+        for result in body["results"]:
+            assert result["score"] == pytest.approx(sum(1 / p["rank"] for p in result["places"]))
+            assert result["similarity"] == max(p["score"] for p in result["places"])
+        assert post(client).json()["results"][1]["places"] == []
+
     def test_without_rewriting_the_query_is_searched_as_it_stands(self, client):
         """S3-29, S3-34."""
         body = post(client, use_query_rewriting=False, include_rankings=True).json()

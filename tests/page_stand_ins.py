@@ -1,0 +1,72 @@
+"""A service of stand-ins for the web page, with a planted document, and how contrast is measured."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+
+from pipeline_stand_ins import ModelByRole
+from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.serving.app import make_app
+from acqo_rl.serving.collections import Collection, InCollection
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.service import Service
+from acqo_rl.types import Document
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+EVIL = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
+EVIL_DOCUMENT = Document("evil", f"Title {EVIL}", f"Planted about Peru {EVIL}")
+MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
+
+
+class Writing(ModelByRole):
+    """Writes its answer in two pieces."""
+
+    def stream(self, conversation, on_text):
+        [completion] = self.generate([conversation])
+        for piece in (completion.text[:2], completion.text[2:]):
+            on_text(piece)
+        return completion
+
+
+@contextmanager
+def served(*, limits=None, retriever=None, fusion=None, names=("world",), gate=None):
+    documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
+    collections = [
+        Collection(name, documents, (InCollection(retriever or Words(documents), name, f"dense {name}"),), True)
+        for name in names
+    ]
+    strategies = Scripted(parts=Parts(), **({"gate": gate} if gate else {}))
+    timeouts = Timeouts(sub_query=0.5)
+    service = Service(collections, strategies, fusion or RankScoreFusion(), timeouts, answer_model=Writing(**MODEL))
+    with running(make_app(service, Metrics(), limits or Limits())) as url:
+        yield url
+
+
+CONTRASTS = """() => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+    const rgba = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const luminance = (c) => c.slice(0, 3).map((v) => v / 255)
+        .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (e) => {
+        const colour = rgba(getComputedStyle(e).backgroundColor);
+        return colour[3] ? colour : behind(e.parentElement);
+    };
+    return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest("svg")
+        && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())).map((e) => {
+        const [dark, light] = [rgba(getComputedStyle(e).color), behind(e)].map(luminance).sort((a, b) => a - b);
+        return [(light + 0.05) / (dark + 0.05), e.textContent.slice(0, 40)];
+    });
+}"""
+"""The contrast of each visible text with what is behind it, and its first words."""

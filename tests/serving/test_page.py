@@ -1,0 +1,387 @@
+"""The web page in headless Chromium, against a real server of stand-ins."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from page_stand_ins import CHROMIUM, CONTRASTS, EVIL, EVIL_DOCUMENT, served
+from serving_stand_ins import Gate, Words
+
+from acqo_rl.fusion import ReciprocalRankFusion
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.page import add_page
+
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="There is no Chromium on PATH: apt-get install chromium, or put google-chrome there."
+)
+
+BOTH = "capital of Peru and capital of Chad"
+
+
+@pytest.fixture(scope="module")
+def url():
+    with served() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages; in the end none has said an error, asked another origin, or run what was planted."""
+    contexts, errors, asked = [], [], []
+
+    def open_page(url, address="", **context):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **context})
+        context.set_default_timeout(3_000)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: asked.append((url, request.url)))
+        page.goto(f"{url}/{address}")
+        page.locator("#strategy option").last.wait_for(state="attached")
+        contexts.append((context, page))
+        return page
+
+    yield open_page
+    assert not [page for _, page in contexts if page.evaluate("window.hacked")]
+    for context, _ in contexts:
+        context.close()
+    refusals = "Failed to load resource"  # that is how Chromium tells any status from 400 on
+    assert not [error for error in errors if not error.startswith(refusals)]
+    assert asked
+    assert not [request for url, request in asked if not request.startswith(url + "/")]
+
+
+def search(page, text, key="Enter"):
+    page.fill("#question", text)
+    page.press("#question", key)
+    shown(page)
+
+
+def shown(page):
+    page.locator("#results:not([hidden])").wait_for()
+    page.locator("body:not(.busy)").wait_for()
+
+
+def rows(page):
+    return page.locator("#documents tr")
+
+
+class TestWithKeysAlone:
+    def test_from_the_question_to_a_document(self, visit, url):
+        page = visit(url)
+        page.keyboard.type(BOTH)  # the question has the focus
+        page.keyboard.press("Enter")
+        shown(page)
+        page.keyboard.press("Tab")
+        for _ in range(30):
+            if page.evaluate("document.activeElement.name") == "document":
+                break
+            page.keyboard.press("Tab")
+        assert page.locator("#document-title").inner_text() == "Lima"
+        page.keyboard.press("ArrowDown")
+        assert page.locator("#document-title").inner_text() == "Ndjamena"
+        assert page.locator("#lines .chosen").get_attribute("data-rank") == "2"
+        assert page.evaluate("document.activeElement.id") == "document-2"
+
+    def test_every_control_is_reached_shows_its_focus_and_has_a_name(self, visit, url):
+        page = visit(url)
+        search(page, BOTH)
+        seen = []
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            seen.append(
+                page.evaluate("""() => {
+                    const it = document.activeElement, style = (e) => getComputedStyle(e);
+                    if (it === document.body) return ["the browser itself", true, true];
+                    const frame = it.closest(".question, tr") ?? it;
+                    const visible = [it, frame].some((e) => style(e).outlineStyle !== "none")
+                        || style(frame).boxShadow !== "none";
+                    const name = [...(it.labels ?? [])].map((l) => l.textContent).join("") || it.textContent;
+                    return [it.id || it.textContent.trim(), visible, name.trim() !== ""];
+                }""")
+            )
+            if seen[-1][0] == "question":
+                break
+        names = [name for name, *_ in seen]
+        assert names[0] == "Search"
+        assert {"ask-answer", "strategy", "limit", "Earlier turns", "API key", "document-1", "API", "question"} <= {
+            *names
+        }
+        assert [name for name, visible, named in seen if not (visible and named)] == []
+
+
+class TestSearch:
+    def test_all_parts_are_shown(self, visit, url):
+        page = visit(url)
+        search(page, BOTH)
+        assert page.locator("#decision-title").inner_text() == "Split into 2 parts"
+        assert "decompose · parts · 1 model call" in page.locator("#decision-note").inner_text()
+        assert page.locator("#sub-queries .text").all_inner_texts() == BOTH.split(" and ")
+        assert page.locator("#sub-queries .kind").all_inner_texts() == ["a part"] * 2
+        assert page.locator("#lists h3").count() == 2
+        assert page.locator("#lists article").first.locator("li .title").all_inner_texts()[:2] == ["Lima", "Ndjamena"]
+        assert page.locator("#trace .name").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
+        assert "Split into 2 parts: 4 documents" in page.locator("#status").inner_text()
+
+    def test_both_keys_and_why_one_document_is_before_another(self, visit, url):
+        """P = 1 / (1/1 + 1/2) for Lima and Ndjamena, whose best score is .3; only their ids differ."""
+        page = visit(url)
+        search(page, BOTH)
+        assert rows(page).first.locator("td.number").all_inner_texts() == ["0.667", "0.300"]
+        why = page.locator("#why").inner_text()
+        assert "P = 1 / (1/1 + 1/2) = 0.667" in why
+        assert "S = max(0.300, 0.200) = 0.300" in why
+        assert "ties with number 2 in P (0.667), and is before it only by the order of the document ids" in why
+        rows(page).nth(1).click()
+        assert "before number 3 by P: 0.667 against 1.500" in page.locator("#why").inner_text()
+
+    def test_the_lines_of_each_document_end_at_its_row(self, visit, url):
+        page = visit(url)
+        search(page, BOTH)
+        drawn = page.evaluate("""() => [...document.querySelectorAll("#lines .document")].map((group) => {
+            const row = document.querySelectorAll("#documents tr")[group.dataset.rank - 1].getBoundingClientRect();
+            const top = document.getElementById("lines").getBoundingClientRect().top;
+            const paths = [...group.querySelectorAll("path")].map((path) => path.getAttribute("d").split(" "));
+            return [Number(group.dataset.rank), paths.map((d) => top + Number(d.at(-1)) - row.top - row.height / 2)];
+        }).sort()""")
+        assert [rank for rank, _ in drawn] == [1, 2, 3, 4]
+        assert [len(ends) for _, ends in drawn] == [2, 2, 2, 1]  # the planted document is in one list
+        assert all(abs(distance) < 1 for _, ends in drawn for distance in ends)
+
+    def test_one_list_has_nothing_to_merge(self, visit, url):
+        page = visit(url)
+        search(page, BOTH)
+        page.select_option("#strategy", "raw")
+        page.get_by_role("heading", name="Searched as it stands").wait_for()
+        assert "nothing to merge" in page.locator("#fusion-note").inner_text()
+        assert "strategy=raw" in page.url
+
+    def test_another_fusion_has_another_first_key(self, visit):
+        with served(fusion=ReciprocalRankFusion()) as url:
+            page = visit(url)
+            search(page, BOTH)
+            assert page.locator("#first-key").inner_text() == "Score"
+            assert rows(page).first.locator("td.number").first.inner_text() == "0.033"  # 1/61 + 1/62
+
+    def test_collections_are_chosen(self, visit):
+        with served(names=("world", "moon")) as url:
+            page = visit(url)
+            search(page, "capital of Peru")
+            assert "S compares within one retriever only" in page.locator("#fusion-note").inner_text()
+            page.uncheck("#collections input[value=moon]")
+            search(page, "capital of Peru")
+            assert page.locator("#lists article").count() == 1
+            assert "collection=world" in page.url
+            page.uncheck("#collections input[value=world]")
+            page.click("button[type=submit]")
+            page.get_by_text("No collection is chosen").wait_for()
+
+    def test_earlier_turns_are_sent(self, visit, url):
+        page = visit(url)
+        page.click("text=Earlier turns")
+        page.fill("#turns", "U: Where is Lima?\n\nS: In Peru.")
+        with page.expect_request("**/v1/search") as request:
+            search(page, "capital of Peru")
+        assert request.value.post_data_json["history"] == ["U: Where is Lima?", "S: In Peru."]
+
+    def test_nothing_found(self, visit, url):
+        page = visit(url)
+        search(page, "zzz")
+        assert page.locator("#nothing").is_visible()
+        assert not page.locator("#fusion").is_visible()
+
+    def test_results_that_are_partial_say_so(self, visit, url):
+        page = visit(url)
+        search(page, "capital of Peru and broken one")
+        assert "1 search did not come back" in page.locator("#notices").inner_text()
+        assert "“broken one” at world/dense: ConnectionError" in page.locator("#notices").inner_text()
+        assert page.locator("#sub-queries .lost").count() == 1
+        assert rows(page).count() > 0
+
+
+class TestAddress:
+    def test_a_link_asks_the_same(self, visit, url):
+        page = visit(url)
+        page.select_option("#strategy", "raw")
+        page.select_option("#limit", "5")
+        search(page, "capital of Peru")
+        again = visit(url, page.url.partition("/#")[2].join(["#", ""]))
+        shown(again)
+        assert again.locator("#question").input_value() == "capital of Peru"
+        assert again.locator("#decision-note").inner_text().count("raw") == 1
+        assert again.locator("#limit").input_value() == "5"
+
+    def test_back_goes_to_the_question_before(self, visit, url):
+        page = visit(url)
+        search(page, "capital of Peru")
+        search(page, BOTH)
+        page.go_back()
+        page.get_by_role("heading", name="Searched as it stands").wait_for()
+        assert page.locator("#question").input_value() == "capital of Peru"
+
+
+class TestAnswer:
+    def test_it_comes_after_its_search(self, visit, url):
+        page = visit(url)
+        page.fill("#question", "capital of Peru")
+        page.click("#ask-answer")
+        page.locator("#answer[aria-busy=false]").wait_for()
+        assert page.locator("#answer-text").inner_text() == "Lima."
+        assert "confidence" in page.locator("#answer-state").inner_text()
+        assert page.locator("#results").is_visible()
+        page.click("#answer-more summary:has-text('passage')")
+        assert "Lima is the capital of Peru." in page.locator(".passages").inner_text()
+        search(page, "capital of Chad")
+        assert not page.locator("#answer").is_visible()
+
+    def test_pieces_are_shown_as_they_come(self, visit, url):
+        page = visit(url)
+        told = (
+            'event: step\ndata: {"name": "synthesis", "ms": 1, "detail": ""}\n\nevent: token\ndata: {"text": "Li"}\n\n'
+        )
+        page.route("**/v1/answer", lambda route: route.fulfill(body=told, content_type="text/event-stream"))
+        page.fill("#question", "capital of Peru")
+        page.click("#ask-answer")
+        page.get_by_text("The answer broke off").wait_for()
+        assert page.locator("#answer-text").inner_text() == "Li"
+        assert page.locator("#answer-more .name").all_inner_texts() == ["synthesis"]
+        assert page.locator("#results").is_visible()
+
+
+class TestRefusals:
+    def test_without_a_key(self, visit):
+        with served(limits=Limits(keys=("sesame",))) as url:
+            page = visit(url)
+            page.get_by_text("This service wants an API key").wait_for()
+            page.keyboard.type("sesame")  # the focus is where the key belongs
+            search(page, "capital of Peru")
+            assert not page.locator("#problem").is_visible()
+            assert page.locator("#strategy option").all_inner_texts() == ["parts", "raw"]
+            stored = page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage]) + location.href")
+            assert "sesame" not in stored
+
+    def test_too_often(self, visit):
+        with served(limits=Limits(rate="3/hour")) as url:
+            page = visit(url)
+            search(page, "capital of Peru")
+            page.click("button[type=submit]")
+            page.locator("#problem:not([hidden])").wait_for()
+            text = page.locator("#problem").inner_text()
+            assert "Try again in 3" in text
+            assert not page.locator("#results").is_visible()  # they belong to another question
+
+    def test_an_index_that_is_down(self, visit, url):
+        page = visit(url)
+        page.fill("#question", "broken one")
+        page.click("button[type=submit]")
+        page.get_by_text("Nothing could be searched.").wait_for()
+
+    def test_what_nobody_expected(self, visit):
+        class Surprise(Words):
+            @property
+            def fingerprint(self):
+                raise RuntimeError("secret words")
+
+        with served(retriever=Surprise()) as url:
+            page = visit(url)
+            page.fill("#question", "capital of Peru")
+            page.click("button[type=submit]")
+            page.get_by_text("The service failed (500); its log has the reason under").wait_for()
+
+    def test_a_server_that_is_gone_and_comes_back(self, visit, url):
+        page = visit(url)
+        page.context.set_offline(True)
+        page.fill("#question", "capital of Peru")
+        page.click("button[type=submit]")
+        page.get_by_text("The service cannot be reached.").wait_for()
+        page.context.set_offline(False)
+        page.get_by_role("button", name="Try again").click()
+        shown(page)
+        assert not page.locator("#problem").is_visible()
+
+
+class TestSafety:
+    def test_what_is_planted_stays_text(self, visit, url):
+        page = visit(url)
+        search(page, f"planted {EVIL}")
+        assert EVIL in page.locator("#sub-queries").inner_text()
+        assert page.locator("#document-title").inner_text() == EVIL_DOCUMENT.title
+        assert page.locator("#document-text").inner_text() == EVIL_DOCUMENT.text
+        page.click("#ask-answer")
+        page.locator("#answer[aria-busy=false]").wait_for()
+        assert page.locator("main img, main script, body > script").count() == 0
+
+    def test_an_old_answer_does_not_overwrite_a_new_one(self, visit):
+        gate = Gate()
+        with served(gate=gate) as url:
+            page = visit(url)
+            page.select_option("#strategy", "gate")
+            page.fill("#question", "capital of Chad")
+            page.press("#question", "Enter")
+            page.get_by_text("Searching …").wait_for()
+            assert gate.entered.acquire(timeout=5)
+            page.select_option("#strategy", "raw")
+            search(page, "capital of Peru")
+            gate.open.set()
+            page.wait_for_timeout(200)
+            assert page.locator("#sub-queries .text").all_inner_texts() == ["capital of Peru"]
+
+    def test_the_headers(self, url):
+        answer = httpx.get(f"{url}/")
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "style=" not in answer.text
+        assert httpx.get(f"{url}/", headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
+
+    def test_its_files_are_open_where_the_service_is_not(self):
+        with served(limits=Limits(keys=("sesame",))) as url:
+            for path in add_page(FastAPI()):
+                answer = httpx.get(url + path)
+                assert answer.status_code == 200
+                assert answer.headers["x-content-type-options"] == "nosniff"
+            assert httpx.get(f"{url}/page/nothing").status_code == 401
+            assert httpx.get(f"{url}/v1/strategies").status_code == 401
+
+
+class TestLook:
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_contrast(self, visit, url, scheme):
+        """WCAG 2.2, success criterion 1.4.3: at least 4.5 to 1."""
+        page = visit(url, color_scheme=scheme)
+        welcome = page.evaluate(CONTRASTS)
+        search(page, "capital of Peru and broken one")
+        measured = [*welcome, *page.evaluate(CONTRASTS)]
+        assert len(measured) > 60
+        assert [(ratio, text) for ratio, text in measured if ratio < 4.5] == []
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (int(paper.removeprefix("rgb(").split(",")[0]) < 128) == (scheme == "dark")
+
+    def test_a_phone_does_not_scroll_sideways(self, visit, url):
+        page = visit(url, viewport={"width": 360, "height": 740}, has_touch=True)
+
+        def widest():
+            return page.evaluate("document.documentElement.scrollWidth")
+
+        assert widest() == 360
+        search(page, "capital of Peru and capital of Chad and " + "x" * 300)
+        assert widest() == 360
+        assert page.evaluate("document.getElementById('chart').scrollWidth") <= 360
+        search(page, "capital of Peru and broken one")
+        assert widest() == 360
+        with served(names=("world", "moon", "mars")) as many:
+            page = visit(many, "#q=capital+of+Peru+and+capital+of+Chad", viewport={"width": 360, "height": 740})
+            shown(page)
+            assert page.locator("#lists article").count() == 6
+            assert widest() == 360
