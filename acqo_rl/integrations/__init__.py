@@ -11,6 +11,7 @@ from acqo_rl.errors import MissingPackageError
 
 def missing(extra: str, error: ImportError) -> MissingPackageError:
     """What to raise where a package of an extra cannot be imported."""
+    package = (error.name or "").partition(".")[0]
     return MissingPackageError(
-        f"This integration needs the package {error.name}: pip install 'acqo-rl[{extra}]'.", name=error.name
+        f"This integration needs the package {package}: pip install 'acqo-rl[{extra}]'.", name=error.name
     )
