@@ -34,7 +34,7 @@ try:
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import Field, PrivateAttr, SkipValidation
+    from pydantic import Field, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
 
@@ -50,12 +50,13 @@ class AdaptiveRetriever(BaseRetriever):
         searcher: reformulates, searches and merges.
         corpus: document id -> document.
         k: documents of a call that does not say how many.
+        document_metadata: document id -> what else is known of it, such as its source.
     """
 
     searcher: AdaptiveSearcher = Field(repr=False)
     corpus: SkipValidation[Mapping[str, types.Document]] = Field(repr=False)
     k: int = Field(default=10, ge=1)
-    _metadata: Mapping[str, Mapping[str, Any]] = PrivateAttr(default_factory=dict)
+    document_metadata: SkipValidation[Mapping[str, Mapping[str, Any]]] = Field(default_factory=dict, repr=False)
 
     @classmethod
     def from_retriever(
@@ -87,9 +88,7 @@ class AdaptiveRetriever(BaseRetriever):
         reformulator, _, _ = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
         source = LangChainSource(base_retriever)
         searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
-        retriever = cls(searcher=searcher, corpus=source.documents, k=k)
-        retriever._metadata = source.metadata
-        return retriever
+        return cls(searcher=searcher, corpus=source.documents, k=k, document_metadata=source.metadata)
 
     def _get_relevant_documents(
         self,
@@ -114,7 +113,9 @@ class AdaptiveRetriever(BaseRetriever):
     def _documents(self, found: Found) -> list[Document]:
         return [
             Document(
-                id=document.id, page_content=document.text, metadata={**self._metadata.get(document.id, {}), **told}
+                id=document.id,
+                page_content=document.text,
+                metadata={**self.document_metadata.get(document.id, {}), **told},
             )
             for document, told in hits(found, self.corpus)
         ]

@@ -21,6 +21,7 @@ from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
 from acqo_rl.serving.collections import DocumentsOf, split_id
+from acqo_rl.serving.schemas import MAX_LIMIT
 from acqo_rl.serving.service import Service
 from acqo_rl.types import Document, Query, Reformulation
 
@@ -41,7 +42,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Asked = Annotated[str, Field(max_length=2000, description="The question, as the user put it.")]
-Limit = Annotated[int, Field(ge=1, le=20, description="Documents, at most.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Documents, at most.")]
 Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; all by default.")]
 Strategy = Annotated[str | None, Field(description="Who reformulates; the server's first strategy by default.")]
 History = Annotated[tuple[str, ...], Field(max_length=50, description="Earlier turns, oldest first.")]

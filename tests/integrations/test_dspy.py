@@ -43,3 +43,25 @@ def test_the_example_up_to_dspy(run_example, monkeypatch):
     signature, [search] = made["agent"]
     assert signature == "question -> answer"
     assert search(QUERY, k=1) == ["CFA franc | The CFA franc is the currency of Chad."]
+
+
+def test_an_agent_of_dspy_searches_and_reads_errors(searcher):
+    """DSPy is no dependency of the tests: this one runs where it is installed."""
+    dspy = pytest.importorskip("dspy")
+    from dspy.utils import DummyLM
+
+    steps = [
+        {"next_thought": "search", "next_tool_name": "search", "next_tool_args": {"query": QUERY, "k": 2}},
+        {"next_thought": "search nothing", "next_tool_name": "search", "next_tool_args": {"query": ""}},
+        {"next_thought": "done", "next_tool_name": "finish", "next_tool_args": {}},
+        {"reasoning": "read", "answer": "Lima and the CFA franc"},
+    ]
+    agent = dspy.ReAct("question -> answer", tools=[make_search(searcher, CORPUS)])
+    with dspy.context(lm=DummyLM(steps)):
+        prediction = agent(question=QUERY)
+    assert prediction.answer == "Lima and the CFA franc"
+    assert "Lima | Lima is the capital of Peru." in prediction.trajectory["observation_0"]
+    assert "A query is empty" in prediction.trajectory["observation_1"]
+    tool = agent.tools["search"]
+    assert tool.args == {"query": {"type": "string"}, "k": {"type": "integer", "default": 5}}
+    assert "Search the document collection" in tool.desc

@@ -78,6 +78,13 @@ def test_documents_and_what_is_told_of_them(retriever):
     assert asyncio.run(retriever.ainvoke(QUERY)) == found
     assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
     assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
+    assert "Tokyo" not in repr(retriever)
+
+
+def test_what_else_is_known_of_documents():
+    more = {"franc": {"source": "franc.txt", "rank": "ours wins"}}
+    [franc] = AdaptiveRetriever(searcher=make_searcher(), corpus=CORPUS, k=1, document_metadata=more).invoke(QUERY)
+    assert (franc.metadata["source"], franc.metadata["rank"]) == ("franc.txt", 1)
 
 
 def test_the_conversation_reaches_the_reformulator():
