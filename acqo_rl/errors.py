@@ -23,6 +23,10 @@ class ConfigError(AcqoError):
     """A setting is out of range or contradicts another one."""
 
 
+class MissingPackageError(ConfigError, ImportError):
+    """A package that an extra brings is not installed."""
+
+
 class HubError(AcqoError):
     """A model cannot be exported to, pushed to or loaded from the Hub."""
 

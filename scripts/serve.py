@@ -25,40 +25,16 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.types import FusionName
+from acqo_rl.serving.load import ServiceSettings, load_service
 
 if TYPE_CHECKING:
     from acqo_rl.serving.limits import Limits
-    from acqo_rl.serving.metrics import Metrics
-    from acqo_rl.serving.service import Service
 
 
 @dataclass
 class ServeConfig:
-    """Settings of the service."""
+    """Settings of the server."""
 
-    collections: list[str] = field(
-        metadata={"help": "NAME=DATA,INDEX: a BEIR folder and an index of it, or a dense one and a BM25 one."}
-    )
-    strategies: list[str] = field(
-        default_factory=lambda: ["rules"],
-        metadata={"help": "NAME or NAME=MODEL, as in scripts/search.py; the first is the default, raw always there."},
-    )
-    model: str | None = field(default=None, metadata={"help": "Model of those strategies that are given without one."})
-    answer_model: str | None = field(default=None, metadata={"help": "Writes answers; without it, none is written."})
-    answer_tokens: int = field(default=256, metadata={"help": "Limit of each of its completions."})
-    max_model_calls: int = field(default=20, metadata={"help": "Model calls of an answer, at most."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
-    rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
-    total_seconds: float = field(default=10.0, metadata={"help": "For a search."})
-    reformulation_seconds: float = field(default=5.0, metadata={"help": "Then the query is searched as it stands."})
-    sub_query_seconds: float = field(default=3.0, metadata={"help": "For one list; a late one is left out."})
-    answer_seconds: float = field(default=60.0, metadata={"help": "Then an answer begins no model call."})
-    result_cache_size: int = field(default=1024, metadata={"help": "Results kept; 0 keeps none."})
-    result_cache_seconds: float = field(default=3600.0, metadata={"help": "How long they are kept."})
-    batch_size: int = field(default=32, metadata={"help": "Queries of one call of a model in this process."})
-    batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
-    threads: int = field(default=64, metadata={"help": "Retriever and model calls at the same time."})
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
     port: int = field(default=8080, metadata={"help": "Port to listen at; 0 takes a free one."})
     max_body_bytes: int = field(default=262_144, metadata={"help": "Greatest body of a request; above it: 413."})
@@ -72,10 +48,10 @@ class ServeConfig:
 
 def make_parser() -> Any:
     """The parser of this script."""
-    return command.make_parser(ServeConfig, StrategySettings, description=__doc__)
+    return command.make_parser(ServiceSettings, StrategySettings, ServeConfig, description=__doc__)
 
 
-def main(config: ServeConfig, strategies: StrategySettings) -> None:
+def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
     """Load everything, then answer requests until told to end."""
     try:
         from acqo_rl.serving.app import make_app
@@ -87,7 +63,7 @@ def main(config: ServeConfig, strategies: StrategySettings) -> None:
 
     configure_logs(config.log_level)
     metrics = Metrics()
-    app = make_app(make_service(config, strategies, metrics), metrics, make_limits(config))
+    app = make_app(load_service(settings, strategies, metrics.batch), metrics, make_limits(config))
     serve(app, config.host, config.port, config.graceful_seconds)
 
 
@@ -103,37 +79,6 @@ def make_limits(config: ServeConfig) -> Limits:
         waiting=config.requests_waiting,
         waiting_seconds=config.waiting_seconds,
     )
-
-
-def make_service(config: ServeConfig, settings: StrategySettings, metrics: Metrics) -> Service:
-    """Opens collections and models."""
-    from acqo_rl.evaluation.inputs import name_reformulators
-    from acqo_rl.fusion import fusion_named
-    from acqo_rl.pipeline.searcher import Timeouts
-    from acqo_rl.serving.collections import open_collection
-    from acqo_rl.serving.service import Service
-    from acqo_rl.serving.strategies import Strategies, load_answer_model
-
-    batches = {"batch_size": config.batch_size, "batch_wait": config.batch_wait_ms / 1000, "on_batch": metrics.batch}
-    models = name_reformulators(config.strategies, config.model)
-    fusion = fusion_named(config.fusion, config.rrf_k)
-    collections = [open_collection(setting) for setting in config.collections]
-    service = Service(
-        collections,
-        Strategies(models, settings, timeout=config.reformulation_seconds, **batches),
-        fusion,
-        Timeouts(config.total_seconds, config.reformulation_seconds, config.sub_query_seconds),
-        answer_model=load_answer_model(config.answer_model, config.answer_tokens, settings, **batches)
-        if config.answer_model
-        else None,
-        max_model_calls=config.max_model_calls,
-        answer_seconds=config.answer_seconds,
-        cache_size=config.result_cache_size,
-        cache_seconds=config.result_cache_seconds,
-        threads=config.threads,
-    )
-    service.warm_up()
-    return service
 
 
 if __name__ == "__main__":

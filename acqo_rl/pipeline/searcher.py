@@ -146,9 +146,11 @@ class AdaptiveSearcher:
             context: what is known of the user; added to each reading of an ambiguous query (S0-20).
 
         Raises:
-            ConfigError: a query is empty.
+            ConfigError: a query is empty, or ``k`` is less than 1.
             SearchError: for some query nothing came back; what the others found is in the cache.
         """
+        if k < 1:
+            raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
         asked = _asked(queries)
         state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
         keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]

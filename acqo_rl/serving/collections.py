@@ -134,7 +134,7 @@ class Collections:
         known = {str(collection.id): collection.name for collection in self}
         wanted = {known.get(name.lower(), name) for name in names} or set(self._by_name)
         if missing := sorted(wanted - set(self._by_name)):
-            raise NotFoundError(f"There is no collection {missing[0]!r}; GET /v1/collections lists those there are.")
+            raise NotFoundError(f"There is no collection {missing[0]!r}; there are: {', '.join(self._by_name)}.")
         return tuple(collection for name, collection in self._by_name.items() if name in wanted)
 
 

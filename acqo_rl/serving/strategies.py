@@ -75,7 +75,7 @@ class Strategies:
             NotFoundError: it is not offered.
         """
         if name not in self.names:
-            raise NotFoundError(f"There is no strategy {name!r}; GET /v1/strategies lists those there are.")
+            raise NotFoundError(f"There is no strategy {name!r}; there are: {', '.join(self.names)}.")
         if name != "adaptive" and "multi_query" not in name.split("+"):
             num_variants = 0
         with self._lock:

@@ -256,6 +256,8 @@ class TestReformulation:
     def test_empty_queries_and_bad_settings_are_refused(self):
         with pytest.raises(ConfigError, match="query is empty"):
             searcher(PassThrough(), ScriptedRetriever({})).search(" \x00")
+        with pytest.raises(ConfigError, match="at least 1"):
+            searcher(PassThrough(), ScriptedRetriever({})).search("q", 0)
         with pytest.raises(ConfigError, match="names differing"):
             searcher(PassThrough(), ScriptedRetriever({}), ScriptedRetriever({}))
         with pytest.raises(ConfigError, match="give the corpus"):

@@ -212,5 +212,5 @@ def test_shipped_collections_are_whole(config, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     script = importlib.import_module("serve")
     file = ROOT / "configs" / "serve" / f"{config}.yaml"
-    [settings, _] = command.parse(script.make_parser(), ["--config", str(file)])
+    [settings, *_] = command.parse(script.make_parser(), ["--config", str(file)])
     assert settings.collections == ["embedded=outputs/demo/data,outputs/demo/index"]

@@ -1,0 +1,174 @@
+"""A LangChain retriever that searches adaptively, over an index of ours or over any LangChain retriever.
+
+    from acqo_rl.data.beir import read_corpus
+    from acqo_rl.fusion import RankScoreFusion
+    from acqo_rl.integrations.langchain import AdaptiveRetriever
+    from acqo_rl.pipeline.searcher import AdaptiveSearcher
+    from acqo_rl.reformulation.heuristic import Heuristic
+    from acqo_rl.retrieval.build import load_retriever
+
+    searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
+    retriever = AdaptiveRetriever(searcher=searcher, corpus=read_corpus("outputs/demo/data"), k=3)
+    for document in retriever.invoke("compare Oslo and Bergen"):
+        print(document.metadata["rank"], document.metadata["found_by"], document.page_content)
+
+Needs ``pip install 'acqo-rl[langchain]'``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from acqo_rl import types
+from acqo_rl.integrations import missing
+from acqo_rl.integrations.hits import hits
+from acqo_rl.language_models.remote import failed
+from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
+from acqo_rl.types import Completion, Conversation, Query, Ranking
+
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.language_models import BaseLanguageModel
+    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import Field, SkipValidation
+except ImportError as error:
+    raise missing("langchain", error) from error
+
+
+class AdaptiveRetriever(BaseRetriever):
+    """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`, as LangChain knows them.
+
+    ``invoke``, ``ainvoke`` and ``batch`` take ``k`` and ``history`` (earlier turns, oldest first) beside the query.
+    ``metadata`` of each document is as :func:`acqo_rl.integrations.hits.hits` says. An empty query and ``k`` below 1
+    raise :class:`acqo_rl.errors.ConfigError`, and :class:`acqo_rl.errors.SearchError` where no search came back.
+
+    Attributes:
+        searcher: reformulates, searches and merges.
+        corpus: document id -> document.
+        k: documents of a call that does not say how many.
+        document_metadata: document id -> what else is known of it, such as its source.
+    """
+
+    searcher: AdaptiveSearcher = Field(repr=False)
+    corpus: SkipValidation[Mapping[str, types.Document]] = Field(repr=False)
+    k: int = Field(default=10, ge=1)
+    document_metadata: SkipValidation[Mapping[str, Mapping[str, Any]]] = Field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_retriever(
+        cls,
+        base_retriever: BaseRetriever,
+        llm: BaseLanguageModel[Any] | None = None,
+        *,
+        strategy: str = "prompted",
+        k: int = 10,
+    ) -> AdaptiveRetriever:
+        """Searches a LangChain retriever with what a LangChain model writes (S0-22).
+
+        Every list is as deep as ``base_retriever`` makes it: give a vector store's ``search_kwargs={"k": 50}``. It
+        tells no scores, so a document's ``similarity`` is 1 over its best rank.
+
+        Args:
+            base_retriever: its documents keep their metadata; those without an id are told apart by their text.
+            llm: asked once a query; without one, rules decide what to search.
+            strategy: what it is asked; see :func:`acqo_rl.reformulation.load.load_reformulator`.
+            k: documents of a call that does not say how many.
+
+        Raises:
+            ConfigError: there is no such strategy.
+        """
+        from acqo_rl.fusion import RankScoreFusion
+        from acqo_rl.reformulation.load import load_reformulator
+
+        model = LangChainModel(llm) if llm else None
+        reformulator, _, _ = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
+        source = LangChainSource(base_retriever)
+        searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
+        return cls(searcher=searcher, corpus=source.documents, k=k, document_metadata=source.metadata)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        history: Sequence[str] = (),
+    ) -> list[Document]:
+        return self._documents(self.searcher.search(_query(query, history), self.k if k is None else k))
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        history: Sequence[str] = (),
+    ) -> list[Document]:
+        return self._documents(await self.searcher.asearch(_query(query, history), self.k if k is None else k))
+
+    def _documents(self, found: Found) -> list[Document]:
+        return [
+            Document(
+                id=document.id,
+                page_content=document.text,
+                metadata={**self.document_metadata.get(document.id, {}), **told},
+            )
+            for document, told in hits(found, self.corpus)
+        ]
+
+
+class LangChainSource:
+    """A LangChain retriever in the role of ours; keeps every document that it has found."""
+
+    name = "langchain"
+
+    def __init__(self, retriever: BaseRetriever) -> None:
+        self.documents: dict[str, types.Document] = {}
+        self.metadata: dict[str, Mapping[str, Any]] = {}
+        self._retriever = retriever
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` of the retriever's documents a text, scored 1/rank."""
+        lists = self._retriever.batch(list(texts))
+        return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
+
+    def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
+        by_id = {document.id or _content_id(document.page_content): document for document in documents}
+        for doc_id, document in by_id.items():
+            title = str(document.metadata.get("title", ""))
+            self.documents[doc_id] = types.Document(doc_id, title, document.page_content)
+            self.metadata[doc_id] = document.metadata
+        return Ranking(tuple(by_id), tuple(1 / rank for rank in range(1, len(by_id) + 1)), self.name, text)
+
+
+class LangChainModel:
+    """A LangChain model in the role of ours; a call that fails is told in its completion and stops no other."""
+
+    def __init__(self, llm: BaseLanguageModel[Any]) -> None:
+        self._llm = llm
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        """One completion a conversation, position for position."""
+        return [_completion(reply) for reply in self._llm.batch(list(conversations), return_exceptions=True)]
+
+
+def _completion(reply: BaseMessage | str | Exception) -> Completion:
+    if isinstance(reply, Exception):
+        return failed(f"{type(reply).__name__}: {reply}")
+    text = reply if isinstance(reply, str) else reply.text
+    if not text:
+        return failed("the model gave no text")
+    usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
+    return Completion(text, usage["output_tokens"] if usage else 0)
+
+
+def _query(text: str, history: Sequence[str]) -> Query:
+    return Query("query", text, tuple(history))
+
+
+def _content_id(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,86 @@
+"""A LlamaIndex retriever that searches adaptively.
+
+    from acqo_rl.data.beir import read_corpus
+    from acqo_rl.fusion import RankScoreFusion
+    from acqo_rl.integrations.llama_index import AdaptiveRetriever
+    from acqo_rl.pipeline.searcher import AdaptiveSearcher
+    from acqo_rl.reformulation.heuristic import Heuristic
+    from acqo_rl.retrieval.build import load_retriever
+
+    searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
+    retriever = AdaptiveRetriever(searcher, read_corpus("outputs/demo/data"), similarity_top_k=3)
+    for found in retriever.retrieve("compare Oslo and Bergen"):
+        print(found.score, found.node.metadata["found_by"], found.node.get_content())
+
+Needs ``pip install 'acqo-rl[llama-index]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.integrations import missing
+from acqo_rl.integrations.hits import hits
+from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
+from acqo_rl.types import Document
+
+try:
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError as error:
+    raise missing("llama-index", error) from error
+
+
+class AdaptiveRetriever(BaseRetriever):
+    """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher` as nodes.
+
+    A node's score is the fused one, by which they are ordered; the rest stands in its metadata, as
+    :func:`acqo_rl.integrations.hits.hits` says. Language models and encoders are shown its title and text alone.
+    """
+
+    def __init__(
+        self,
+        searcher: AdaptiveSearcher,
+        corpus: Mapping[str, Document],
+        similarity_top_k: int = 10,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        """Joins the parts.
+
+        Args:
+            searcher: reformulates, searches and merges.
+            corpus: document id -> document.
+            similarity_top_k: nodes a query.
+            callback_manager: of LlamaIndex.
+
+        Raises:
+            ConfigError: no node is asked for.
+        """
+        if similarity_top_k < 1:
+            raise ConfigError(f"similarity_top_k is {similarity_top_k}; it must be at least 1.")
+        self.similarity_top_k = similarity_top_k
+        self._searcher = searcher
+        self._corpus = corpus
+        super().__init__(callback_manager)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._nodes(self._searcher.search(query_bundle.query_str, self.similarity_top_k))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._nodes(await self._searcher.asearch(query_bundle.query_str, self.similarity_top_k))
+
+    def _nodes(self, found: Found) -> list[NodeWithScore]:
+        nodes = []
+        for document, told in hits(found, self._corpus):
+            hidden = [key for key in told if key != "title"]
+            node = TextNode(
+                id_=document.id,
+                text=document.text,
+                metadata=told,
+                excluded_llm_metadata_keys=hidden,
+                excluded_embed_metadata_keys=hidden,
+            )
+            nodes.append(NodeWithScore(node=node, score=told["score"]))
+        return nodes

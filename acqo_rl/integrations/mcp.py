@@ -1,0 +1,162 @@
+"""A server of the Model Context Protocol: a service's ``search`` and ``reformulate`` as tools of a language model.
+
+    from acqo_rl.integrations.mcp import make_server
+    from acqo_rl.reformulation.load import StrategySettings
+    from acqo_rl.serving.load import ServiceSettings, load_service
+
+    settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])
+    make_server(load_service(settings, StrategySettings())).run()  # over stdin and stdout
+
+scripts/serve_mcp.py does this from a file of settings. Needs ``pip install 'acqo-rl[mcp]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+from acqo_rl import __version__
+from acqo_rl.errors import AcqoError
+from acqo_rl.integrations import missing
+from acqo_rl.integrations.hits import failures, hits
+from acqo_rl.serving.collections import DocumentsOf, split_id
+from acqo_rl.serving.schemas import MAX_LIMIT
+from acqo_rl.serving.service import Service
+from acqo_rl.types import Document, Query, Reformulation
+
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp_types import ToolAnnotations
+    from pydantic import BaseModel, Field
+except ImportError as error:
+    raise missing("mcp", error) from error
+
+_VARIANTS = 3
+_INSTRUCTIONS = """Searches documents. Give a question as the user put it, with the earlier turns of the conversation:
+it is split, disambiguated or left alone as needed, and what its parts find is merged.
+Collections: {collections}. Strategies: {strategies}."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Asked = Annotated[str, Field(max_length=2000, description="The question, as the user put it.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Documents, at most.")]
+Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; all by default.")]
+Strategy = Annotated[str | None, Field(description="Who reformulates; the server's first strategy by default.")]
+History = Annotated[tuple[str, ...], Field(max_length=50, description="Earlier turns, oldest first.")]
+
+
+class SubQueryReply(BaseModel):
+    """One text that is searched."""
+
+    text: str
+    kind: str
+
+
+class ReformulationReply(BaseModel):
+    """How a question is searched."""
+
+    route: str = Field(description="pass, disambiguate, decompose or expand.")
+    sub_queries: list[SubQueryReply]
+    problem: str | None = Field(description="Why the question is searched as it stands, where that was not wanted.")
+
+    @classmethod
+    def of(cls, reformulation: Reformulation) -> ReformulationReply:
+        """A reformulation."""
+        return cls(
+            route=reformulation.route,
+            sub_queries=[SubQueryReply(text=s.text, kind=s.kind) for s in reformulation.sub_queries],
+            problem=reformulation.problem,
+        )
+
+
+class DocumentReply(BaseModel):
+    """A document that was found."""
+
+    document_id: str
+    collection: str
+    title: str
+    text: str
+    score: float = Field(description="How the lists agree; the order of the documents.")
+    similarity: float = Field(description="The best score in one list: how well the document fits.")
+    found_by: list[str] = Field(description="The searches that found it.")
+
+    @classmethod
+    def of(cls, document: Document, told: Mapping[str, Any]) -> DocumentReply:
+        """A document and what is known of it."""
+        collection, doc_id = split_id(document.id)
+        return cls(
+            document_id=doc_id,
+            collection=collection,
+            title=document.title,
+            text=document.text,
+            score=told["score"],
+            similarity=told["similarity"],
+            found_by=told["found_by"],
+        )
+
+
+class SearchReply(BaseModel):
+    """What a search found."""
+
+    documents: list[DocumentReply]
+    reformulation: ReformulationReply
+    failures: list[str] = Field(description="What did not come back; empty when all is well.")
+
+
+def make_server(service: Service) -> MCPServer[None]:
+    """A server with the tools ``search`` and ``reformulate``; its ``run()`` speaks over stdin and stdout.
+
+    What the caller can put right (an empty question, an unknown strategy or collection, no search that came back) is
+    an error of the tool with the message of the exception.
+
+    Args:
+        service: its strategies and collections are offered.
+    """
+    server: MCPServer[None] = MCPServer(
+        "acqo-rl",
+        version=__version__,
+        instructions=_INSTRUCTIONS.format(
+            collections=", ".join(collection.name for collection in service.collections),
+            strategies=", ".join(service.strategies.names),
+        ),
+        log_level="WARNING",
+    )
+    read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+    @server.tool(annotations=read_only)
+    @_with_tool_errors
+    def search(
+        query: Asked, k: Limit = 5, collections: Names = (), strategy: Strategy = None, history: History = ()
+    ) -> SearchReply:
+        """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
+        chosen = service.collections.named(collections)
+        asked = Query("query", query, history)
+        found = service.search(asked, strategy or service.strategies.default, _VARIANTS, chosen)
+        return SearchReply(
+            documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
+            reformulation=ReformulationReply.of(found.reformulation),
+            failures=failures(found),
+        )
+
+    @server.tool(annotations=read_only)
+    @_with_tool_errors
+    def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulationReply:
+        """Tell what a search for a question would search, without searching."""
+        asked = Query("query", query, history)
+        return ReformulationReply.of(service.reformulate(asked, strategy or service.strategies.default, _VARIANTS))
+
+    return server
+
+
+def _with_tool_errors(tool: Callable[P, T]) -> Callable[P, T]:
+    @wraps(tool)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return tool(*args, **kwargs)
+        except AcqoError as error:
+            raise ToolError(str(error)) from error
+
+    return call

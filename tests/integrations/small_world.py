@@ -1,0 +1,31 @@
+"""A few documents, a question of two parts, and a searcher over them."""
+
+from __future__ import annotations
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.types import Document
+
+QUERY = "What is the capital of Peru, and what is the currency of Chad?"
+PARTS = ["What is the capital of Peru", "what is the currency of Chad"]
+DOCUMENTS = [
+    Document("lima", "Lima", "Lima is the capital of Peru."),
+    Document("franc", "CFA franc", "The CFA franc is the currency of Chad."),
+    Document("tokyo", "Tokyo", "Tokyo is the capital of Japan."),
+    Document("sol", "", "The sol is the currency of Peru."),
+]
+CORPUS = {document.id: document for document in DOCUMENTS}
+FOUND_BY = {"franc": PARTS[1:], "lima": PARTS[:1], "sol": PARTS, "tokyo": PARTS[:1]}
+"""The documents in fused order: the first two are first in one list, the third is second in both, the last is third."""
+SCORES = [1.0, 1.0, 1.0, 1 / 3]
+HISTORY = ["U: Tell me about Chad.", "S: Chad is a country."]
+"""Before "its currency?", which by itself finds Peru's as well."""
+
+
+def make_searcher(reformulator=None, **settings):
+    """Rules, unless another reformulator is given, over BM25."""
+    retriever = Bm25Retriever.build([passage_text(d) for d in DOCUMENTS], list(CORPUS))
+    return AdaptiveSearcher(reformulator or Heuristic(), retriever, RankScoreFusion(), **settings)

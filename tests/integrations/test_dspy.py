@@ -1,0 +1,67 @@
+"""The plain search function, by itself and in DSPy where that is installed."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+
+import pytest
+from small_world import CORPUS, QUERY
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.integrations.dspy import make_search
+
+
+def test_a_function_with_name_docstring_and_types(searcher):
+    search = make_search(searcher, CORPUS, k=2)
+    assert search.__name__ == "search"
+    assert "query: what to look for" in search.__doc__
+    assert str(inspect.signature(search, eval_str=True)) == "(query: str, k: int = 2) -> list[str]"
+    assert search(QUERY) == [
+        "CFA franc | The CFA franc is the currency of Chad.",
+        "Lima | Lima is the capital of Peru.",
+    ]
+    assert search("currency of Peru", k=1) == ["The sol is the currency of Peru."]
+
+
+def test_errors_are_raised(searcher, broken_searcher):
+    with pytest.raises(ConfigError, match="empty"):
+        make_search(searcher, CORPUS)("")
+    with pytest.raises(ConfigError, match="at least 1"):
+        make_search(searcher, CORPUS)(QUERY, k=0)
+    with pytest.raises(SearchError, match="does not answer"):
+        make_search(broken_searcher, CORPUS)(QUERY)
+
+
+def test_the_example_up_to_dspy(run_example, monkeypatch):
+    """A stand-in for the package records what its agent is given."""
+    stand_in = types.ModuleType("dspy")
+    stand_in.ReAct = lambda signature, tools: (signature, tools)
+    monkeypatch.setitem(sys.modules, "dspy", stand_in)
+    made, _ = run_example("dspy")
+    signature, [search] = made["agent"]
+    assert signature == "question -> answer"
+    assert search(QUERY, k=1) == ["CFA franc | The CFA franc is the currency of Chad."]
+
+
+def test_an_agent_of_dspy_searches_and_reads_errors(searcher):
+    """DSPy is no dependency of the tests: this one runs where it is installed."""
+    dspy = pytest.importorskip("dspy")
+    from dspy.utils import DummyLM
+
+    steps = [
+        {"next_thought": "search", "next_tool_name": "search", "next_tool_args": {"query": QUERY, "k": 2}},
+        {"next_thought": "search nothing", "next_tool_name": "search", "next_tool_args": {"query": ""}},
+        {"next_thought": "done", "next_tool_name": "finish", "next_tool_args": {}},
+        {"reasoning": "read", "answer": "Lima and the CFA franc"},
+    ]
+    agent = dspy.ReAct("question -> answer", tools=[make_search(searcher, CORPUS)])
+    with dspy.context(lm=DummyLM(steps)):
+        prediction = agent(question=QUERY)
+    assert prediction.answer == "Lima and the CFA franc"
+    assert "Lima | Lima is the capital of Peru." in prediction.trajectory["observation_0"]
+    assert "A query is empty" in prediction.trajectory["observation_1"]
+    tool = agent.tools["search"]
+    assert tool.args == {"query": {"type": "string"}, "k": {"type": "integer", "default": 5}}
+    assert "Search the document collection" in tool.desc

@@ -1,0 +1,98 @@
+"""The Haystack component."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from haystack import Pipeline
+from haystack.components.builders import PromptBuilder
+from haystack.core.errors import DeserializationError, PipelineRuntimeError, SerializationError
+from small_world import CORPUS, FOUND_BY, HISTORY, QUERY, SCORES, make_searcher
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.integrations.haystack import AdaptiveRetriever
+from acqo_rl.reformulation.turns import RecentTurns
+
+
+def open_small_world():
+    return make_searcher(), CORPUS
+
+
+@pytest.fixture
+def pipeline():
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", AdaptiveRetriever(open_small_world, top_k=4))
+    template = "{% for document in documents %}{{ document.content }}\n{% endfor %}"
+    pipeline.add_component("prompt", PromptBuilder(template, required_variables=["documents"]))
+    pipeline.connect("retriever.documents", "prompt.documents")
+    return pipeline
+
+
+def test_documents_and_what_is_told_of_them():
+    retriever = AdaptiveRetriever(open_small_world, top_k=4)
+    found = retriever.run(QUERY)["documents"]
+    assert [document.id for document in found] == list(FOUND_BY)
+    assert [document.content for document in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
+    assert {document.id: document.meta["found_by"] for document in found} == FOUND_BY
+    assert [document.score for document in found] == pytest.approx(SCORES)
+    assert asyncio.run(retriever.run_async(QUERY, top_k=1)) == retriever.run(QUERY, top_k=1) == {"documents": found[:1]}
+
+
+def test_nothing_is_opened_before_it_is_needed():
+    opened = []
+
+    def opener():
+        opened.append(True)
+        return open_small_world()
+
+    retriever = AdaptiveRetriever(opener)
+    assert not opened
+    retriever.warm_up()
+    retriever.run(QUERY)
+    assert opened == [True]
+
+
+def test_the_conversation_reaches_the_reformulator():
+    retriever = AdaptiveRetriever(lambda: (make_searcher(RecentTurns()), CORPUS), top_k=1)
+    [found] = retriever.run("its currency?", history=HISTORY)["documents"]
+    assert (found.id, found.meta["route"]) == ("franc", "disambiguate")
+
+
+def test_a_pipeline_is_saved_and_loaded(pipeline):
+    texts = "".join(f"{CORPUS[doc_id].text}\n" for doc_id in FOUND_BY)
+    assert pipeline.run({"retriever": {"query": QUERY}}) == {"prompt": {"prompt": texts}}
+    saved = pipeline.dumps()
+    assert "test_haystack.open_small_world" in saved
+    loaded = Pipeline.loads(saved, allowed_modules=["acqo_rl.*", "test_haystack"])
+    assert loaded == pipeline
+    assert loaded.run({"retriever": {"query": QUERY}}) == pipeline.run({"retriever": {"query": QUERY}})
+    with pytest.raises(DeserializationError):
+        Pipeline.loads(saved)
+
+
+def test_what_cannot_be_saved_says_so():
+    with pytest.raises(SerializationError, match="lambda"):
+        AdaptiveRetriever(lambda: open_small_world()).to_dict()
+
+
+def test_errors_are_raised(pipeline, broken_searcher):
+    retriever = AdaptiveRetriever(open_small_world)
+    for query, top_k in ((" ", 1), (QUERY, 0)):
+        with pytest.raises(ConfigError):
+            retriever.run(query, top_k)
+        with pytest.raises(ConfigError):
+            asyncio.run(retriever.run_async(query, top_k))
+    with pytest.raises(ConfigError, match="at least 1"):
+        AdaptiveRetriever(open_small_world, top_k=0)
+    with pytest.raises(SearchError, match="does not answer"):
+        AdaptiveRetriever(lambda: (broken_searcher, CORPUS)).run(QUERY)
+    with pytest.raises(PipelineRuntimeError, match="A query is empty"):
+        pipeline.run({"retriever": {"query": ""}})
+
+
+def test_the_example(run_example):
+    made, printed = run_example("haystack")
+    assert "Oslo is" in printed
+    assert "Bergen is" in printed
+    assert AdaptiveRetriever(made["open_demo"]).run(QUERY)["documents"][0].id == "franc"

@@ -1,0 +1,66 @@
+"""What is told of a document, and what is said where a framework is missing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from serving_stand_ins import Words
+from small_world import CORPUS, FOUND_BY, PARTS, QUERY, SCORES
+from stand_ins import BrokenRetriever
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.integrations.hits import hits
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.reformulation.heuristic import Heuristic
+
+
+def test_what_is_told_of_each_document(searcher):
+    found = searcher.search(QUERY, 4)
+    told = hits(found, CORPUS)
+    assert [document for document, _ in told] == [CORPUS[doc_id] for doc_id in FOUND_BY]
+    assert {metadata["doc_id"]: metadata["found_by"] for _, metadata in told} == FOUND_BY
+    assert [metadata["score"] for _, metadata in told] == pytest.approx(SCORES)
+    for rank, (document, metadata) in enumerate(told, start=1):
+        assert (metadata["doc_id"], metadata["title"], metadata["rank"]) == (document.id, document.title, rank)
+        assert metadata["similarity"] == found.fused.similarities[rank - 1]
+        assert (metadata["route"], metadata["sub_queries"]) == ("decompose", PARTS)
+        assert (metadata["problem"], metadata["failures"]) == (None, [])
+    written = [metadata for _, metadata in told]
+    assert json.loads(json.dumps(written)) == written
+
+
+def test_a_partial_result_says_so():
+    searcher = AdaptiveSearcher(Heuristic(), [Words(CORPUS), BrokenRetriever()], RankScoreFusion())
+    for _, metadata in hits(searcher.search(QUERY, 4), CORPUS):
+        assert [failure.partition(": ")[0] for failure in metadata["failures"]] == ["retrieval broken"] * 2
+        assert "does not answer" in metadata["failures"][0]
+
+
+def test_the_extra_is_named_where_a_package_is_missing():
+    code = """
+import sys
+for package in ("langchain_core", "llama_index", "haystack", "mcp", "dspy"):
+    sys.modules[package] = None
+import importlib
+import acqo_rl.integrations.dspy
+from acqo_rl.errors import ConfigError
+for module in ("langchain", "llama_index", "haystack", "mcp"):
+    try:
+        importlib.import_module(f"acqo_rl.integrations.{module}")
+    except ImportError as error:
+        assert isinstance(error, ConfigError)
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        f"This integration needs the package {package}: pip install 'acqo-rl[{extra}]'."
+        for package, extra in (
+            ("langchain_core", "langchain"),
+            ("llama_index", "llama-index"),
+            ("haystack", "haystack"),
+            ("mcp", "mcp"),
+        )
+    ]

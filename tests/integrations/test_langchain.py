@@ -1,0 +1,175 @@
+"""The LangChain retriever, by LangChain's own suite and by ours (S0-22, D0-05)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES, make_searcher
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.integrations.langchain import AdaptiveRetriever
+from acqo_rl.reformulation.turns import RecentTurns
+
+
+class TestStandard(RetrieversIntegrationTests):
+    """LangChain's standard suite."""
+
+    @property
+    def retriever_constructor(self):
+        return AdaptiveRetriever
+
+    @property
+    def retriever_constructor_params(self):
+        return {"searcher": make_searcher(), "corpus": CORPUS}
+
+    @property
+    def retriever_query_example(self):
+        return QUERY
+
+
+class WordCounts(Embeddings):
+    """How often each word of the documents stands in a text."""
+
+    words = sorted({word for d in CORPUS.values() for word in d.text.lower().strip(".").split()} - {"is", "the", "of"})
+
+    def embed_documents(self, texts):
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text):
+        own = text.lower().strip("?.").split()
+        return [float(own.count(word)) for word in self.words]
+
+
+class Failing(BaseRetriever):
+    def _get_relevant_documents(self, query, *, run_manager):
+        raise ConnectionError("the store does not answer")
+
+
+@pytest.fixture
+def retriever(searcher):
+    return AdaptiveRetriever(searcher=searcher, corpus=CORPUS, k=4)
+
+
+@pytest.fixture
+def store():
+    store = InMemoryVectorStore(WordCounts())
+    store.add_documents(
+        [Document(id=d.id, page_content=d.text, metadata={"source": f"{d.id}.txt"}) for d in CORPUS.values()]
+    )
+    return store
+
+
+def test_documents_and_what_is_told_of_them(retriever):
+    found = retriever.invoke(QUERY)
+    assert [document.id for document in found] == list(FOUND_BY)
+    assert [document.page_content for document in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
+    assert {document.metadata["doc_id"]: document.metadata["found_by"] for document in found} == FOUND_BY
+    assert [document.metadata["score"] for document in found] == pytest.approx(SCORES)
+    assert asyncio.run(retriever.ainvoke(QUERY)) == found
+    assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
+    assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
+    assert "Tokyo" not in repr(retriever)
+
+
+def test_what_else_is_known_of_documents():
+    more = {"franc": {"source": "franc.txt", "rank": "ours wins"}}
+    [franc] = AdaptiveRetriever(searcher=make_searcher(), corpus=CORPUS, k=1, document_metadata=more).invoke(QUERY)
+    assert (franc.metadata["source"], franc.metadata["rank"]) == ("franc.txt", 1)
+
+
+def test_the_conversation_reaches_the_reformulator():
+    retriever = AdaptiveRetriever(searcher=make_searcher(RecentTurns()), corpus=CORPUS)
+    [_, alone] = retriever.invoke("its currency?")
+    assert alone.id == "franc"
+    in_conversation = retriever.invoke("its currency?", history=HISTORY)[0]
+    assert (in_conversation.id, in_conversation.metadata["route"]) == ("franc", "disambiguate")
+
+
+def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):
+    heard = []
+
+    class Listener(BaseCallbackHandler):
+        def on_retriever_error(self, error, **_):
+            heard.append(error)
+
+    for query, settings in (("", {}), (" \n", {}), (QUERY, {"k": 0})):
+        with pytest.raises(ConfigError):
+            retriever.invoke(query, **settings)
+        with pytest.raises(ConfigError):
+            asyncio.run(retriever.ainvoke(query, **settings))
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        AdaptiveRetriever(searcher=retriever.searcher, corpus=CORPUS, k=0)
+    broken = AdaptiveRetriever(searcher=broken_searcher, corpus=CORPUS)
+    with pytest.raises(SearchError, match="does not answer"):
+        broken.invoke(QUERY, {"callbacks": [Listener()]})
+    assert [type(error) for error in heard] == [SearchError]
+    assert broken.with_fallbacks([retriever]).invoke(QUERY) == retriever.invoke(QUERY)
+
+
+def test_over_a_retriever_and_a_model_of_langchain(store):
+    llm = FakeListChatModel(responses=["compound\ncapital of Peru\ncurrency of Chad"])
+    retriever = AdaptiveRetriever.from_retriever(store.as_retriever(search_kwargs={"k": 1}), llm, k=2)
+    found = retriever.invoke(QUERY)
+    assert {document.id: document.metadata["found_by"] for document in found} == {
+        "lima": ["capital of Peru"],
+        "franc": ["currency of Chad"],
+    }
+    assert found[0].metadata["source"] == f"{found[0].id}.txt"
+    assert asyncio.run(retriever.ainvoke(QUERY)) == found
+
+
+def test_a_completion_model_and_another_strategy(store):
+    llm = FakeListLLM(responses=["1. Peru capital\n2. Peru currency"])
+    found = AdaptiveRetriever.from_retriever(store.as_retriever(), llm, strategy="multi_query").invoke("Peru")
+    assert found[0].metadata["sub_queries"] == ["Peru", "Peru capital", "Peru currency"]
+
+
+def test_without_a_model_rules_decide(store):
+    found = AdaptiveRetriever.from_retriever(store.as_retriever(), k=2).invoke(QUERY)
+    assert {document.id for document in found} == {"lima", "franc"}
+    assert found[0].metadata["sub_queries"] == PARTS
+
+
+def test_a_model_that_fails_leaves_the_query(store):
+    class Down(FakeListChatModel):
+        def _call(self, *_, **__):
+            raise ConnectionError("the model does not answer")
+
+    [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), Down(responses=["never"])).invoke(QUERY)
+    assert "the model does not answer" in first.metadata["problem"]
+    assert first.metadata["sub_queries"] == [QUERY]
+
+
+def test_a_store_that_fails_is_an_error():
+    with pytest.raises(SearchError, match="the store does not answer"):
+        AdaptiveRetriever.from_retriever(Failing()).invoke(QUERY)
+
+
+def test_documents_without_id_are_told_apart_by_their_whole_text():
+    """D0-08: equal beginnings are no equal documents."""
+
+    class Nameless(BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            head = "The same header. " * 20
+            return [Document(page_content=head + end) for end in ("one", "two", "one")]
+
+    found = AdaptiveRetriever.from_retriever(Nameless()).invoke("header")
+    assert [document.page_content.rsplit(maxsplit=1)[1] for document in found] == ["one", "two"]
+
+
+def test_the_example(run_example):
+    made, printed = run_example("langchain")
+    assert printed.startswith("1 [")
+    assert "Oslo is" in printed
+    assert "Bergen is" in printed
+    assert made["retriever"].invoke(QUERY)[0].id == "franc"

@@ -1,0 +1,59 @@
+"""The LlamaIndex retriever."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, QueryBundle
+from small_world import CORPUS, FOUND_BY, QUERY, SCORES
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.integrations.llama_index import AdaptiveRetriever
+
+
+@pytest.fixture
+def retriever(searcher):
+    return AdaptiveRetriever(searcher, CORPUS, similarity_top_k=4)
+
+
+def test_nodes_and_what_is_told_of_them(retriever):
+    found = retriever.retrieve(QUERY)
+    assert [node.node_id for node in found] == list(FOUND_BY)
+    assert [node.text for node in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
+    assert {node.node_id: node.metadata["found_by"] for node in found} == FOUND_BY
+    assert [node.score for node in found] == pytest.approx(SCORES)
+    assert asyncio.run(retriever.aretrieve(QueryBundle(QUERY))) == found
+    retriever.similarity_top_k = 1
+    assert retriever.retrieve(QUERY) == found[:1]
+
+
+def test_a_model_reads_title_and_text_alone(retriever):
+    [franc, *_] = retriever.retrieve(QUERY)
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        assert franc.node.get_content(mode) == "title: CFA franc\n\nThe CFA franc is the currency of Chad."
+
+
+def test_in_a_query_engine(retriever):
+    answer = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUERY)
+    assert [node.node_id for node in answer.source_nodes] == list(FOUND_BY)
+    assert "Lima is the capital of Peru." in answer.response
+
+
+def test_errors_are_raised(retriever, broken_searcher):
+    for ask in (retriever.retrieve, lambda query: asyncio.run(retriever.aretrieve(query))):
+        with pytest.raises(ConfigError, match="empty"):
+            ask(" ")
+    with pytest.raises(ConfigError, match="at least 1"):
+        AdaptiveRetriever(broken_searcher, CORPUS, similarity_top_k=0)
+    with pytest.raises(SearchError, match="does not answer"):
+        AdaptiveRetriever(broken_searcher, CORPUS).retrieve(QUERY)
+
+
+def test_the_example(run_example):
+    made, printed = run_example("llama_index")
+    assert "Oslo is" in printed
+    assert "Bergen is" in printed
+    assert made["retriever"].retrieve(QUERY)[0].node_id == "franc"

@@ -1,0 +1,78 @@
+"""The agent skill (S0-45): its format, its commands and its links."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from test_entry_points import BLOCK, accept, commands
+
+from acqo_rl import __version__
+
+ROOT = Path(__file__).parents[2]
+LINK = re.compile(r"\[[^]]+\]\(([^)]+)\)")
+
+
+def make(output):
+    words = [sys.executable, str(ROOT / "scripts" / "make_skill.py"), "--output", str(output)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
+
+
+@pytest.fixture(scope="module")
+def skill(tmp_path_factory):
+    output = tmp_path_factory.mktemp("skills")
+    assert str(output / "adaptive-search" / "SKILL.md") in make(output)
+    return output / "adaptive-search"
+
+
+@pytest.fixture(scope="module")
+def front_and_body(skill):
+    _, front, body = re.split(r"^---\n", (skill / "SKILL.md").read_text(), maxsplit=2, flags=re.M)
+    return yaml.safe_load(front), body
+
+
+@pytest.mark.slow
+def test_front_matter_is_of_the_open_format(skill, front_and_body):
+    """agentskills.io: name as the folder's, lower case, at most 64; description at most 1,024, compatibility 500."""
+    front, body = front_and_body
+    assert set(front) <= {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+    assert front["name"] == skill.name
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", front["name"])
+    assert len(front["name"]) <= 64
+    assert 0 < len(front["description"]) <= 1024
+    assert "Use when" in front["description"]
+    assert not re.search(r"[<>]", front["description"])
+    assert 0 < len(front["compatibility"]) <= 500
+    assert front["metadata"] == {"version": __version__}
+    assert all(isinstance(value, str) for value in front["metadata"].values())
+    assert len(body.splitlines()) < 500
+
+
+@pytest.mark.slow
+def test_every_command_is_accepted_and_explained(skill, front_and_body, tmp_path):
+    _, body = front_and_body
+    lines = [line for block in BLOCK.findall(body) for line in commands(block)]
+    assert len(lines) >= 7
+    scripts = {word for line in lines for word in line.split() if word.endswith(".py")}
+    for line in lines:
+        accept(line, tmp_path)
+    references = {f"scripts/{path.stem}.py": path.read_text() for path in (skill / "references").iterdir()}
+    assert set(references) == scripts
+    for script, text in references.items():
+        assert f"usage: {Path(script).name} " in text
+        assert "--config FILE" in text
+    assert f"cd {ROOT}\n" in body
+    assert (ROOT / "scripts" / "setup.sh").is_file()
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere_and_nothing_else_is_there(skill, front_and_body):
+    links = set(LINK.findall(front_and_body[1]))
+    files = {str(path.relative_to(skill)) for path in skill.rglob("*") if path.is_file()}
+    assert files == links | {"SKILL.md"}
