@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
@@ -62,6 +62,10 @@ class MeasureConfig:
         },
     )
     max_new_tokens: int = field(default=256, metadata={"help": "Limit of each completion of the model."})
+    answers: Literal["comprehensive", "brief"] = field(
+        default="brief",
+        metadata={"help": "A few words, as EM and F1 expect, or sentences, the pipeline's default."},
+    )
     max_model_calls: int = field(default=20, metadata={"help": "Model calls of a query, at most."})
     fusion: str = field(default="rsf", metadata={"help": "Of the policy's lists: rsf, rrf, combsum or combmnz."})
     concurrency: int = field(default=16, metadata={"help": "Queries at once; more on a GPU, 1 for true latencies."})
@@ -141,6 +145,7 @@ def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -
         "model files": fingerprint(config.model),
         "max_new_tokens": config.max_new_tokens,
         "max_model_calls": config.max_model_calls,
+        "answers": config.answers,
         "policy": config.policy,
         "policy files": fingerprint(config.policy or ""),
         "fusion": config.fusion,
@@ -171,6 +176,7 @@ def open_parts(config: MeasureConfig, names: Sequence[str], corpus: dict[str, Do
         fusion=fusion_named(config.fusion),
         policy=policy,
         max_model_calls=config.max_model_calls,
+        answer_style=config.answers,
     )
 
 

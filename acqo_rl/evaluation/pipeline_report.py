@@ -133,7 +133,7 @@ def _answers(answering: Mapping[str, Answers]) -> Table:
     left_out = f" Left out because no gold answer is told: {unknown} questions." if unknown else ""
     note = (
         f"EM and F1 as SQuAD has them, the best over the gold answers.{left_out} Holds: a gold answer stands in the "
-        "answer, which is a whole sentence, so that it matches none exactly; a yes or no has to be its first word. "
+        "answer, which may be a sentence that matches none exactly; a yes or no has to be its first word. "
         "Calibration error: mean distance of confidence and share of answers that hold the gold one. AUROC: chance "
         "that one of these has a higher confidence than one of the others; .5 is a coin."
     )

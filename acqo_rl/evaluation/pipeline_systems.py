@@ -19,8 +19,9 @@ from acqo_rl.pipeline.pipeline import ESSENTIAL, Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Confidence, Engine, RetrievalState
-from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
-from acqo_rl.search import add_feedback, search
+from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
+from acqo_rl.search import add_feedback
+from acqo_rl.search import search as search_path
 from acqo_rl.types import (
     Completion,
     Conversation,
@@ -98,6 +99,7 @@ class Parts:
         fusion: merges the policy's lists.
         policy: a trained one, and how many results of a first search and words of each it reads.
         max_model_calls: for one query, never exceeded.
+        answer_style: of those systems that answer.
     """
 
     retriever: Retriever
@@ -106,6 +108,7 @@ class Parts:
     fusion: Fusion
     policy: tuple[Reformulator, int, int] | None = None
     max_model_calls: int = 20
+    answer_style: AnswerStyle = "comprehensive"
 
 
 class _Meter:
@@ -205,7 +208,7 @@ def run_system(name: str, parts: Parts, query: Query) -> Outcome:
     )
 
 
-def _engines(name: str, search: PassageSearch, asker: Asker) -> list[Engine]:
+def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle) -> list[Engine]:
     after: dict[str, list[Engine]] = {
         PLAIN: [],
         "multi_hop": [MultiHop(search, asker)],
@@ -213,7 +216,7 @@ def _engines(name: str, search: PassageSearch, asker: Asker) -> list[Engine]:
         "references": [ReferenceFollower(search)],
         "decomposition": [Decomposer(search, asker)],
         "recursive": [Decomposer(search, asker), ReferenceFollower(search)],
-        "plain_answer": [Synthesizer(asker), ConfidenceCalibrator(asker)],
+        "plain_answer": [Synthesizer(asker, style=style), ConfidenceCalibrator(asker)],
     }
     return [InitialSearch(search, _K), *after[name]]
 
@@ -221,7 +224,8 @@ def _engines(name: str, search: PassageSearch, asker: Asker) -> list[Engine]:
 def _steps(name: str, query: Query, meter: _Meter) -> _Found:
     answers = name == "plain_answer"
     state = RetrievalState(query, Budget(meter.parts.max_model_calls, ESSENTIAL if answers else 0))
-    for engine in _engines(name, PassageSearch(meter, meter.parts.corpus), Asker(meter)):
+    search = PassageSearch(meter, meter.parts.corpus)
+    for engine in _engines(name, search, Asker(meter), meter.parts.answer_style):
         engine.run(state)
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in state.ranked()),
@@ -235,7 +239,14 @@ def _steps(name: str, query: Query, meter: _Meter) -> _Found:
 
 def _pipeline(query: Query, meter: _Meter) -> _Found:
     parts = meter.parts
-    pipeline = Pipeline(meter, parts.corpus, meter, max_model_calls=parts.max_model_calls, cache_size=0)
+    pipeline = Pipeline(
+        meter,
+        parts.corpus,
+        meter,
+        max_model_calls=parts.max_model_calls,
+        answer_style=parts.answer_style,
+        cache_size=0,
+    )
     result = pipeline.ask(query)
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in result.chunks),
@@ -253,7 +264,7 @@ def _policy(query: Query, meter: _Meter) -> _Found:
     reformulator, results, words = meter.parts.policy
     asked = add_feedback([query], meter, meter.parts.corpus, results, words)
     [reformulation] = reformulator.reformulate(asked)
-    [result] = search([reformulation], meter, meter.parts.fusion, _K)
+    [result] = search_path([reformulation], meter, meter.parts.fusion, _K)
     meter.tokens += reformulation.tokens
     meter.replies.append(reformulation.completion)
     return _Found(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from acqo_rl.pipeline.context import numbered
-from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_text, read_truth
+from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_search, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
 
@@ -13,13 +15,13 @@ _GAP = """\
 Do the passages hold all that is needed to answer the question? Reply with JSON only:
 {"answerable": true, "missing": "", "next_query": null}
 or, where something is missing, with one complete search for it that names what the passages already tell:
-{"answerable": false, "missing": "what is missing", "next_query": "the search"}"""
+{"answerable": false, "missing": "...", "next_query": "..."}"""
 
 _COMPLETENESS = """\
 Do the passages hold all that is needed to answer the question? Reply with JSON only:
 {"sufficient": true, "missing": []}
 or, where something is missing, with one complete search for each gap, the most important first:
-{"sufficient": false, "missing": ["first search", "second search"]}"""
+{"sufficient": false, "missing": ["...", "..."]}"""
 
 
 class MultiHop:
@@ -66,13 +68,13 @@ class MultiHop:
         fields = read_fields(reply)
         answerable = read_truth(first_of(fields, "answerable", "complete"))
         missing = read_text(first_of(fields, "missing"))
-        next_query = "" if answerable else read_text(first_of(fields, "next_query", "gap_query")) or missing
+        next_query = "" if answerable else _next_search(fields)
         last = state.hops[-1]
         hop = Hop(last.number, last.query, last.doc_ids, answerable, missing)
         if answerable:
             state.trace.add(self.name, "stopped: answerable")
         elif not next_query:
-            state.fail(self.name, f"no next search can be read from {reply[:80]!r}")
+            state.misread(self.name, f"no next search can be read from {reply[:80]!r}")
         elif state.has_searched(next_query):
             state.trace.add(self.name, f"stopped: {next_query!r} was searched before")
             next_query = ""
@@ -102,7 +104,10 @@ class SelfQuery:
         """Adds iterations and passages until nothing is missing, no gap is new, or the iterations are made."""
         text = state.query.text
         for number in range(1, self._iterations + 1):
-            [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
+            if state.has_searched(text):  # another step has begun with the question
+                found = state.ranked()
+            else:
+                [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
             doc_ids = tuple(chunk.document.id for chunk in found)
             state.iterations.append(Iteration(number, text, doc_ids))
             if number == self._iterations:
@@ -113,13 +118,19 @@ class SelfQuery:
                 return
             fields = read_fields(reply)
             sufficient = read_truth(first_of(fields, "sufficient", "complete"))
-            gaps = read_items(first_of(fields, "missing", "gaps"))
+            gaps = tuple(filter(None, map(read_search, read_items(first_of(fields, "missing", "gaps")))))
             state.iterations[-1] = Iteration(number, text, doc_ids, sufficient, gaps)
+            if sufficient is None and not gaps:
+                state.misread(self.name, f"no gap can be read from {reply[:80]!r}")
             new = [] if sufficient else [gap for gap in gaps if not state.has_searched(gap)]
             if not new:
                 state.trace.add(self.name, "stopped: sufficient" if sufficient else "stopped: no new gap is named")
                 return
             text = new[0]
+
+
+def _next_search(fields: dict[str, Any]) -> str:
+    return read_search(first_of(fields, "next_query", "gap_query")) or read_search(first_of(fields, "missing"))
 
 
 def _question(state: RetrievalState) -> str:

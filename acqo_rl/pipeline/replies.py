@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.text import one_line, unnumbered
 
 _LABELLED = re.compile(r"^[\W_]*([A-Za-z][A-Za-z _-]{1,30}?)[\s*_`]*[:=]\s*(.*)$")
+_WORD = re.compile(r"\w")
 _DRESS = " \t*_`\"'"
 _YES = re.compile(r"\W*(yes|true|y|sufficient|complete|answerable)\b", re.I)
 _NO = re.compile(r"\W*(no|not|false|n|insufficient|incomplete|unanswerable)\b", re.I)
@@ -78,6 +80,12 @@ def read_text(value: Any) -> str:
         return ""
     text = one_line(str(value)).strip(_DRESS)
     return "" if text.casefold().rstrip(".!") in _NOTHING else text
+
+
+def read_search(value: Any) -> str:
+    """A text to search: its first line, and nothing where that holds no word or is longer than any search."""
+    text = read_text(next(iter(value.strip().splitlines()), "") if isinstance(value, str) else value)
+    return text if len(text) <= MAX_CHARACTERS and _WORD.search(text) else ""
 
 
 def read_items(value: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from acqo_rl.pipeline.gathering import reason_of
 from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.prompt import untrusted
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Retriever, StreamingModel
@@ -31,7 +32,7 @@ class PassageSearch:
             with state.trace.step(source, f"searched {list(texts)}"):
                 rankings = self.retriever.search(texts, k)
         except Exception as error:
-            state.fail(source, reason_of(error))
+            state.fail(source, reason_of(error), "search")
             return [[] for _ in texts]
         found = []
         for text, ranking in zip(texts, rankings, strict=True):
@@ -58,7 +59,7 @@ class Asker:
         essential: bool = False,
         watched: bool = False,
     ) -> list[str | None]:
-        """One reply a content from one batch; ``None`` for those that were skipped or failed.
+        """One reply a content from one batch, without thoughts; ``None`` for those that were skipped or failed.
 
         Args:
             state: its budget grants each call.
@@ -79,11 +80,11 @@ class Asker:
                 with state.trace.step(step, f"{len(granted)} model calls"):
                     completions = self._complete(conversations, state.on_text if watched else None)
             except Exception as error:
-                state.fail(step, reason_of(error))
+                state.fail(step, reason_of(error), "model")
                 completions = []
             for problem in filter(None, (completion.problem for completion in completions)):
-                state.fail(step, problem)
-            replies = [None if completion.problem else completion.text for completion in completions]
+                state.fail(step, problem, "model")
+            replies = [None if completion.problem else read_text(completion) for completion in completions]
         return [*replies, *[None] * (len(contents) - len(replies))]
 
     def _complete(self, conversations: list[Conversation], on_text: Callable[[str], None] | None) -> list[Completion]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.pipeline.replies import read_fields, read_ids, read_items, read_json, read_text, read_truth
+from acqo_rl.pipeline.replies import read_fields, read_ids, read_items, read_json, read_search, read_text, read_truth
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,17 @@ def test_a_gap_analysis(reply, answerable, next_query):
 ])  # fmt: skip
 def test_none_is_a_whole_answer(value, expected):
     assert read_text(value) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("who owns Google", "who owns Google"),
+    ("who owns Google\nThe answer is:\nThe answer is:", "who owns Google"),
+    ("\n \"who owns Google\"", "who owns Google"),
+    ("...", ""), ("?", ""), ("none", ""), (None, ""), ([], ""), (7, "7"),
+    ("x" * 200, "x" * 200), ("x" * 201, ""), ("谁拥有谷歌", "谁拥有谷歌"),
+])  # fmt: skip
+def test_a_search_is_one_short_line(value, expected):
+    assert read_search(value) == expected
 
 
 @pytest.mark.parametrize(("value", "expected"), [
