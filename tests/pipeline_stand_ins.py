@@ -6,8 +6,8 @@ from acqo_rl.types import Completion
 
 ROLES = {
     "analyzer": "hard to answer by one search",
-    "gap": '"answerable"',
-    "completeness": '"sufficient"',
+    "gap": "ANSWERABLE",
+    "completeness": "SUFFICIENT",
     "decompose": "Split the question",
     "sub_answer": "Briefly answer",
     "synthesis": "comprehensively",
@@ -27,7 +27,7 @@ class ModelByRole:
 
     def _reply(self, conversation):
         [role] = [role for role, words in ROLES.items() if words in conversation[0]["content"]]
-        self.asked.append((role, conversation[1]["content"]))
+        self.asked.append((role, conversation[-1]["content"]))
         replies = self.replies[role]
         return replies.pop(0) if len(replies) > 1 else replies[0]
 

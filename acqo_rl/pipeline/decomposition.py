@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from acqo_rl.pipeline.context import cut, numbered
-from acqo_rl.pipeline.replies import first_of, read_ids, read_json, read_search, read_text
+from acqo_rl.pipeline.replies import first_of, read_answer, read_ids, read_json, read_search, read_text
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.text import normalised
@@ -18,8 +18,19 @@ MOST = 4
 
 _DECOMPOSE = """\
 Split the question into 2 to 4 short questions that together answer it, each complete in itself. A simple question
-stays as it is. Where one needs the answer of another, name it. Reply with JSON only:
-{"sub_questions": [{"id": 1, "question": "...", "depends_on": []}, {"id": 2, "question": "...", "depends_on": [1]}]}"""
+stays as it is. Do not answer it. Reply with two lines a question and nothing else: the question after SUB1, SUB2, ...,
+and after DEPENDS the one whose answer it needs, or none."""
+_EXAMPLES = (
+    (
+        "Question: Which is taller, the Eiffel Tower or Big Ben?",
+        "SUB1: How tall is the Eiffel Tower?\nDEPENDS: none\nSUB2: How tall is Big Ben?\nDEPENDS: none",
+    ),
+    ("Question: How far is the Moon?", "SUB1: How far is the Moon?\nDEPENDS: none"),
+    (
+        "Question: Where was the director of Jaws born?",
+        "SUB1: Who directed Jaws?\nDEPENDS: none\nSUB2: Where was the director of Jaws born?\nDEPENDS: SUB1",
+    ),
+)
 
 _ANSWER = "Briefly answer the question from the passages, in a few words. Write none if they do not tell."
 _ANSWER_CHARACTERS, _BRIEF_CHARACTERS = 2000, 200
@@ -49,7 +60,7 @@ class Decomposer:
 
     def run(self, state: RetrievalState) -> None:
         """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
-        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"])
+        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
         is_whole = state.sub_questions[0].kind == "original"
         if is_whole and reply is not None and normalised(state.query.text) not in normalised(reply):
@@ -83,7 +94,7 @@ class Decomposer:
             passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], _ANSWER_CHARACTERS)
             contents.append(f"Passages:\n{cut(passages, _ANSWER_CHARACTERS)}\n\nQuestion: {part.text}")
         for part, reply in zip(parts, self._asker.ask(state, "sub_answer", _ANSWER, contents), strict=True):
-            part.answer = cut(read_text(reply), _BRIEF_CHARACTERS)
+            part.answer = cut(read_text(read_answer(reply or "", part.text)), _BRIEF_CHARACTERS)
 
 
 def read_sub_questions(reply: str, query: Query) -> list[SubQuestion]:

@@ -12,16 +12,34 @@ from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
 _READ_CHUNKS, _READ_CHARACTERS = 8, 300
 
 _GAP = """\
-Do the passages hold all that is needed to answer the question? Reply with JSON only:
-{"answerable": true, "missing": "", "next_query": null}
-or, where something is missing, with one complete search for it that names what the passages already tell:
-{"answerable": false, "missing": "...", "next_query": "..."}"""
+Do the passages hold all that is needed to answer the question? Where something is missing, write one complete search
+for it that names what the passages already tell. Do not answer the question. Reply with three lines and nothing else:
+ANSWERABLE, MISSING and NEXT_QUERY."""
 
 _COMPLETENESS = """\
-Do the passages hold all that is needed to answer the question? Reply with JSON only:
-{"sufficient": true, "missing": []}
-or, where something is missing, with one complete search for each gap, the most important first:
-{"sufficient": false, "missing": ["...", "..."]}"""
+Do the passages hold all that is needed to answer the question? Where something is missing, write one complete search
+for each gap, the most important first. Do not answer the question. Reply with these lines and nothing else:
+SUFFICIENT and MISSING."""
+
+_TOLD = """\
+Passages:
+(1) Eiffel Tower: The tower stands in Paris and is 330 metres tall.
+
+Question: How tall is the Eiffel Tower?"""
+_UNTOLD = """\
+Passages:
+(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.
+
+Question: Where was the director of Jaws born?"""
+
+_GAP_EXAMPLES = (
+    (_TOLD, "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none"),
+    (_UNTOLD, "ANSWERABLE: no\nMISSING: where Steven Spielberg was born\nNEXT_QUERY: Steven Spielberg place of birth"),
+)
+_COMPLETE_EXAMPLES = (
+    (_TOLD, "SUFFICIENT: yes\nMISSING: none"),
+    (_UNTOLD, "SUFFICIENT: no\nMISSING: Steven Spielberg place of birth"),
+)
 
 
 class MultiHop:
@@ -62,7 +80,7 @@ class MultiHop:
 
     def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
         """The last hop with its analysis, and what to search next, empty for nothing; ``None`` without an analysis."""
-        [reply] = self._asker.ask(state, self.name, _GAP, [_question(state)])
+        [reply] = self._asker.ask(state, self.name, _GAP, [_question(state)], examples=_GAP_EXAMPLES)
         if reply is None:
             return None
         fields = read_fields(reply)
@@ -113,7 +131,7 @@ class SelfQuery:
             if number == self._iterations:
                 state.trace.add(self.name, f"stopped: {number} iterations are made")
                 return
-            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_question(state)])
+            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_question(state)], examples=_COMPLETE_EXAMPLES)
             if reply is None:
                 return
             fields = read_fields(reply)

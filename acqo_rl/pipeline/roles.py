@@ -56,6 +56,7 @@ class Asker:
         instructions: str,
         contents: Sequence[str],
         *,
+        examples: Sequence[tuple[str, str]] = (),
         essential: bool = False,
         watched: bool = False,
     ) -> list[str | None]:
@@ -66,16 +67,18 @@ class Asker:
             step: named in the trace.
             instructions: the system's message.
             contents: the users' messages; special tokens in them are made plain text.
+            examples: contents with the replies that are wanted, as earlier turns; without them small models answer
+                the question whatever else they are told.
             essential: the reserved calls may be used.
             watched: the reply is what the user waits for; the state's ``on_text`` sees it being written.
         """
         granted = [content for content in contents if self._may(state, step, essential)]
+        before = [{"role": "system", "content": instructions}]
+        for content, reply in examples:
+            before += [{"role": "user", "content": content}, {"role": "assistant", "content": reply}]
         replies: list[str | None] = []
         if granted and self.model:
-            conversations = [
-                [{"role": "system", "content": instructions}, {"role": "user", "content": _safe(content)}]
-                for content in granted
-            ]
+            conversations = [[*before, {"role": "user", "content": _safe(content)}] for content in granted]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
                     completions = self._complete(conversations, state.on_text if watched else None)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from acqo_rl.pipeline.context import cut, numbered
-from acqo_rl.pipeline.replies import first_of, read_fields, read_ids, read_json, read_text, read_truth
+from acqo_rl.pipeline.replies import first_of, read_answer, read_fields, read_ids, read_json, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
-from acqo_rl.text import normalised, unnumbered
 
 CONTEXT_CHARACTERS = 4000
 
@@ -28,7 +27,6 @@ Split the answer into its claims. For each, give the number of the passage that 
 Reply with JSON only:
 {"claims": [{"claim": "...", "source": 1}, {"claim": "...", "source": null}]}"""
 
-_LABEL = re.compile(r"^[\W_]*(?:question|(?:final )?answer)[\s*_]*:[\s*_]*", re.I)
 _LABELS = ((0.80, "High"), (0.60, "Medium"), (0.35, "Low"))
 
 
@@ -129,21 +127,6 @@ def calibrate(similarities: Sequence[float], grounding: float | None, claims: tu
     score = 0.30 * retrieval + 0.15 * coverage + 0.55 * (grounding or 0.0)
     label = next((label for least, label in _LABELS if round(score, 9) >= least), "Very Low")
     return Confidence(score, label, retrieval, coverage, grounding, claims)
-
-
-def read_answer(reply: str, question: str) -> str:
-    """The answer in a reply: without the question, which small models repeat, and without lines said before.
-
-    Lines of fewer than three words may repeat.
-    """
-    asked = normalised(question)
-    lines: dict[str, str] = {}
-    for number, line in enumerate(reply.strip().splitlines()):
-        text = _LABEL.sub("", line)
-        key = normalised(unnumbered(text))
-        if key != asked:
-            lines.setdefault(key if len(key.split()) > 2 else f"{number}", text.rstrip())
-    return "\n".join(lines.values()).strip()
 
 
 def read_claims(reply: str, chunks: Sequence[Chunk]) -> tuple[Claim, ...]:

@@ -10,7 +10,7 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.pipeline.context import cut, hops, passages, sub_questions
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Hop, RetrievalState, SubQuestion
-from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_answer, read_claims
+from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_claims
 from acqo_rl.types import Document, Query
 
 
@@ -36,22 +36,6 @@ def test_no_passage_no_answer(asker):
     state = RetrievalState(Query("q", "q"))
     Synthesizer(asker()).run(state)
     assert (state.answer, state.skipped) == ("", ["synthesis: no passage was found"])
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        (" Google made it.\n\nIn 2018. ", "Google made it.\n\nIn 2018."),
-        ("**Answer:** Google made it.", "Google made it."),
-        ("Question: Who made BERT?\nFinal answer: Google", "Google"),
-        ("Question: who made BERT\n\nQuestion: who made BERT\n", ""),
-        ("Google made it first.\nGoogle made it first.\n1. Google made it first.", "Google made it first."),
-        ("- Oslo\n- Bergen\n- Oslo", "- Oslo\n- Bergen\n- Oslo"),  # short lines may repeat
-        ("", ""),
-    ],
-)
-def test_an_answer_repeats_neither_the_question_nor_itself(reply, answer):
-    assert read_answer(reply, "who made BERT?") == answer
 
 
 def test_a_reply_without_an_answer_is_told(state, asker):
