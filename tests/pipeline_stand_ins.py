@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acqo_rl.types import Completion
+from acqo_rl.types import Completion, Document, Ranking
 
 ROLES = {
     "analyzer": "hard to answer by one search",
@@ -38,3 +38,31 @@ class ModelByRole:
 class BrokenModel:
     def generate(self, conversations):
         raise ConnectionError("the model server is down")
+
+
+class Endless:
+    """Scripted: finds as many documents as it is asked for, new ones for every text, and keeps what it was asked."""
+
+    name = "endless"
+
+    def __init__(self):
+        self.calls = []
+
+    def search(self, texts, k):
+        self.calls.append((list(texts), k))
+        return [
+            Ranking(tuple(f"{text}/{i}" for i in range(k)), tuple(1 - i / 100 for i in range(k)), self.name, text)
+            for text in texts
+        ]
+
+
+class AnyDocument(dict):
+    """A corpus that holds a document of every id; its text, which may name the ``{query}`` and ``{rank}`` of it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+
+    def __missing__(self, doc_id):
+        query, _, rank = doc_id.partition("/")
+        return Document(doc_id, doc_id, self.text.format(query=query, rank=rank))
