@@ -33,12 +33,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
+from acqo_rl.types import Query
+
+WARM_UP = "The first call of a process is slow and no part of any measurement."
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from acqo_rl.evaluation.pipeline_systems import Parts
-    from acqo_rl.types import Document, LanguageModel, Qrels, Query
+    from acqo_rl.types import Document, LanguageModel, Qrels
 
 
 @dataclass
@@ -159,20 +162,22 @@ def open_parts(config: MeasureConfig, names: Sequence[str], corpus: dict[str, Do
     """Opens index and models; concurrent calls of each become one."""
     from acqo_rl.batching import BatchedReformulator, BatchedRetriever, Batcher
     from acqo_rl.data.beir import corpus_hash
-    from acqo_rl.evaluation.pipeline_systems import POLICY, Parts
+    from acqo_rl.evaluation.pipeline_systems import POLICY, WITHOUT_MODEL, Parts
     from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.retrieval.build import load_retriever
 
     batcher = partial(Batcher, size=config.concurrency, wait=0.01 if config.concurrency > 1 else 0.0)
     retriever = load_retriever(config.index, device=config.device, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever.search([WARM_UP], 1)
     policy = None
     if POLICY in names:
         reformulator, results, words = load_reformulator(POLICY, config.policy or "")
+        reformulator.reformulate([Query("warm up", WARM_UP)])
         policy = BatchedReformulator(reformulator, batcher), results, words
     return Parts(
         retriever=BatchedRetriever(retriever, batcher),
         corpus=corpus,
-        model=load_model(config, batcher),
+        model=load_model(config, batcher) if set(names) - WITHOUT_MODEL else None,
         fusion=fusion_named(config.fusion),
         policy=policy,
         max_model_calls=config.max_model_calls,
@@ -190,6 +195,7 @@ def load_model(config: MeasureConfig, batcher: Any) -> LanguageModel:
     if not isinstance(model, TransformersModel):
         return model
     model.batch_size = max(model.batch_size, config.concurrency)
+    model.generate([[{"role": "user", "content": WARM_UP}]])
     return BatchedModel(model, batcher)
 
 

@@ -46,6 +46,7 @@ SYSTEMS = (
     "plain_answer",
     "pipeline",
 )
+WITHOUT_MODEL = frozenset((PLAIN, POLICY, "references"))
 _K = 10
 
 
@@ -95,7 +96,7 @@ class Parts:
     Attributes:
         retriever: its document ids are keys of ``corpus``.
         corpus: document id -> document.
-        model: asked by every system but plain search, references and the policy.
+        model: asked by every system but those ``WITHOUT_MODEL``, which need none.
         fusion: merges the policy's lists.
         policy: a trained one, and how many results of a first search and words of each it reads.
         max_model_calls: for one query, never exceeded.
@@ -104,7 +105,7 @@ class Parts:
 
     retriever: Retriever
     corpus: Mapping[str, Document]
-    model: LanguageModel
+    model: LanguageModel | None
     fusion: Fusion
     policy: tuple[Reformulator, int, int] | None = None
     max_model_calls: int = 20
@@ -132,6 +133,7 @@ class _Meter:
             raise
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        assert self.parts.model is not None
         try:
             completions = self.parts.model.generate(conversations)
         except Exception as error:

@@ -128,8 +128,9 @@ def test_goes_on_where_it_was_killed_and_adds_systems(run, capsys):
 
 
 @pytest.mark.slow
-def test_a_policy_with_its_own_feedback_settings(run, tmp_path):
+def test_a_policy_with_its_own_feedback_settings(run, script, tmp_path, monkeypatch):
     full_model(tmp_path, feedback_results=2, max_new_tokens=4)
+    monkeypatch.setattr(script, "load_model", None)  # nobody asks it
     output = run(policy=tmp_path / "model", systems=["plain", "policy"], limit=3)
     policy = [json.loads(line) for line in lines(output) if '"policy"' in line]
     assert len(policy) == 3
