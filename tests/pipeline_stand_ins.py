@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from acqo_rl.types import Completion
+from acqo_rl.types import Completion, Document, Ranking
 
 ROLES = {
     "analyzer": "hard to answer by one search",
-    "gap": '"answerable"',
-    "completeness": '"sufficient"',
+    "gap": "ANSWERABLE",
+    "completeness": "SUFFICIENT",
     "decompose": "Split the question",
     "sub_answer": "Briefly answer",
     "synthesis": "comprehensively",
@@ -27,7 +27,7 @@ class ModelByRole:
 
     def _reply(self, conversation):
         [role] = [role for role, words in ROLES.items() if words in conversation[0]["content"]]
-        self.asked.append((role, conversation[1]["content"]))
+        self.asked.append((role, conversation[-1]["content"]))
         replies = self.replies[role]
         return replies.pop(0) if len(replies) > 1 else replies[0]
 
@@ -38,3 +38,31 @@ class ModelByRole:
 class BrokenModel:
     def generate(self, conversations):
         raise ConnectionError("the model server is down")
+
+
+class Endless:
+    """Scripted: finds as many documents as it is asked for, new ones for every text, and keeps what it was asked."""
+
+    name = "endless"
+
+    def __init__(self):
+        self.calls = []
+
+    def search(self, texts, k):
+        self.calls.append((list(texts), k))
+        return [
+            Ranking(tuple(f"{text}/{i}" for i in range(k)), tuple(1 - i / 100 for i in range(k)), self.name, text)
+            for text in texts
+        ]
+
+
+class AnyDocument(dict):
+    """A corpus that holds a document of every id; its text, which may name the ``{query}`` and ``{rank}`` of it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+
+    def __missing__(self, doc_id):
+        query, _, rank = doc_id.partition("/")
+        return Document(doc_id, doc_id, self.text.format(query=query, rank=rank))

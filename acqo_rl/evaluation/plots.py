@@ -27,7 +27,7 @@ _HATCHES = ("", "///", "...")
 _LINES = ("-", "--", ":")
 _ALL = "all"
 _WIDE = 20
-"""Costs that differ by more than this factor are drawn on a logarithmic scale."""
+"""Costs that differ by more than this factor are drawn on a logarithmic scale, where none is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,10 @@ def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool =
             where = [point.cost for point in mine], [point.quality for point in mine]
             axes.scatter(*where, color=colour, marker=marker, label=one_line(group), zorder=2)
         costs = [point.cost for point in points]
-        if max(costs) > _WIDE * min(costs):
+        if 0 < _WIDE * min(costs) < max(costs):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter("")
         _front(axes, points)
         axes.set_xlabel(cost)
         axes.set_ylabel(measure)

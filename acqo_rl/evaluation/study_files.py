@@ -70,8 +70,8 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
         "claims": [{**asdict(f), "claim": f.claim.claim, "verdict": f.verdict} for f in findings],
     }
     write_atomic(folder / "comparison.json", [json.dumps(content, indent=2, ensure_ascii=False)])
-    _write_csv(folder / "systems.csv", _system_rows(study, gains))
-    _write_csv(folder / "queries.csv", _query_rows(study))
+    write_csv(folder / "systems.csv", _system_rows(study, gains))
+    write_csv(folder / "queries.csv", _query_rows(study))
     return tables
 
 
@@ -138,7 +138,8 @@ def _query_rows(study: Study) -> Iterator[dict[str, Any]]:
                 }
 
 
-def _write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Writes rows, at least one, under the keys of the first."""
     listed = list(rows)
     text = io.StringIO()
     writer = csv.DictWriter(text, list(listed[0]), lineterminator="\n")

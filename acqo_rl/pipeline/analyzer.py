@@ -35,7 +35,10 @@ class Analyzer:
             found = challenges_of(text)
         if is_unsure(text, found):
             [reply] = self._asker.ask(state, self.name, _INSTRUCTIONS, [f"Question: {state.query.text}"])
-            found = _joined(found, read_labels(Completion(reply or "", 0), get_args(Challenge)))
+            by_model = read_labels(Completion(reply or "", 0), get_args(Challenge))
+            if reply is not None and not by_model:
+                state.misread(self.name, f"no challenge can be read from {reply[:80]!r}")
+            found = _joined(found, by_model)
         state.challenges = found
         state.trace.add(self.name, ", ".join(found))
 

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from acqo_rl.pipeline.context import cut, numbered
-from acqo_rl.pipeline.replies import first_of, read_ids, read_json, read_text
+from acqo_rl.pipeline.replies import first_of, read_answer, read_ids, read_json, read_search, read_text
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.text import normalised
@@ -18,11 +18,22 @@ MOST = 4
 
 _DECOMPOSE = """\
 Split the question into 2 to 4 short questions that together answer it, each complete in itself. A simple question
-stays as it is. Where one needs the answer of another, name it. Reply with JSON only:
-{"sub_questions": [{"id": 1, "question": "...", "depends_on": []}, {"id": 2, "question": "...", "depends_on": [1]}]}"""
+stays as it is. Do not answer it. Reply with two lines a question and nothing else: the question after SUB1, SUB2, ...,
+and after DEPENDS the one whose answer it needs, or none."""
+_EXAMPLES = (
+    (
+        "Question: Which is taller, the Eiffel Tower or Big Ben?",
+        "SUB1: How tall is the Eiffel Tower?\nDEPENDS: none\nSUB2: How tall is Big Ben?\nDEPENDS: none",
+    ),
+    ("Question: How far is the Moon?", "SUB1: How far is the Moon?\nDEPENDS: none"),
+    (
+        "Question: Where was the director of Jaws born?",
+        "SUB1: Who directed Jaws?\nDEPENDS: none\nSUB2: Where was the director of Jaws born?\nDEPENDS: SUB1",
+    ),
+)
 
 _ANSWER = "Briefly answer the question from the passages, in a few words. Write none if they do not tell."
-_ANSWER_CHARACTERS = 2000
+_ANSWER_CHARACTERS, _BRIEF_CHARACTERS = 2000, 200
 
 _SUB = re.compile(
     r"^[\W_]*(?:sub[ _-]*(?:questions?|quer(?:y|ies))?[ _-]*)?(\d{1,2})[\s*_`]*[:.)][\s*_`]*(\S.*?)[\s*_`]*$", re.I
@@ -49,12 +60,15 @@ class Decomposer:
 
     def run(self, state: RetrievalState) -> None:
         """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
-        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"])
+        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
+        is_whole = state.sub_questions[0].kind == "original"
+        if is_whole and reply is not None and normalised(state.query.text) not in normalised(reply):
+            state.misread(self.name, f"no parts can be read from {reply[:80]!r}")
         try:
             levels = list(levels_of(state.sub_questions))
         except CycleError as error:
-            state.fail(self.name, f"the parts wait for each other in a circle ({error.args[1]}); asked as one")
+            state.misread(self.name, f"the parts wait for each other in a circle ({error.args[1]}); asked as one")
             state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
             levels = [state.sub_questions]
         if state.sub_questions[0].kind == "original" and state.has_searched(state.query.text):
@@ -80,7 +94,7 @@ class Decomposer:
             passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], _ANSWER_CHARACTERS)
             contents.append(f"Passages:\n{cut(passages, _ANSWER_CHARACTERS)}\n\nQuestion: {part.text}")
         for part, reply in zip(parts, self._asker.ask(state, "sub_answer", _ANSWER, contents), strict=True):
-            part.answer = read_text(reply)
+            part.answer = cut(read_text(read_answer(reply or "", part.text)), _BRIEF_CHARACTERS)
 
 
 def read_sub_questions(reply: str, query: Query) -> list[SubQuestion]:
@@ -120,7 +134,7 @@ def _from_json(value: Any) -> Iterator[SubQuestion]:
         value = value.get("sub_questions") or next(lists, [])
     for position, item in enumerate(value if isinstance(value, list) else [], start=1):
         fields = {str(key).lower(): entry for key, entry in item.items()} if isinstance(item, dict) else {}
-        text = read_text(first_of(fields, "question", "query", "sub_question", "text") if fields else item)
+        text = read_search(first_of(fields, "question", "query", "sub_question", "text") if fields else item)
         ids = read_ids(first_of(fields, "id"))
         if text:
             depends_on = read_ids(first_of(fields, "depends_on", "depends", "dependency", "dependencies"))
@@ -136,6 +150,6 @@ def _from_lines(reply: str) -> Iterator[SubQuestion]:
         elif sub:
             if part:
                 yield part
-            part = SubQuestion(int(sub.group(1)), sub.group(2))
+            part = SubQuestion(int(sub.group(1)), read_search(sub.group(2)))
     if part:
         yield part

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from acqo_rl.pipeline.context import numbered
-from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_text, read_truth
+from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_search, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
 
 _READ_CHUNKS, _READ_CHARACTERS = 8, 300
 
 _GAP = """\
-Do the passages hold all that is needed to answer the question? Reply with JSON only:
-{"answerable": true, "missing": "", "next_query": null}
-or, where something is missing, with one complete search for it that names what the passages already tell:
-{"answerable": false, "missing": "what is missing", "next_query": "the search"}"""
+Do the passages hold all that is needed to answer the question? Where something is missing, write one complete search
+for it that names what the passages already tell. Do not answer the question. Reply with three lines and nothing else:
+ANSWERABLE, MISSING and NEXT_QUERY."""
 
 _COMPLETENESS = """\
-Do the passages hold all that is needed to answer the question? Reply with JSON only:
-{"sufficient": true, "missing": []}
-or, where something is missing, with one complete search for each gap, the most important first:
-{"sufficient": false, "missing": ["first search", "second search"]}"""
+Do the passages hold all that is needed to answer the question? Where something is missing, write one complete search
+for each gap, the most important first. Do not answer the question. Reply with these lines and nothing else:
+SUFFICIENT and MISSING."""
+
+_TOLD = """\
+Passages:
+(1) Eiffel Tower: The tower stands in Paris and is 330 metres tall.
+
+Question: How tall is the Eiffel Tower?"""
+_UNTOLD = """\
+Passages:
+(1) Jaws: Jaws is a film of 1975 by Steven Spielberg.
+
+Question: Where was the director of Jaws born?"""
+
+_GAP_EXAMPLES = (
+    (_TOLD, "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none"),
+    (_UNTOLD, "ANSWERABLE: no\nMISSING: where Steven Spielberg was born\nNEXT_QUERY: Steven Spielberg place of birth"),
+)
+_COMPLETE_EXAMPLES = (
+    (_TOLD, "SUFFICIENT: yes\nMISSING: none"),
+    (_UNTOLD, "SUFFICIENT: no\nMISSING: Steven Spielberg place of birth"),
+)
 
 
 class MultiHop:
@@ -60,19 +80,19 @@ class MultiHop:
 
     def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
         """The last hop with its analysis, and what to search next, empty for nothing; ``None`` without an analysis."""
-        [reply] = self._asker.ask(state, self.name, _GAP, [_question(state)])
+        [reply] = self._asker.ask(state, self.name, _GAP, [_question(state)], examples=_GAP_EXAMPLES)
         if reply is None:
             return None
         fields = read_fields(reply)
         answerable = read_truth(first_of(fields, "answerable", "complete"))
         missing = read_text(first_of(fields, "missing"))
-        next_query = "" if answerable else read_text(first_of(fields, "next_query", "gap_query")) or missing
+        next_query = "" if answerable else _next_search(fields)
         last = state.hops[-1]
         hop = Hop(last.number, last.query, last.doc_ids, answerable, missing)
         if answerable:
             state.trace.add(self.name, "stopped: answerable")
         elif not next_query:
-            state.fail(self.name, f"no next search can be read from {reply[:80]!r}")
+            state.misread(self.name, f"no next search can be read from {reply[:80]!r}")
         elif state.has_searched(next_query):
             state.trace.add(self.name, f"stopped: {next_query!r} was searched before")
             next_query = ""
@@ -102,24 +122,33 @@ class SelfQuery:
         """Adds iterations and passages until nothing is missing, no gap is new, or the iterations are made."""
         text = state.query.text
         for number in range(1, self._iterations + 1):
-            [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
+            if state.has_searched(text):  # another step has begun with the question
+                found = state.ranked()
+            else:
+                [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
             doc_ids = tuple(chunk.document.id for chunk in found)
             state.iterations.append(Iteration(number, text, doc_ids))
             if number == self._iterations:
                 state.trace.add(self.name, f"stopped: {number} iterations are made")
                 return
-            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_question(state)])
+            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_question(state)], examples=_COMPLETE_EXAMPLES)
             if reply is None:
                 return
             fields = read_fields(reply)
             sufficient = read_truth(first_of(fields, "sufficient", "complete"))
-            gaps = read_items(first_of(fields, "missing", "gaps"))
+            gaps = tuple(filter(None, map(read_search, read_items(first_of(fields, "missing", "gaps")))))
             state.iterations[-1] = Iteration(number, text, doc_ids, sufficient, gaps)
+            if sufficient is None and not gaps:
+                state.misread(self.name, f"no gap can be read from {reply[:80]!r}")
             new = [] if sufficient else [gap for gap in gaps if not state.has_searched(gap)]
             if not new:
                 state.trace.add(self.name, "stopped: sufficient" if sufficient else "stopped: no new gap is named")
                 return
             text = new[0]
+
+
+def _next_search(fields: dict[str, Any]) -> str:
+    return read_search(first_of(fields, "next_query", "gap_query")) or read_search(first_of(fields, "missing"))
 
 
 def _question(state: RetrievalState) -> str:

@@ -103,8 +103,8 @@ class MultiStepRetriever:
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         state = RetrievalState(query, Budget(self._max_model_calls, reserved=1), deadline)
         self._retrieve(state, chosen)
-        if state.failures and not state.chunks:
-            raise SearchError(f"Nothing was found ({state.failures[0]}): see that the retriever answers.")
+        if "search" in state.broken and not state.chunks:
+            raise SearchError(f"Nothing was found ({'; '.join(state.failures)}): see that the retriever answers.")
         text = _context(state, chosen)
         self._synthesizer.run(state, text)
         return MultiStepResult(state.answer, chosen, text, _info(state, chosen), state)

@@ -14,7 +14,7 @@ from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.multi_hop import MultiHop
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_question
-from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
+from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.timed_cache import TimedCache, query_key
@@ -37,7 +37,7 @@ class PipelineResult:
         model_calls: made for this result; 0 where it was cached.
         trace: every step with its time.
         skipped: steps that were left out, and why.
-        failures: calls that failed; such a result is not cached.
+        failures: calls that failed, which keep a result out of the cache, and replies of which nothing could be used.
         cached: it was found before.
     """
 
@@ -71,6 +71,7 @@ class Pipeline:
         dates: Mapping[str, date] | None = None,
         today: Callable[[], date] = date.today,
         engines: Mapping[Challenge, Engine] | None = None,
+        answer_style: AnswerStyle = "comprehensive",
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
     ) -> None:
@@ -85,6 +86,7 @@ class Pipeline:
             dates: document id -> date, where known.
             today: the clock of the temporal reranker.
             engines: in place of the default ones, for the challenges they are given for.
+            answer_style: ``brief`` asks for the words alone that a benchmark compares.
             cache_size: results kept; 0 keeps none.
             cache_seconds: how long they are kept.
 
@@ -104,7 +106,7 @@ class Pipeline:
             "decomposition": Decomposer(search, asker),
             **(engines or {}),
         }
-        self._after: tuple[Engine, ...] = (Synthesizer(asker), ConfidenceCalibrator(asker))
+        self._after: tuple[Engine, ...] = (Synthesizer(asker, style=answer_style), ConfidenceCalibrator(asker))
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 
     def ask(
@@ -129,17 +131,18 @@ class Pipeline:
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))
-        result = self._walk(query, Trace(on_step), on_text)
-        if not result.failures:
+        deadline = None if self._seconds is None else time.monotonic() + self._seconds
+        budget = Budget(self._max_model_calls, ESSENTIAL)
+        state = RetrievalState(query, budget, deadline, trace=Trace(on_step), on_text=on_text)
+        result = self._walk(state)
+        if not state.broken:
             self._cache.put(key, result)
         return result
 
-    def _walk(self, query: Query, trace: Trace, on_text: Callable[[str], None] | None) -> PipelineResult:
-        deadline = None if self._seconds is None else time.monotonic() + self._seconds
-        state = RetrievalState(query, Budget(self._max_model_calls, ESSENTIAL), deadline, trace=trace, on_text=on_text)
+    def _walk(self, state: RetrievalState) -> PipelineResult:
         for engine in self._before:
             engine.run(state)
-        if state.failures and not state.chunks:
+        if "search" in state.broken:
             raise SearchError(f"The first search failed ({state.failures[-1]}): see that the retriever answers.")
         strategies = [c for c in self._engines if c in state.challenges]
         for challenge in strategies:

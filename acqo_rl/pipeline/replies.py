@@ -8,10 +8,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acqo_rl.text import one_line, unnumbered
+from acqo_rl.reformulation.grammar import MAX_CHARACTERS
+from acqo_rl.text import normalised, one_line, unnumbered
 
 _LABELLED = re.compile(r"^[\W_]*([A-Za-z][A-Za-z _-]{1,30}?)[\s*_`]*[:=]\s*(.*)$")
+_WORD = re.compile(r"\w")
 _DRESS = " \t*_`\"'"
+_ANSWER_LABEL = re.compile(r"^[\W_]*(?:question|(?:the )?(?:final )?answer(?: is)?)[\s*_]*:[\s*_]*", re.I)
+_AGAIN = re.compile(r"(\S[^\n]{3,100}?)(?:\s+\1){2,}")
 _YES = re.compile(r"\W*(yes|true|y|sufficient|complete|answerable)\b", re.I)
 _NO = re.compile(r"\W*(no|not|false|n|insufficient|incomplete|unanswerable)\b", re.I)
 _NOTHING = frozenset(("", "none", "null", "nil", "n/a", "na", "nothing", "-", "no", "unknown"))
@@ -78,6 +82,27 @@ def read_text(value: Any) -> str:
         return ""
     text = one_line(str(value)).strip(_DRESS)
     return "" if text.casefold().rstrip(".!") in _NOTHING else text
+
+
+def read_search(value: Any) -> str:
+    """A text to search: its first line, and nothing where that holds no word or is longer than any search."""
+    text = read_text(next(iter(value.strip().splitlines()), "") if isinstance(value, str) else value)
+    return text if len(text) <= MAX_CHARACTERS and _WORD.search(text) else ""
+
+
+def read_answer(reply: str, question: str) -> str:
+    """The answer in a reply: without the question, which small models repeat, and without what was said before.
+
+    Lines of fewer than three words may repeat; words that follow themselves at least twice are said once.
+    """
+    asked = normalised(question)
+    lines: dict[str, str] = {}
+    for number, line in enumerate(_AGAIN.sub(r"\1", reply).strip().splitlines()):
+        text = _ANSWER_LABEL.sub("", line)
+        key = normalised(unnumbered(text))
+        if key != asked:
+            lines.setdefault(key if len(key.split()) > 2 else f"{number}", text.rstrip())
+    return "\n".join(lines.values()).strip()
 
 
 def read_items(value: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from acqo_rl.pipeline.gathering import reason_of
 from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.prompt import untrusted
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Retriever, StreamingModel
@@ -31,7 +32,7 @@ class PassageSearch:
             with state.trace.step(source, f"searched {list(texts)}"):
                 rankings = self.retriever.search(texts, k)
         except Exception as error:
-            state.fail(source, reason_of(error))
+            state.fail(source, reason_of(error), "search")
             return [[] for _ in texts]
         found = []
         for text, ranking in zip(texts, rankings, strict=True):
@@ -55,35 +56,38 @@ class Asker:
         instructions: str,
         contents: Sequence[str],
         *,
+        examples: Sequence[tuple[str, str]] = (),
         essential: bool = False,
         watched: bool = False,
     ) -> list[str | None]:
-        """One reply a content from one batch; ``None`` for those that were skipped or failed.
+        """One reply a content from one batch, without thoughts; ``None`` for those that were skipped or failed.
 
         Args:
             state: its budget grants each call.
             step: named in the trace.
             instructions: the system's message.
             contents: the users' messages; special tokens in them are made plain text.
+            examples: contents with the replies that are wanted, as earlier turns; without them small models answer
+                the question whatever else they are told.
             essential: the reserved calls may be used.
             watched: the reply is what the user waits for; the state's ``on_text`` sees it being written.
         """
         granted = [content for content in contents if self._may(state, step, essential)]
+        before = [{"role": "system", "content": instructions}]
+        for content, reply in examples:
+            before += [{"role": "user", "content": content}, {"role": "assistant", "content": reply}]
         replies: list[str | None] = []
         if granted and self.model:
-            conversations = [
-                [{"role": "system", "content": instructions}, {"role": "user", "content": _safe(content)}]
-                for content in granted
-            ]
+            conversations = [[*before, {"role": "user", "content": _safe(content)}] for content in granted]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
                     completions = self._complete(conversations, state.on_text if watched else None)
             except Exception as error:
-                state.fail(step, reason_of(error))
+                state.fail(step, reason_of(error), "model")
                 completions = []
             for problem in filter(None, (completion.problem for completion in completions)):
-                state.fail(step, problem)
-            replies = [None if completion.problem else completion.text for completion in completions]
+                state.fail(step, problem, "model")
+            replies = [None if completion.problem else read_text(completion) for completion in completions]
         return [*replies, *[None] * (len(contents) - len(replies))]
 
     def _complete(self, conversations: list[Conversation], on_text: Callable[[str], None] | None) -> list[Completion]:

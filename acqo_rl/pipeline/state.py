@@ -14,6 +14,7 @@ from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Challenge, Document, Query
 
 Action = Literal["retrieve", "follow_reference", "aggregate", "stop"]
+Broken = Literal["search", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,8 @@ class RetrievalState:
         confidence: of the answer.
         trace: every step with its time.
         skipped: steps that were left out, and why.
-        failures: calls that failed.
+        failures: calls that failed, and replies of which nothing could be used.
+        broken: what the failed calls were of.
         searched: normalised texts that were searched.
         on_text: is given the answer piece by piece, where the model can be watched.
     """
@@ -147,6 +149,7 @@ class RetrievalState:
     trace: Trace = field(default_factory=Trace)
     skipped: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    broken: set[Broken] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
     on_text: Callable[[str], None] | None = None
 
@@ -179,8 +182,13 @@ class RetrievalState:
         self.skipped.append(f"{step}: {reason}")
         self.trace.add(step, f"skipped: {reason}")
 
-    def fail(self, step: str, reason: str) -> None:
-        """Notes a call that failed."""
+    def fail(self, step: str, reason: str, what: Broken) -> None:
+        """Notes a call that failed; another try may succeed."""
+        self.broken.add(what)
+        self.misread(step, reason)
+
+    def misread(self, step: str, reason: str) -> None:
+        """Notes a reply of which nothing could be used."""
         self.failures.append(f"{step}: {reason}")
         self.trace.add(step, f"failed: {reason}")
 

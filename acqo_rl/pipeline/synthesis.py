@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from acqo_rl.pipeline.context import cut, numbered
-from acqo_rl.pipeline.replies import first_of, read_fields, read_ids, read_json, read_text, read_truth
+from acqo_rl.pipeline.replies import first_of, read_answer, read_fields, read_ids, read_json, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
 
 CONTEXT_CHARACTERS = 4000
 
-_SYNTHESIS = """\
+AnswerStyle = Literal["comprehensive", "brief"]
+
+_SYNTHESIS: dict[AnswerStyle, str] = {
+    "comprehensive": """\
 Answer the question comprehensively, from the passages alone. Say so where they do not tell.
-Weave partial answers in naturally, do not list them."""
+Weave partial answers in naturally, do not list them.""",
+    "brief": "Answer the question in a few words, from the passages alone. Write none if they do not tell.",
+}
 
 _GROUNDING = """\
 Split the answer into its claims. For each, give the number of the passage that says so, or null where none does.
@@ -29,15 +35,17 @@ class Synthesizer:
 
     name = "synthesis"
 
-    def __init__(self, asker: Asker, k: int = 8) -> None:
+    def __init__(self, asker: Asker, k: int = 8, style: AnswerStyle = "comprehensive") -> None:
         """Joins the parts.
 
         Args:
             asker: writes.
             k: passages it reads.
+            style: ``brief`` asks for the words alone that a benchmark compares.
         """
         self._asker = asker
         self._k = k
+        self._style: AnswerStyle = style
 
     def run(self, state: RetrievalState, context: str = "") -> None:
         """Sets the answer; without passages there is nothing to answer from.
@@ -53,8 +61,11 @@ class Synthesizer:
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{cut(context, CONTEXT_CHARACTERS)}\n{partial}\nQuestion: {state.query.text}"
-        [reply] = self._asker.ask(state, self.name, _SYNTHESIS, [content], essential=True, watched=True)
-        state.answer = (reply or "").strip()
+        [reply] = self._asker.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
+        answer = read_answer(reply or "", state.query.text)
+        if reply is not None and not answer:
+            state.misread(self.name, f"no answer can be read from {reply[:80]!r}")
+        state.answer = answer if self._style == "comprehensive" else read_text(answer)
 
 
 class ConfidenceCalibrator:
@@ -96,7 +107,7 @@ class ConfidenceCalibrator:
             return sum(claim.doc_id is not None for claim in claims) / len(claims), claims
         grounding = _read_share(reply)
         if grounding is None:
-            state.fail("grounding", f"no claim can be read from {reply[:80]!r}")
+            state.misread("grounding", f"no claim can be read from {reply[:80]!r}")
         return grounding, ()
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, load_strategy_model
 from acqo_rl.reformulation.logged import Logged
-from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.types import LanguageModel, Reformulator
 
 

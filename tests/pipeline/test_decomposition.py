@@ -113,3 +113,29 @@ def test_without_a_model_the_question_is_searched_once(search_over):
     Decomposer(search, Asker(None)).run(state)
     assert search.retriever.calls == [[QUERY.text]]
     assert state.sub_questions[0].kind == "original"
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ("The answer is Google.", True),
+        ("", True),
+        ('{"sub_questions": [{"id": 1, "question": "...", "depends_on": []}]}', True),  # the prompt's example, copied
+        ('{"sub_questions": [{"id": 1, "question": "who owns the developer of BERT"}]}', False),
+        ("Question: Who owns the developer of BERT?", False),
+    ],
+)
+def test_a_reply_without_parts_is_told_and_a_simple_question_is_not(search_over, asker, reply, told):
+    state = RetrievalState(QUERY)
+    Decomposer(search_over({}), asker(decompose=reply)).run(state)
+    assert [part.text for part in state.sub_questions] == [QUERY.text]
+    assert state.failures == ([f"decomposition: no parts can be read from {reply[:80]!r}"] if told else [])
+
+
+def test_a_long_answer_is_cut_before_another_part_is_searched_with_it(search_over, asker):
+    """S1-17: what waits for it is still a search."""
+    search = search_over({"part 1": ("bert",)})
+    model = asker(decompose=reply_of([], [1]), sub_answer="Google made it. " * 50)
+    Decomposer(search, model).run(RetrievalState(QUERY))
+    assert search.retriever.calls[1][0].startswith("part 2 (Context: Google made it.")
+    assert len(search.retriever.calls[1][0]) < 230

@@ -48,6 +48,7 @@ class TestMultiHop:
         [
             '{"answerable": false, "next_query": null}',
             "answerable: no\nnext_query: none",
+            '{"answerable": false, "missing": "...", "next_query": "..."}',  # the example of the prompt, copied
             "I cannot tell.",  # D4-09: malformed is not complete
             "",
         ],
@@ -107,3 +108,17 @@ class TestSelfQuery:
         """D1-09: it never ends in silence."""
         SelfQuery(search_over(FOUND), asker(completeness=reply)).run(state)
         assert (len(state.iterations), state.trace.steps[-1].detail) == (1, reason)
+
+    def test_what_was_searched_before_is_not_searched_again(self, state, search_over, asker):
+        search = search_over(FOUND)
+        search.search(state, "initial", [QUESTION], 10)
+        SelfQuery(search, asker(completeness="SUFFICIENT: yes")).run(state)
+        assert search.retriever.calls == [[QUESTION]]
+        assert state.iterations[0].doc_ids == ("bert",)
+
+    @pytest.mark.parametrize("reply", ["The passages are about BERT.", "", '{"sufficient": null, "missing": ["..."]}'])
+    def test_a_reply_that_says_nothing_is_told(self, state, search_over, asker, reply):
+        search = search_over(FOUND)
+        SelfQuery(search, asker(completeness=reply)).run(state)
+        assert search.retriever.calls == [[QUESTION]]
+        assert state.failures == [f"self_query: no gap can be read from {reply[:80]!r}"]

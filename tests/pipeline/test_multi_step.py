@@ -93,3 +93,10 @@ def test_what_is_refused(corpus):
         front.query(" ")
     with pytest.raises(SearchError, match="does not answer"):
         front.query("q")
+
+
+def test_nothing_found_is_no_failed_search(corpus):
+    model = ModelByRole(gap="hm")
+    result = MultiStepRetriever(ScriptedRetriever({}), corpus, model).query("q", "multi_hop")
+    assert (result.answer, result.state.skipped) == ("", ["synthesis: no passage was found"])
+    assert len(result.state.failures) == 1

@@ -167,6 +167,20 @@ class TestCache:
         front.ask(SIMPLE)
         assert not front.ask(SIMPLE).cached
 
+    def test_a_reply_that_cannot_be_read_is_kept(self, corpus):
+        """The same model would write it again."""
+        front = pipeline(corpus, model(grounding="hm"))
+        assert front.ask(SIMPLE).failures == ("grounding: no claim can be read from 'hm'",)
+        assert front.ask(SIMPLE).cached
+
+
+def test_nothing_found_is_no_failed_search(corpus):
+    """Also where a reply could not be read before."""
+    long = "Tell me in your own words whatever there may be to say of the thing that nobody here has ever heard of"
+    result = pipeline(corpus, model(analyzer="hm"), ScriptedRetriever({})).ask(long)
+    assert (result.chunks, result.confidence.label) == ((), "Very Low")
+    assert result.failures == ("analyzer: no challenge can be read from 'hm'",)
+
 
 def test_another_engine(corpus):
     """S4-32: the steps can be exchanged."""

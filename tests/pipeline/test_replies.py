@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.pipeline.replies import read_fields, read_ids, read_items, read_json, read_text, read_truth
+from acqo_rl.pipeline.replies import (
+    read_answer,
+    read_fields,
+    read_ids,
+    read_items,
+    read_json,
+    read_search,
+    read_text,
+    read_truth,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +50,17 @@ def test_none_is_a_whole_answer(value, expected):
 
 
 @pytest.mark.parametrize(("value", "expected"), [
+    ("who owns Google", "who owns Google"),
+    ("who owns Google\nThe answer is:\nThe answer is:", "who owns Google"),
+    ("\n \"who owns Google\"", "who owns Google"),
+    ("...", ""), ("?", ""), ("none", ""), (None, ""), ([], ""), (7, "7"),
+    ("x" * 200, "x" * 200), ("x" * 201, ""), ("谁拥有谷歌", "谁拥有谷歌"),
+])  # fmt: skip
+def test_a_search_is_one_short_line(value, expected):
+    assert read_search(value) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [
     (["population of Peru, 2020", "none", "area"], ("population of Peru, 2020", "area")),
     ("1. population of Peru, 2020\n2. area\n2. area", ("population of Peru, 2020", "area")),
     ("population; 2008 crisis", ("population", "2008 crisis")), ("none", ()), (None, ()), ("", ()),
@@ -69,3 +89,27 @@ def test_any_text_is_read(reply):
 @given(st.dictionaries(st.sampled_from(["answerable", "missing"]), st.text(max_size=20), min_size=1), st.text("ab :\n"))
 def test_json_is_found_in_any_prose(fields, prose):
     assert read_json(prose + json.dumps(fields) + prose) == fields
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (" Google made it.\n\nIn 2018. ", "Google made it.\n\nIn 2018."),
+        ("**Answer:** Google made it.", "Google made it."),
+        ("Question: Who made BERT?\nFinal answer: Google", "Google"),
+        ("Question: who made BERT\n\nQuestion: who made BERT\n", ""),
+        ("Google made it first.\nGoogle made it first.\n1. Google made it first.", "Google made it first."),
+        ("- Oslo\n- Bergen\n- Oslo", "- Oslo\n- Bergen\n- Oslo"),  # short lines may repeat
+        ("The answer is: The answer is: The answer is: The answer is:", ""),
+        ("He was born in Paris in Paris in Paris in 1960.", "He was born in Paris in 1960."),
+        ("It is a long, long, long way.", "It is a long, long, long way."),
+        ("", ""),
+    ],
+)
+def test_an_answer_repeats_neither_the_question_nor_itself(reply, answer):
+    assert read_answer(reply, "who made BERT?") == answer
+
+
+@given(st.text(alphabet="ab \n.:", max_size=300))
+def test_any_answer_is_read(reply):
+    assert len(read_answer(reply, "a b")) <= len(reply)

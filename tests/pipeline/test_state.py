@@ -53,6 +53,20 @@ def test_a_failed_model_is_named(state):
     assert state.failures == ["gap: ConnectionError: the model server is down"]
 
 
+def test_thoughts_are_no_part_of_a_reply(state):
+    model = ScriptedLanguageModel('<think>{"answerable": true}?</think>\n{"answerable": false}')
+    assert Asker(model).ask(state, "gap", "", ["x"]) == ['\n{"answerable": false}']
+
+
+def test_what_broke_is_kept_apart_from_what_could_not_be_read(state, corpus):
+    state.misread("gap", "no next search")
+    assert (state.failures, state.broken) == (["gap: no next search"], set())
+    Asker(BrokenModel()).ask(state, "gap", "", ["x"])
+    assert state.broken == {"model"}
+    PassageSearch(BrokenRetriever(), corpus).search(state, "hop", ["a"], 3)
+    assert (len(state.failures), state.broken) == (3, {"model", "search"})
+
+
 def test_what_is_asked_holds_no_special_token(state):
     model = ScriptedLanguageModel("reply")
     Asker(model).ask(state, "gap", "instructions", ["one <|im_end|>\ntwo"])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.pipeline.context import cut, hops, passages, sub_questions
+from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Hop, RetrievalState, SubQuestion
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_claims
 from acqo_rl.types import Document, Query
@@ -34,6 +36,20 @@ def test_no_passage_no_answer(asker):
     state = RetrievalState(Query("q", "q"))
     Synthesizer(asker()).run(state)
     assert (state.answer, state.skipped) == ("", ["synthesis: no passage was found"])
+
+
+def test_a_reply_without_an_answer_is_told(state, asker):
+    Synthesizer(asker(synthesis="Question: who made BERT")).run(state)
+    assert state.answer == ""
+    assert state.failures == ["synthesis: no answer can be read from 'Question: who made BERT'"]
+
+
+@pytest.mark.parametrize(("reply", "answer"), [("Google", "Google"), ("None.", "")])
+def test_a_brief_answer_may_be_none(state, reply, answer):
+    model = ScriptedLanguageModel(reply)
+    Synthesizer(Asker(model), style="brief").run(state)
+    assert "in a few words" in model.calls[0][0][0]["content"]
+    assert (state.answer, state.failures) == (answer, [])
 
 
 class TestConfidence:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from pipeline_stand_ins import BrokenModel, ModelByRole
 from serving_stand_ins import DOCUMENTS, Gate, Parts, Scripted, Words, events
 
+from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.types import Document
 
@@ -317,3 +320,18 @@ def test_the_schema_has_examples_that_are_accepted(client):
         example.pop("rewriting_strategy", None)  # this server has none but its stand-ins
         assert client.post(path, json=example).status_code == 200
         assert "429" in schema["paths"][path]["post"]["responses"]
+
+
+def test_concurrent_requests_reach_the_model_as_one_batch(serving):
+    """Through the whole service, over real sockets."""
+    model, sizes = Parts(), []
+    batched = BatchedReformulator(model, partial(Batcher, wait=1.0, size=8, on_batch=sizes.append))
+    with serving(strategies=Scripted(parts=batched)) as client, ThreadPoolExecutor(8) as pool:
+
+        def ask(number):
+            body = {"query": f"capital {number} of Peru and Chad"}
+            return client.post("/v1/reformulate", json=body).json()["query_rewrite_info"]["variants"][0]["text"]
+
+        assert list(pool.map(ask, range(8))) == [f"capital {number} of Peru" for number in range(8)]
+    assert sizes == [8]
+    assert len(model.batches) == 1

@@ -5,12 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Generic, TypeVar
 
-from acqo_rl.types import Completion, Conversation, LanguageModel, Query, Reformulation, Reformulator
+from acqo_rl.types import (
+    Completion,
+    Conversation,
+    LanguageModel,
+    Query,
+    Ranking,
+    Reformulation,
+    Reformulator,
+    Retriever,
+)
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -128,3 +137,27 @@ class BatchedModel:
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """The model's own completions, from a batch that other calls may share."""
         return self._batcher.ask(conversations)
+
+
+class BatchedRetriever:
+    """A retriever whose concurrent searches become one, of each text once and as deep as the deepest."""
+
+    def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[tuple[str, int], Ranking]]) -> None:
+        self.name = retriever.name
+        self._retriever = retriever
+        self._batcher = batcher(self._search)
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` documents a text, from a batch that other calls may share."""
+        return self._batcher.ask([(text, k) for text in texts])
+
+    def _search(self, asked: Sequence[tuple[str, int]]) -> list[Ranking]:
+        texts = list(dict.fromkeys(text for text, _ in asked))
+        found = dict(zip(texts, self._retriever.search(texts, max(k for _, k in asked)), strict=True))
+        return [_first(found[text], k) for text, k in asked]
+
+
+def _first(ranking: Ranking, k: int) -> Ranking:
+    return replace(
+        ranking, doc_ids=ranking.doc_ids[:k], scores=ranking.scores[:k], similarities=ranking.similarities[:k]
+    )

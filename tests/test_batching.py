@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving_stand_ins import Echo, Gate, Parts, Scripted
+from serving_stand_ins import Echo, Gate, Parts
+from stand_ins import ranking
 
-from acqo_rl.serving.batching import BatchedModel, BatchedReformulator, Batcher
+from acqo_rl.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
 from acqo_rl.types import Query
 
 
@@ -108,16 +110,38 @@ def test_answers_are_position_for_position(calls, size):
         assert list(pool.map(batcher.ask, calls)) == [[2 * item for item in call] for call in calls]
 
 
-def test_concurrent_requests_reach_the_model_as_one_batch(serving):
-    """Through the whole service, over real sockets."""
-    model, sizes = Parts(), []
-    batched = BatchedReformulator(model, partial(Batcher, wait=1.0, size=8, on_batch=sizes.append))
-    with serving(strategies=Scripted(parts=batched)) as client, ThreadPoolExecutor(8) as pool:
+class Depths:
+    """A retriever that finds as many documents as it is asked for, and keeps what it was asked."""
 
-        def ask(number):
-            body = {"query": f"capital {number} of Peru and Chad"}
-            return client.post("/v1/reformulate", json=body).json()["query_rewrite_info"]["variants"][0]["text"]
+    name = "depths"
 
-        assert list(pool.map(ask, range(8))) == [f"capital {number} of Peru" for number in range(8)]
-    assert sizes == [8]
-    assert len(model.batches) == 1
+    def __init__(self):
+        self.calls = []
+
+    def search(self, texts, k):
+        self.calls.append((list(texts), k))
+        return [ranking(*(f"{text}{i}" for i in range(k)), retriever=self.name, query=text) for text in texts]
+
+
+def test_searches_of_several_depths_are_one_call():
+    """As deep as the deepest, each text once; every caller gets its own depth."""
+    retriever = Depths()
+    batched = BatchedRetriever(retriever, partial(Batcher, wait=0.5, size=3))
+    with ThreadPoolExecutor(2) as pool:
+        short, long = (pool.submit(batched.search, *call) for call in ((["a"], 2), (["a", "b"], 4)))
+        assert short.result(10) == Depths().search(["a"], 2)
+        assert long.result(10) == Depths().search(["a", "b"], 4)
+    assert [(sorted(texts), k) for texts, k in retriever.calls] == [(["a", "b"], 4)]
+
+
+def test_a_fused_ranking_is_cut_with_its_similarities():
+    whole = replace(ranking("a", "b", "c"), similarities=(0.5, 0.9, 0.1))
+
+    class Fused:
+        name = "fused"
+
+        def search(self, texts, k):
+            return [whole for _ in texts]
+
+    [cut] = BatchedRetriever(Fused(), Batcher).search(["q"], 2)
+    assert (cut.doc_ids, cut.similarities) == (("a", "b"), (0.5, 0.9))
