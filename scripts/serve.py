@@ -116,7 +116,7 @@ def make_service(config: ServeConfig, settings: StrategySettings, metrics: Metri
     batches = {"batch_size": config.batch_size, "batch_wait": config.batch_wait_ms / 1000, "on_batch": metrics.batch}
     models = name_reformulators(config.strategies, config.model)
     fusion = fusion_named(config.fusion, config.rrf_k)
-    collections = [open_collection(setting) for setting in config.collections]
+    collections = [open_collection(setting, config.sub_query_seconds) for setting in config.collections]
     service = Service(
         collections,
         Strategies(models, settings, timeout=config.reformulation_seconds, **batches),

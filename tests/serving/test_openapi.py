@@ -19,7 +19,7 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.service import Service
 
-OPTIONS = "--max-examples 5 --generation-deterministic --no-color --workers 1".split()
+OPTIONS = ["--max-examples", "5", "--generation-deterministic", "--no-color", "--workers", "1"]
 
 
 def service_app():
