@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,6 +157,7 @@ class RemoteRetriever:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         longest_call = timeout if seconds is None else min(timeout, seconds)
         self._client = httpx.Client(base_url=self._url, timeout=longest_call, headers=headers)
+        self._closing = weakref.finalize(self, self._client.close)  # nobody else closes what a command opens
         self._breaker = breaker or CircuitBreaker()
         by_chance = tenacity.wait_random_exponential(multiplier=0.1, max=longest_pause)
         self._retrying = tenacity.Retrying(
@@ -200,7 +202,7 @@ class RemoteRetriever:
 
     def close(self) -> None:
         """Closes the connections."""
-        self._client.close()
+        self._closing()
 
     def _check_index(self, answered: str) -> None:
         if self.fingerprint not in ("", answered):
