@@ -68,6 +68,8 @@ class Gathering:
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
         """What did not come back for the texts, in the same order."""
+        if not self._failed:
+            return ()
         return tuple(self._failed[key] for text in texts for key in self._keys(text) if key in self._failed)
 
     def _search(self, new: list[str]) -> None:
