@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,15 @@ from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulat
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.types import Qrels
+from acqo_rl.types import LanguageModel, Qrels, Reformulator
 
 if TYPE_CHECKING:
     from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import Bench
+
+HOW_FAST = ("timeout", "max_retries", "concurrency", "generation_batch", "cache_ttl", "cache_size")
+"""Settings that no answer depends on."""
 
 
 @dataclass
@@ -158,9 +161,8 @@ def open_bench(
 
     corpus = read_corpus(config.data)
     check_beir(config.data, config.split, corpus)
-    models = name_reformulators(config.reformulator, config.model)
     return Bench(
-        reformulators={name: open_reformulator(name, model, strategies, cache) for name, model in models.items()},
+        reformulators=open_reformulators(config, strategies, cache),
         retrievers=open_retrievers(config, cache, corpus_hash(corpus.values())),
         fusions={name: fusion_named(name) for name in config.fusion},
         corpus=corpus,
@@ -171,16 +173,32 @@ def open_bench(
     )
 
 
-def open_reformulator(name: str, model: str, strategies: StrategySettings, cache: Cache) -> CachedReformulator:
-    """A reformulator that answers from the cache what it can."""
+def open_reformulators(
+    config: CompareConfig, strategies: StrategySettings, cache: Cache
+) -> dict[str, CachedReformulator]:
+    """Reformulators that answer from the cache what they can; strategies of one model share it."""
     from acqo_rl import __version__
     from acqo_rl.evaluation.cache import CachedReformulator
-    from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
+    from acqo_rl.reformulation.load import asks_model, load_reformulator, load_strategy_model
 
-    made_with = f"{name} {model} {fingerprint(model)} {__version__}"
-    if set(name.split("+")) & {"adaptive", *STRATEGIES}:
-        made_with += f" {asdict(strategies)}"
-    return CachedReformulator(name, partial(load_reformulator, name, model, strategies), made_with, cache)
+    @lru_cache
+    def language_model(model: str, asked_as: str) -> LanguageModel:
+        return load_strategy_model(asked_as, model, strategies)
+
+    def load(name: str, model: str) -> tuple[Reformulator, int, int]:
+        if not asks_model(name):
+            return load_reformulator(name, model, strategies)
+        shared = language_model(model, name if name == "prompted" else "")  # which has settings of its own
+        return load_reformulator(name, model, strategies, language_model=shared)
+
+    asked = {key: value for key, value in asdict(strategies).items() if key not in HOW_FAST}
+    opened = {}
+    for name, model in name_reformulators(config.reformulator, config.model).items():
+        made_with = f"{name} {model} {fingerprint(model)} {__version__}"
+        if asks_model(name) and name != "prompted":
+            made_with += f" {asked}"
+        opened[name] = CachedReformulator(name, partial(load, name, model), made_with, cache)
+    return opened
 
 
 def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[str, list[CachedRetriever]]:

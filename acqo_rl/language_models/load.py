@@ -15,6 +15,7 @@ def load_language_model(
     timeout: float = 30.0,
     max_retries: int = 2,
     concurrency: int = 8,
+    batch_size: int = 32,
 ) -> LanguageModel:
     """The language model that a setting names.
 
@@ -27,6 +28,7 @@ def load_language_model(
         timeout: seconds for a server's answer.
         max_retries: of a server's failed call.
         concurrency: calls of a server at once.
+        batch_size: completions at once of a model in this process.
 
     Raises:
         ConfigError: there is no such model, or its package or key is missing.
@@ -38,7 +40,7 @@ def load_language_model(
     provider, _, rest = name.partition(":")
     if provider not in ("openai", "anthropic"):
         return TransformersModel.from_pretrained(
-            name, max_new_tokens=max_new_tokens, temperature=temperature, seed=seed
+            name, max_new_tokens=max_new_tokens, temperature=temperature, seed=seed, batch_size=batch_size
         )
     model, _, url = rest.partition("@")
     if not model:

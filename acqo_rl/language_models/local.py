@@ -96,7 +96,7 @@ class TransformersModel:
         tokenizer: its tokenizer, with a chat template.
         max_new_tokens: limit of each completion.
         temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
-        batch_size: completions at once.
+        batch_size: completions at once; by default 32 on a CPU and 256 on a GPU.
         seed: of the samples of every call; ``None`` leaves torch's global generator as it stands.
     """
 
@@ -108,7 +108,7 @@ class TransformersModel:
         max_new_tokens: int = 64,
         temperature: float = 0.0,
         top_p: float = 1.0,
-        batch_size: int = 32,
+        batch_size: int | None = None,
         seed: int | None = None,
     ) -> None:
         self.model = model
@@ -116,7 +116,7 @@ class TransformersModel:
         self.max_new_tokens = max_new_tokens
         self.temperature = temperature
         self.top_p = top_p
-        self.batch_size = batch_size
+        self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
 
     @classmethod

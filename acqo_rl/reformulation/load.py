@@ -52,8 +52,14 @@ class StrategySettings:
     timeout: float = field(default=30.0, metadata={"help": "Seconds for a model server's answer."})
     max_retries: int = field(default=2, metadata={"help": "Of a model server's failed call."})
     concurrency: int = field(default=8, metadata={"help": "Calls of a model server at once."})
+    generation_batch: int = field(default=32, metadata={"help": "Completions at once of a model in this process."})
     cache_ttl: float = field(default=3600.0, metadata={"help": "Seconds that a reformulation is kept; 0 keeps none."})
     cache_size: int = field(default=10_000, metadata={"help": "Reformulations that are kept."})
+
+
+def asks_model(name: str) -> bool:
+    """Whether a name is that of one or several strategies that ask a language model; a policy is its own model."""
+    return name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES)
 
 
 def load_reformulator(
@@ -86,9 +92,10 @@ def load_reformulator(
         return Logged(Heuristic()), 0, 0
     if name == "turns":
         return Logged(RecentTurns()), 0, 0
-    if name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES):
-        return Logged(_prompted(name, model, settings or StrategySettings(), language_model)), 0, 0
-    policy = Policy.from_pretrained(model, name=name)
+    settings = settings or StrategySettings()
+    if asks_model(name):
+        return Logged(_prompted(name, model, settings, language_model)), 0, 0
+    policy = Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
     return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
 
 
@@ -110,6 +117,7 @@ def load_strategy_model(name: str, model: str, settings: StrategySettings) -> La
         timeout=settings.timeout,
         max_retries=settings.max_retries,
         concurrency=settings.concurrency,
+        batch_size=settings.generation_batch,
     )
 
 
@@ -200,6 +208,7 @@ def _check(settings: StrategySettings) -> None:
         ("timeout", 0.001, math.inf),
         ("max_retries", 0, math.inf),
         ("concurrency", 1, math.inf),
+        ("generation_batch", 1, math.inf),
         ("cache_ttl", 0, math.inf),
         ("cache_size", 1, math.inf),
     ):

@@ -204,9 +204,7 @@ class AcqoTrainer(GRPOTrainer):
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
     """A policy around a model that is being trained."""
-    language_model = TransformersModel(
-        model, tokenizer, **{"max_new_tokens": settings.max_new_tokens, "batch_size": 32, **generation}
-    )
+    language_model = TransformersModel(model, tokenizer, **{"max_new_tokens": settings.max_new_tokens, **generation})
     return Policy.of(language_model, settings)
 
 

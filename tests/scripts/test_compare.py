@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 from server_process import started
+from stand_ins import ScriptedLanguageModel
 from tiny_policy import full_model
 
 from acqo_rl import command
 from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.language_models import load as language_models
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare.py"
+STRATEGIES = SCRIPT.parents[1] / "configs" / "compare" / "strategies.yaml"
 PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
 
@@ -135,6 +138,34 @@ def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path
     for system, here in figures[0].items():
         assert figures[1][system]["overall"]["measures"] == here["overall"]["measures"]
     assert answers(tmp_path / "local") == answers(tmp_path / "remote")  # known by the index, not by where it is
+
+
+@pytest.mark.slow
+def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch):
+    """Over 200 queries each strategy of the shipped config makes a call a batch, and two models serve all of them."""
+    loaded = []
+
+    def load(name, **settings):
+        assert settings["batch_size"] == 256
+        loaded.append(ScriptedLanguageModel("simple\nLima\ncapital city of Peru"))
+        return loaded[-1]
+
+    monkeypatch.setattr(language_models, "load_language_model", load)
+    texts = [f"{start} {i}" for i in range(40) for start in ("How do I open", "Why is", "Who is", "Compare A and", "x")]
+    documents = [Document("d", "Peru", " ".join(texts))]
+    queries = [Query(str(i), text) for i, text in enumerate(texts)]
+    write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
+    build_bm25_index(tmp_path / "index", documents)
+    given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"bm25={tmp_path / 'index'}"}
+    given |= {"generation_batch": 256, "measures": "nDCG@10", "output": tmp_path / "out"}
+    words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
+    command.run(script.main, script.make_parser(), words)
+
+    assert len(loaded) == 2
+    calls = [len(conversations) for model in loaded for conversations in model.calls]
+    adaptive = [40, 40, 40, 80]  # decomposition for those that compare, and so on; two strategies for how-to questions
+    assert sorted(calls) == sorted([200] * 6 + [400] + adaptive)
+    assert len(systems(tmp_path / "out")) == 22
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):

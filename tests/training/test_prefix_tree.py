@@ -76,7 +76,7 @@ def test_each_distinct_prefix_is_read_once(model, batch):
 def test_groups_go_into_passes_of_their_own_and_stay_together(model, batch, monkeypatch):
     ids, mask = batch
     expected, expected_entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
-    monkeypatch.setattr("acqo_rl.training.prefix_tree._NODES", 5)
+    monkeypatch.setattr("acqo_rl.training.prefix_tree._NODES", {"cpu": 5})
     read = []
     model.register_forward_pre_hook(
         lambda _, __, kwargs: read.append(kwargs["input_ids"][0].tolist()), with_kwargs=True
