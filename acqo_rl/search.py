@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -39,13 +39,32 @@ def search_each(
     Several retrievers search at the same time, and each one's list is a path of its own (S0-09).
     """
     retrievers = retriever if isinstance(retriever, Sequence) else [retriever]
+
+    def find(texts: list[str]) -> list[tuple[Ranking, ...]]:
+        return list(zip(*_search_all(retrievers, texts, depth), strict=True))
+
+    return by_sub_query(reformulations, find)
+
+
+def by_sub_query(
+    reformulations: Sequence[Reformulation], find: Callable[[list[str]], Sequence[Sequence[Ranking]]]
+) -> list[tuple[Ranking, ...]]:
+    """The rankings of every distinct sub-query, in the order of the sub-queries.
+
+    Args:
+        reformulations: one a query.
+        find: gives the rankings of texts, position for position; asked once for the distinct texts of the batch.
+    """
     wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
     texts = list(dict.fromkeys(s.text for sub_queries in wanted for s in sub_queries))
-    found = dict(zip(texts, zip(*_search_all(retrievers, texts, depth), strict=True), strict=True)) if texts else {}
-    return [
-        tuple(replace(ranking, weight=s.weight, query=s.text) for s in sub_queries for ranking in found[s.text])
-        for sub_queries in wanted
-    ]
+    found = dict(zip(texts, find(texts), strict=True)) if texts else {}
+    return [tuple(_found_by(s, ranking) for s in sub_queries for ranking in found[s.text]) for sub_queries in wanted]
+
+
+def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
+    if (ranking.query, ranking.weight) == (sub_query.text, sub_query.weight):
+        return ranking
+    return replace(ranking, query=sub_query.text, weight=sub_query.weight)
 
 
 def _search_all(retrievers: Sequence[Retriever], texts: Sequence[str], depth: int) -> list[list[Ranking]]:
@@ -102,10 +121,15 @@ def add_feedback(
     """
     if results == 0:
         return list(queries)
-    rankings = retriever.search([q.text for q in queries], results)
+    return with_snippets(queries, retriever.search([q.text for q in queries], results), corpus, results, words)
+
+
+def with_snippets(
+    queries: Sequence[Query], tops: Sequence[Ranking], corpus: Mapping[str, Document], results: int, words: int
+) -> list[Query]:
+    """The queries with the top of a ranking each as their feedback; see :func:`snippets`."""
     return [
-        replace(query, feedback=snippets(ranking, corpus, results, words))
-        for query, ranking in zip(queries, rankings, strict=True)
+        replace(query, feedback=snippets(top, corpus, results, words)) for query, top in zip(queries, tops, strict=True)
     ]
 
 

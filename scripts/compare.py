@@ -7,8 +7,9 @@ r"""Compare reformulators x retrievers x fusions on a split of a BEIR folder.
 
 A reformulator is NAME or NAME=MODEL: raw, rules and turns without a model; prompted, adaptive, multi_query, hyde,
 step_back, decomposition, expansion and several of these five joined by "+" ask a language model (embedded:smollm2, a
-folder, a Hub id, openai:NAME@URL, anthropic:NAME); any other name is a trained policy. A retriever is NAME=INDEX, or
-NAME=ONE+OTHER of names given before: a hybrid, which searches with both. The reformulators are compared to --baseline
+folder, a Hub id, openai:NAME@URL, anthropic:NAME); any other name is a trained policy. A retriever is NAME=INDEX, a
+folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of names given before: a hybrid, which searches with
+both. The reformulators are compared to --baseline
 with the same retriever and fusion, the retrievers and fusions to the first one given.
 
 The output folder keeps every reformulation by query and every ranking by text, so that another strategy, retriever,
@@ -210,17 +211,17 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
     """
     from acqo_rl.evaluation.cache import CachedRetriever
     from acqo_rl.retrieval.build import load_retriever
-    from acqo_rl.retrieval.manifest import read_manifest
+    from acqo_rl.retrieval.remote import describe
 
     opened: dict[str, list[CachedRetriever]] = {}
     for name, parts in name_retrievers(config.retriever).items():
         if len(parts) > 1:
             opened[name] = [opened[part][0] for part in parts]
             continue
-        manifest = read_manifest(Path(parts[0]))
+        info = describe(parts[0])
         retriever = load_retriever(parts[0], device=config.device, expected_corpus_hash=corpus)
         retriever.search(["the first search of a process is slow"], 1)
-        opened[name] = [CachedRetriever(name, retriever, manifest.fingerprint, cache, embeds=manifest.kind == "dense")]
+        opened[name] = [CachedRetriever(name, retriever, info.fingerprint, cache, embeds=info.kind == "dense")]
     return opened
 
 

@@ -111,14 +111,14 @@ def check(config: EvaluateConfig) -> None:
 def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
     """All that the results of every reformulator depend on."""
     from acqo_rl.data.beir import read_query_metadata
-    from acqo_rl.retrieval.remote import describe
+    from acqo_rl.retrieval.remote import describe, is_url
 
     return {
         "data": str(Path(config.data).resolve()),
         "split": config.split,
         "queries": len(queries),
         "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
-        "index": str(Path(config.index).resolve()),
+        "index": config.index if is_url(config.index) else str(Path(config.index).resolve()),
         "index fingerprint": describe(config.index).fingerprint,
         "fusion": config.fusion,
         "measures": list(config.measures),

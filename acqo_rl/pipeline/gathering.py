@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from acqo_rl.pipeline.workers import Workers
-from acqo_rl.types import Ranking, Retriever, SubQuery
+from acqo_rl.types import Ranking, Retriever
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,23 @@ class Gathering:
         self._workers = workers
         self._depth = depth
         self._timeout = timeout
-        self._deadline = deadline
+        self.deadline = deadline
         self._found: dict[tuple[int, str], Ranking] = {}
         self._failed: dict[tuple[int, str], Failure] = {}
 
-    def search(self, texts: Iterable[str]) -> None:
-        """Searches the texts that were not searched before."""
-        new = [text for text in dict.fromkeys(texts) if not self._knows(text)]
+    def find(self, texts: Iterable[str]) -> list[tuple[Ranking, ...]]:
+        """What came back for each text, in the order of the retrievers; only those that are new are searched."""
+        texts = list(texts)
+        self._search([text for text in dict.fromkeys(texts) if not self._knows(text)])
+        return [tuple(self._found[key] for key in self._keys(text) if key in self._found) for text in texts]
+
+    def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
+        """What did not come back for the texts, in the same order."""
+        if not self._failed:
+            return ()
+        return tuple(self._failed[key] for text in texts for key in self._keys(text) if key in self._failed)
+
+    def _search(self, new: list[str]) -> None:
         if not new:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
@@ -76,20 +86,8 @@ class Gathering:
                 else:
                     self._found[number, text] = outcome[position]
 
-    def rankings(self, sub_queries: Iterable[SubQuery]) -> tuple[Ranking, ...]:
-        """What came back, sub-query after sub-query, in the order of the retrievers."""
-        return tuple(
-            _for_sub_query(self._found[number, s.text], s)
-            for s in sub_queries
-            for number in range(len(self._retrievers))
-            if (number, s.text) in self._found
-        )
-
-    def failures(self, sub_queries: Iterable[SubQuery]) -> tuple[Failure, ...]:
-        """What did not come back, in the same order."""
-        numbers = range(len(self._retrievers))
-        failed = (self._failed.get((number, s.text)) for s in sub_queries for number in numbers)
-        return tuple(failure for failure in failed if failure)
+    def _keys(self, text: str) -> list[tuple[int, str]]:
+        return [(number, text) for number in range(len(self._retrievers))]
 
     def _knows(self, text: str) -> bool:
         return (0, text) in self._found or (0, text) in self._failed
@@ -101,14 +99,8 @@ class Gathering:
         return rankings
 
     def _patience(self) -> float | None:
-        limits = [self._timeout, None if self._deadline is None else self._deadline - time.monotonic()]
+        limits = [self._timeout, None if self.deadline is None else self.deadline - time.monotonic()]
         return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _for_sub_query(ranking: Ranking, sub_query: SubQuery) -> Ranking:
-    if (ranking.query, ranking.weight) == (sub_query.text, sub_query.weight):
-        return ranking
-    return replace(ranking, query=sub_query.text, weight=sub_query.weight)
 
 
 def reason_of(error: Exception) -> str:

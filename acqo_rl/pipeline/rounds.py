@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.search import search, snippets
+from acqo_rl.search import search, with_snippets
 from acqo_rl.text import distinct
 from acqo_rl.types import Document, Fusion, Query, Reformulation, Reformulator, Retriever
+
+
+def in_rounds(
+    queries: Sequence[Query],
+    reformulate: Callable[[Sequence[Query]], list[Reformulation]],
+    look: Callable[[Sequence[Reformulation]], list[Query]],
+    rounds: int,
+) -> list[Reformulation]:
+    """One reformulation a query with the searches of all rounds; a later round that passes adds none.
+
+    Args:
+        queries: as the first round reads them.
+        reformulate: asked every round.
+        look: searches what there is so far, and gives the queries with the top of what was found.
+        rounds: times that ``reformulate`` is asked.
+    """
+    answers = reformulate(queries)
+    for _ in range(rounds - 1):
+        later = reformulate(look(answers))
+        answers = [_joined(first, second) for first, second in zip(answers, later, strict=True)]
+    return answers
 
 
 class Rounds:
     """A reformulator that asks another one several times, each time with the top of what was found so far.
 
-    The searches of all rounds are its answer; a round that passes adds none. On the one path they are searched
-    together once more, so that evaluation and serving see them as those of any other reformulator.
+    On the one path the searches of all rounds are searched together once more, so that evaluation sees them as those
+    of any other reformulator.
     """
 
     def __init__(
@@ -49,21 +70,17 @@ class Rounds:
         self._retriever = retriever
         self._fusion = fusion
         self._corpus = corpus
-        self._look = (results, words)
+        self._feedback = (results, words)
         self._rounds = rounds
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """One reformulation a query with the searches of all rounds, position for position."""
-        answers = self._reformulator.reformulate(queries)
-        for _ in range(self._rounds - 1):
-            found = search(answers, self._retriever, self._fusion, self._look[0])
-            looked = [
-                replace(query, feedback=snippets(result.fused, self._corpus, *self._look))
-                for query, result in zip(queries, found, strict=True)
-            ]
-            later = self._reformulator.reformulate(looked)
-            answers = [_joined(first, second) for first, second in zip(answers, later, strict=True)]
-        return answers
+
+        def look(answers: Sequence[Reformulation]) -> list[Query]:
+            found = search(answers, self._retriever, self._fusion, self._feedback[0])
+            return with_snippets(queries, [result.fused for result in found], self._corpus, *self._feedback)
+
+        return in_rounds(queries, self._reformulator.reformulate, look, self._rounds)
 
 
 def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
@@ -71,7 +88,7 @@ def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
     return replace(
         first,
         route=second.route if first.route == "pass" else first.route,
-        sub_queries=distinct([*first.sub_queries, *more]),
+        sub_queries=distinct([*first.sub_queries, *more]) or first.sub_queries,
         completion=f"{first.completion}\n{second.completion}",
         tokens=first.tokens + second.tokens,
         calls=first.calls + second.calls,

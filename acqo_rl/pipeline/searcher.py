@@ -11,14 +11,15 @@ from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline.gathering import Failure, Gathering, reason_of
+from acqo_rl.pipeline.rounds import in_rounds
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.search import DEPTH, snippets
+from acqo_rl.search import DEPTH, by_sub_query, with_snippets
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.timed_cache import TimedCache, query_key
-from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever, Route, SubQuery
+from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
 
 _SHORT = ("reading", "part", "variant")
 """Kinds that are searches; the others are as long as they need be."""
@@ -44,7 +45,7 @@ class Found:
     """What one query found.
 
     Attributes:
-        reformulation: what was searched; with several rounds, the last one with the sub-queries of all.
+        reformulation: what was searched, by all rounds; see :func:`acqo_rl.pipeline.rounds.in_rounds`.
         rankings: those that came back, sub-query after sub-query, in the order of the retrievers.
         fused: the merged ranking.
         failures: what did not come back; empty when all is well.
@@ -94,8 +95,8 @@ class AdaptiveSearcher:
             corpus: document id -> document; needed for feedback.
             feedback_results: results of a first search that the reformulator reads; 0 for none.
             feedback_words: words of each of them.
-            rounds: times that the reformulator looks at what was found and writes searches; the lists of all rounds
-                are merged.
+            rounds: times that the reformulator looks at what was found and writes searches; a later one that passes
+                adds none.
             depth: documents in each list before fusion.
             timeouts: see :class:`Timeouts`.
             cache_size: reformulations, and results, that are kept; 0 keeps none.
@@ -166,17 +167,14 @@ class AdaptiveSearcher:
         return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
 
     def reformulate(self, query: Query | str) -> Reformulation:
-        """What a search would begin with, feedback included; the raw query where reformulating fails.
+        """What a search would search; the raw query where reformulating fails.
 
         Raises:
             ConfigError: the query is empty.
         """
         [asked] = _asked([query])
-        limit = self._timeouts.total
-        deadline = None if limit is None else time.monotonic() + limit
-        lists = Gathering(self.retrievers, self._workers, self._depth, self._timeouts.sub_query, deadline)
-        [reformulation], _ = self._reformulate(self._look([asked], [()], lists, Trace()), deadline)
-        return _with(reformulation, _usable(reformulation, ""))
+        [reformulation], _ = self._reformulate([asked], "", self._gathering(), Trace())
+        return reformulation
 
     def clear_cache(self) -> None:
         """Forgets all reformulations and results."""
@@ -191,49 +189,50 @@ class AdaptiveSearcher:
 
     def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
         """A batch along the path."""
-        trace, limits = Trace(), self._timeouts
-        deadline = None if limits.total is None else time.monotonic() + limits.total
-        lists = Gathering(self.retrievers, self._workers, self._depth, limits.sub_query, deadline)
-        chosen: list[tuple[SubQuery, ...]] = [()] * len(queries)
-        failures: list[tuple[Failure, ...]] = [()] * len(queries)
-        reformulations: list[Reformulation] = []
-        for _ in range(self._rounds):
-            looked = self._look(queries, chosen, lists, trace)
-            with trace.step("reformulation", self.reformulator.name):
-                reformulations, failed = self._reformulate(looked, deadline)
-            written = [_usable(r, context) for r in reformulations]
-            chosen = [distinct([*old, *new]) if old else new for old, new in zip(chosen, written, strict=True)]
-            failures = [(*known, *failed) for known in failures]
-            with trace.step("retrieval", f"{sum(map(len, written))} sub-queries"):
-                lists.search(s.text for new in written for s in new)
+        trace, lists = Trace(), self._gathering()
+        reformulations, failed = self._reformulate(queries, context, lists, trace)
+        with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
+            rankings = by_sub_query(reformulations, lists.find)
         with trace.step("fusion", self.fusion.name):
-            rankings = [lists.rankings(sub_queries) for sub_queries in chosen]
             fused = self.fusion.fuse(rankings, k)
-        return [
-            Found(_with(r, subs), ranked, best, (*failed, *lists.failures(subs)), trace.steps)
-            for r, subs, ranked, best, failed in zip(reformulations, chosen, rankings, fused, failures, strict=True)
-        ]
+        failures = [(*failed, *lists.failures(self._searched(r))) for r in reformulations]
+        return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
 
-    def _look(
-        self, queries: list[Query], chosen: list[tuple[SubQuery, ...]], lists: Gathering, trace: Trace
-    ) -> list[Query]:
-        """The queries with the top of what was found so far; before the first round, of a search as they stand."""
-        results, words = self._feedback
-        if not results:
-            return queries
-        seen = [subs or pass_through(q, "").sub_queries for q, subs in zip(queries, chosen, strict=True)]
-        with trace.step("feedback", f"{results} results"):
-            lists.search(s.text for subs in seen for s in subs)
-            tops = self.fusion.fuse([lists.rankings(subs) for subs in seen], results)
-        shown = [snippets(top, self._corpus, results, words) for top in tops]
-        return [replace(query, feedback=seen) for query, seen in zip(queries, shown, strict=True)]
+    def _gathering(self) -> Gathering:
+        limit = self._timeouts.total
+        deadline = None if limit is None else time.monotonic() + limit
+        return Gathering(self.retrievers, self._workers, self._depth, self._timeouts.sub_query, deadline)
+
+    def _searched(self, reformulation: Reformulation) -> dict[str, None]:
+        """The texts that a result depends on, the query itself among them where its list was looked at."""
+        first = [reformulation.query.text] if self._feedback[0] else []
+        return dict.fromkeys([*first, *(s.text for s in reformulation.sub_queries)])
 
     def _reformulate(
-        self, queries: list[Query], deadline: float | None
-    ) -> tuple[list[Reformulation], tuple[Failure, ...]]:
+        self, queries: list[Query], context: str, lists: Gathering, trace: Trace
+    ) -> tuple[list[Reformulation], list[Failure]]:
+        """What is searched for the queries after all rounds, and the rounds that failed."""
+        failed: list[Failure] = []
+
+        def ask(looked: Sequence[Query]) -> list[Reformulation]:
+            with trace.step("reformulation", self.reformulator.name):
+                answers, failure = self._ask(looked, lists.deadline)
+            failed.extend(failure)
+            return [_usable(answer, context) for answer in answers]
+
+        def look(answers: Sequence[Reformulation]) -> list[Query]:
+            results, words = self._feedback
+            with trace.step("feedback", f"{results} results"):
+                tops = self.fusion.fuse(by_sub_query(answers, lists.find), results)
+            return with_snippets(queries, tops, self._corpus, results, words)
+
+        looked = look([pass_through(query, "") for query in queries]) if self._feedback[0] else queries
+        return [_by_route(r) for r in in_rounds(looked, ask, look, self._rounds)], failed
+
+    def _ask(self, queries: Sequence[Query], deadline: float | None) -> tuple[list[Reformulation], tuple[Failure, ...]]:
         """From the cache, else from one call; if that fails, the raw queries and the failure."""
         keys = [query_key(query) for query in queries]
-        known = {key: found for key in keys if (found := self._reformulations.get(key))}
+        known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
         new = _unknown(keys, queries, known)
         failed: tuple[Failure, ...] = ()
         if new:
@@ -282,13 +281,15 @@ def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Containe
     return new
 
 
-def _usable(reformulation: Reformulation, context: str) -> tuple[SubQuery, ...]:
+def _usable(reformulation: Reformulation, context: str) -> Reformulation:
     """Sub-queries that are not empty, not over-long and not the same; the raw query where none is (S0-28, 29)."""
     short = (s for s in reformulation.sub_queries if s.kind not in _SHORT or len(s.text) <= MAX_CHARACTERS)
-    usable = distinct(short) or pass_through(reformulation.query, "").sub_queries
-    if not context:
-        return usable
-    return tuple(replace(s, text=f"{s.text} {context}") if s.kind == "reading" else s for s in usable)
+    usable = distinct(short)
+    if not usable:
+        return replace(reformulation, route="pass", sub_queries=pass_through(reformulation.query, "").sub_queries)
+    if context:
+        usable = tuple(replace(s, text=f"{s.text} {context}") if s.kind == "reading" else s for s in usable)
+    return reformulation if usable == reformulation.sub_queries else replace(reformulation, sub_queries=usable)
 
 
 def _of(reformulation: Reformulation, query: Query) -> Reformulation:
@@ -296,13 +297,11 @@ def _of(reformulation: Reformulation, query: Query) -> Reformulation:
     return reformulation if reformulation.query is query else replace(reformulation, query=query)
 
 
-def _with(reformulation: Reformulation, sub_queries: tuple[SubQuery, ...]) -> Reformulation:
-    """What was searched in the end; the query alone is the pass route (S0-28)."""
-    alone = len(sub_queries) == 1 and normalised(sub_queries[0].text) == normalised(reformulation.query.text)
-    route: Route = "pass" if alone else reformulation.route
-    if (route, sub_queries) == (reformulation.route, reformulation.sub_queries):
-        return reformulation
-    return replace(reformulation, route=route, sub_queries=sub_queries)
+def _by_route(reformulation: Reformulation) -> Reformulation:
+    """The query alone is the pass route (S0-28)."""
+    subs, text = reformulation.sub_queries, reformulation.query.text
+    alone = len(subs) == 1 and normalised(subs[0].text) == normalised(text)
+    return replace(reformulation, route="pass") if alone and reformulation.route != "pass" else reformulation
 
 
 def _for_query(found: Found, query: Query) -> Found:

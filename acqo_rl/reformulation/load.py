@@ -40,6 +40,12 @@ class StrategySettings:
     classify_by_model: bool = field(
         default=False, metadata={"help": "adaptive: ask the model for the query type (one more call), not the rules."}
     )
+    reuse_forms: bool = field(
+        default=False,
+        metadata={
+            "help": "decomposition, prompted: split a query as an earlier one that differs in names and numbers alone."
+        },
+    )
     temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
     max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
@@ -123,6 +129,7 @@ def _for(name: str, settings: StrategySettings) -> StrategySettings:
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
     from acqo_rl.reformulation.cached import Cached, reformulation_cache
+    from acqo_rl.reformulation.forms import ByForm
     from acqo_rl.reformulation.prompted import Prompted
 
     _check(settings)
@@ -136,7 +143,13 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
         name: Cached(Prompted(language_model, asked), repr((sampling, [(s, s.version) for s in asked])), cache)
         for name, asked in strategies.items()
     }
-    return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
+    offered: dict[str, Reformulator] = {
+        name: ByForm(asked, reformulation_cache(settings.cache_ttl, settings.cache_size))
+        if settings.reuse_forms and name in ("decomposition", "prompted")
+        else asked
+        for name, asked in cached.items()
+    }
+    return _adaptive(offered, language_model, settings) if name == "adaptive" else offered[name]
 
 
 def _names_of_adaptive(settings: StrategySettings) -> list[str]:

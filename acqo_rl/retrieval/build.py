@@ -230,6 +230,7 @@ def load_retriever(
     threads: int | None = None,
     search_parameters: str = "",
     expected_corpus_hash: str | None = None,
+    remote_seconds: float | None = None,
 ) -> Retriever:
     """Opens a finished index of either kind.
 
@@ -243,13 +244,14 @@ def load_retriever(
         threads: of a search.
         search_parameters: of FAISS, in place of those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus that is to be searched.
+        remote_seconds: for a search of a retriever server with all its attempts; by default as long as they take.
 
     Raises:
         ConfigError: a setting is unknown, or FAISS has no GPU support.
         IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
     """
     if is_url(folder):
-        return _connect(str(folder), expected_corpus_hash)
+        return _connect(str(folder), expected_corpus_hash, remote_seconds)
     folder = Path(folder)
     if device not in ("cpu", "gpu"):
         raise ConfigError(f"The device of the index is {device!r}; it must be cpu or gpu.")
@@ -266,11 +268,11 @@ def load_retriever(
     return FaissRetriever(index, doc_ids, _fitting_encoder(folder, settings, encoder), threads=threads)
 
 
-def _connect(url: str, expected_corpus_hash: str | None) -> RemoteRetriever:
+def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:
     """A client whose rankings bear the name that the index gives them in this process."""
     info = describe(url)
     _check_corpus(url, info.corpus_hash, expected_corpus_hash)
-    return RemoteRetriever(url, name=info.kind)
+    return RemoteRetriever(url, name=info.kind, fingerprint=info.fingerprint, seconds=seconds)
 
 
 def _check_corpus(index: str | Path, seen: str, wanted: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from acqo_rl.types import Ranking
 
 if TYPE_CHECKING:
     import httpx
+    from tenacity.stop import stop_base
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of a server that may answer when it is asked again."""
@@ -121,6 +123,8 @@ class RemoteRetriever:
         timeout: float = 30.0,
         attempts: int = 4,
         longest_pause: float = 5.0,
+        seconds: float | None = None,
+        fingerprint: str = "",
         breaker: CircuitBreaker | None = None,
     ) -> None:
         """Opens a client; asks nothing yet. The server's key, if it wants one, is ``ACQO_RETRIEVER_KEY``.
@@ -132,6 +136,8 @@ class RemoteRetriever:
             attempts: calls in all; those after a lost connection, a time-out or a passing status wait longer and
                 longer, by chance up to ``longest_pause`` seconds, or as long as the server says.
             longest_pause: seconds between two calls at most.
+            seconds: for a search with all its attempts; as long as they take by default.
+            fingerprint: of the index; an answer from another one is refused.
             breaker: its own by default.
 
         Raises:
@@ -145,14 +151,17 @@ class RemoteRetriever:
                 f"An index behind a server needs the package {error.name}: pip install 'acqo-rl[remote]'."
             ) from error
         self.name = name
+        self.fingerprint = fingerprint
         self._url = url.rstrip("/")
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(base_url=self._url, timeout=timeout, headers=headers)
+        longest_call = timeout if seconds is None else min(timeout, seconds)
+        self._client = httpx.Client(base_url=self._url, timeout=longest_call, headers=headers)
+        self._closing = weakref.finalize(self, self._client.close)  # nobody else closes what a command opens
         self._breaker = breaker or CircuitBreaker()
         by_chance = tenacity.wait_random_exponential(multiplier=0.1, max=longest_pause)
         self._retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(attempts),
+            stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), *_stop_in_time(seconds)),
             wait=lambda state: max(by_chance(state), min(_asked_pause(state), longest_pause)),
             retry=tenacity.retry_if_exception(_may_pass),
             reraise=True,
@@ -162,12 +171,13 @@ class RemoteRetriever:
         """At most ``k`` documents a text, position for position, as the index finds them.
 
         Raises:
-            SearchError: the server does not answer, refuses the call, or answers in another form.
+            SearchError: the server does not answer, refuses the call, answers in another form or from another index.
         """
         if not texts:
             return []
         body = self._call("POST", "/search", json={"texts": [well_formed(t) for t in texts], "k": k})
         try:
+            self._check_index(body["fingerprint"])
             rankings = [
                 Ranking(tuple(row["doc_ids"]), tuple(row["scores"]), self.name, text)
                 for row, text in zip(body["rankings"], texts, strict=True)
@@ -192,7 +202,14 @@ class RemoteRetriever:
 
     def close(self) -> None:
         """Closes the connections."""
-        self._client.close()
+        self._closing()
+
+    def _check_index(self, answered: str) -> None:
+        if self.fingerprint not in ("", answered):
+            raise SearchError(
+                f"{self._url} now serves another index ({answered[:12]}, wanted {self.fingerprint[:12]}): serve"
+                " that one again, or start this process anew."
+            )
 
     def _call(self, method: str, path: str, **body: Any) -> Any:
         import httpx
@@ -227,6 +244,12 @@ def _may_pass(error: BaseException) -> bool:
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in _PASSING
     return isinstance(error, httpx.TransportError)
+
+
+def _stop_in_time(seconds: float | None) -> list[stop_base]:
+    from tenacity import stop_before_delay
+
+    return [] if seconds is None else [stop_before_delay(seconds)]
 
 
 def _asked_pause(state: Any) -> float:

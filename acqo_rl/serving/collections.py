@@ -71,12 +71,13 @@ class Collection:
             return uuid.uuid5(_NAMESPACE, self.name)
 
 
-def open_collection(setting: str) -> Collection:
+def open_collection(setting: str, remote_seconds: float | None = None) -> Collection:
     """The collection that a setting names.
 
     Args:
         setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
             URL of a retriever server.
+        remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
 
     Raises:
         ConfigError: it is not of this form, or two of its indexes are of one kind.
@@ -96,7 +97,9 @@ def open_collection(setting: str) -> Collection:
     digest = corpus_hash(documents.values())
     infos = [describe(index) for index in indexes]
     retrievers = tuple(
-        InCollection(load_retriever(index, expected_corpus_hash=digest), name, _scale(name, info))
+        InCollection(
+            load_retriever(index, expected_corpus_hash=digest, remote_seconds=remote_seconds), name, _scale(name, info)
+        )
         for index, info in zip(indexes, infos, strict=True)
     )
     if len({retriever.name for retriever in retrievers}) < len(retrievers):

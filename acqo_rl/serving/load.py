@@ -68,7 +68,7 @@ def load_service(
     }
     models = name_reformulators(settings.strategies, settings.model)
     fusion = fusion_named(settings.fusion, settings.rrf_k)
-    collections = [open_collection(collection) for collection in settings.collections]
+    collections = [open_collection(collection, settings.sub_query_seconds) for collection in settings.collections]
     service = Service(
         collections,
         Strategies(models, strategies, timeout=settings.reformulation_seconds, **batches),

@@ -41,6 +41,7 @@ class RankingsResponse(BaseModel):
     """One ranking a text, position for position."""
 
     rankings: list[OneRanking]
+    fingerprint: str = Field(description="Of the index, as /info tells it.")
 
 
 class InfoResponse(BaseModel):
@@ -76,13 +77,13 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, metrics: Metrics, 
     @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
     async def search(body: TextsRequest) -> Response:
         """The rankings of all texts; numbers are written so that they read back as they were."""
-        return Response(
-            await thread.run(lambda: _dump(retriever.search(body.texts, body.k))), media_type="application/json"
-        )
+        answer = await thread.run(lambda: _dump(retriever.search(body.texts, body.k), info.fingerprint))
+        return Response(answer, media_type="application/json")
 
     finish_app(app, metrics, limits, lambda: True)
     return app
 
 
-def _dump(rankings: list[Ranking]) -> bytes:
-    return json.dumps({"rankings": [{"doc_ids": r.doc_ids, "scores": r.scores} for r in rankings]}).encode()
+def _dump(rankings: list[Ranking], fingerprint: str) -> bytes:
+    rows = [{"doc_ids": r.doc_ids, "scores": r.scores} for r in rankings]
+    return json.dumps({"rankings": rows, "fingerprint": fingerprint}).encode()

@@ -6,7 +6,9 @@ import time
 from datetime import date
 
 import pytest
-from pipeline_stand_ins import BrokenModel, ModelByRole
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pipeline_stand_ins import ROLES, BrokenModel, ModelByRole
 from stand_ins import BrokenRetriever, ScriptedRetriever
 
 from acqo_rl.errors import ConfigError, SearchError
@@ -87,6 +89,27 @@ def test_the_limit_is_hard(corpus, limit):
     result = pipeline(corpus, the_model, max_model_calls=limit).ask(ALL)
     assert len(the_model.asked) == result.model_calls == limit
     assert result.answer and result.confidence.grounding == 1.0
+
+
+REPLIES = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(['["a", "b", "c", "d", "e"]', '{"answerable": false, "next_query": "z"}', '{"answerable": true}']),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.sampled_from([SIMPLE, TEMPORAL, CHAIN, COMPARISON, ALL]),
+    st.integers(2, 12),
+    st.fixed_dictionaries({role: st.lists(REPLIES, min_size=1, max_size=3) for role in ROLES}),
+)
+def test_whatever_the_model_says_the_budget_holds(corpus, question, limit, replies):
+    """S4-06: never more calls than granted, each counted once, and the reserved ones left for their use."""
+    the_model = ModelByRole(**replies)
+    result = pipeline(corpus, the_model, max_model_calls=limit).ask(question)
+    assert len(the_model.asked) == result.model_calls <= limit
+    assert the_model.count("synthesis") == 1
+    assert the_model.count("grounding") == bool(result.answer)
 
 
 def test_too_small_a_limit_is_refused(corpus):

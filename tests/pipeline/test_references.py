@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from stand_ins import ranking
 
 from acqo_rl.pipeline.references import ReferenceFollower, find_references
+from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.types import Query
+from acqo_rl.types import Document, Query
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,32 @@ def test_depth_and_documents_end_it(state, search_over):
     ReferenceFollower(search_over(FOUND), documents=1).run(fresh)
     assert list(fresh.chunks) == ["bert"]
     assert fresh.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
+
+
+def test_the_documents_own_limits():
+    """S1-04..07: 3 depths, 5 queries a depth, 5 passages a query, 10 documents; every document leads to many others."""
+
+    class Web:
+        name = "web"
+
+        def __init__(self):
+            self.calls = []
+
+        def search(self, texts, k):
+            self.calls.append((len(texts), k))
+            return [ranking(*(f"{text} {letter}" for letter in "abcdefgh"[:k])) for text in texts]
+
+    class Pages(dict):
+        def __missing__(self, key):
+            return Document(key, key, "See also: " + ", ".join(f"Page{key[-1]}{key[0]}{i}" for i in range(9)))
+
+    def steps(**limits):
+        state, web = RetrievalState(Query("q", "q")), Web()
+        ReferenceFollower(PassageSearch(web, Pages()), **limits).run(state)
+        return web.calls, len(state.chunks)
+
+    assert steps() == ([(1, 5), (5, 5)], 10)
+    assert steps(documents=1000) == ([(1, 5), (5, 5), (5, 5)], 5 + 25 + 25)
 
 
 def test_starts_from_what_is_there(state, search_over, corpus):

@@ -23,12 +23,12 @@ FOUND = {
 
 @pytest.fixture
 def ask(corpus):
-    def run(*completions, rounds=2):
+    def run(*completions, rounds=2, text="who made BERT?"):
         model, retriever = ScriptedLanguageModel(*completions), ScriptedRetriever(FOUND)
         settings = PolicySettings(feedback_results=1, feedback_words=5)
         policy = Policy(model, Prompt(lambda text: len(text.split())), settings)
         looks = Rounds(policy, retriever, RankScoreFusion(), corpus, 1, 5, rounds)
-        [query] = add_feedback([Query("q", "who made BERT?")], retriever, corpus, 1, 5)
+        [query] = add_feedback([Query("q", text)], retriever, corpus, 1, 5)
         [answer] = looks.reformulate([query])
         return answer, [conversations[0][1]["content"] for conversations in model.calls]
 
@@ -55,6 +55,8 @@ def test_a_round_that_passes_adds_nothing(ask):
     assert (answer.route, texts(answer)) == ("disambiguate", ["who made BERT?", "Transformer"])
     answer, _ = ask("pass", "pass")
     assert (answer.route, texts(answer)) == ("pass", ["who made BERT?"])
+    answer, _ = ask("pass", "pass", text="???")
+    assert texts(answer) == ["???"]
 
 
 def test_one_round_is_the_policy_alone(ask):

@@ -36,7 +36,7 @@ class Scripted:
         texts = self.rounds[min(len(self.asked), len(self.rounds) - 1)]
         self.asked.append(list(queries))
         subs = tuple(SubQuery(text, self.kind) for text in texts)
-        return [Reformulation(query, self.route, subs, self.name) for query in queries]
+        return [Reformulation(query, self.route, subs, self.name, calls=1) for query in queries]
 
 
 class Echo:
@@ -288,9 +288,43 @@ class TestFeedback:
         retriever, reformulator = ScriptedRetriever(FOUND), Scripted(("a", "b"), ("b", "c"))
         found = searcher(reformulator, retriever, corpus=CORPUS, feedback_results=1, rounds=2).search("q")
         assert retriever.calls == [["q"], ["a", "b"], ["c"]]
+        steps = ["feedback", "reformulation", "feedback", "reformulation", "retrieval", "fusion"]
+        assert [step.name for step in found.trace] == steps
         assert [asked.feedback[0].title for [asked] in reformulator.asked] == ["title 1", "title 3"]
         assert [s.text for s in found.reformulation.sub_queries] == ["a", "b", "c"]
         assert set(found.fused.doc_ids) == {"3", "4", "5"}
+
+    def test_a_second_look_that_passes_adds_nothing(self):
+        class Passes(Scripted):
+            def reformulate(self, queries):
+                return PassThrough().reformulate(queries) if self.asked else super().reformulate(queries)
+
+        retriever = ScriptedRetriever(FOUND)
+        found = searcher(Passes(("a", "b")), retriever, corpus=CORPUS, feedback_results=1, rounds=2).search("q")
+        assert [s.text for s in found.reformulation.sub_queries] == ["a", "b"]
+        assert set(found.fused.doc_ids) == {"3", "4"}
+
+    def test_a_reformulation_alone_is_that_of_a_search(self):
+        settings = {"corpus": CORPUS, "feedback_results": 1, "rounds": 2}
+        alone = searcher(Scripted(("a", "b"), ("b", "c")), ScriptedRetriever(FOUND), **settings).reformulate("q")
+        found = searcher(Scripted(("a", "b"), ("b", "c")), ScriptedRetriever(FOUND), **settings).search("q")
+        assert alone == found.reformulation
+
+    def test_a_first_list_that_failed_is_named_and_not_kept(self):
+        """The policy did not see what it should have: its searches came back, and the result is still partial."""
+
+        class OnceDown(ScriptedRetriever):
+            def search(self, texts, k):
+                if texts == ["q"] and not self.calls:
+                    self.calls.append(texts)
+                    raise ConnectionError("the index is down")
+                return super().search(texts, k)
+
+        front = searcher(Scripted(("a",)), OnceDown(FOUND), corpus=CORPUS, feedback_results=1)
+        found = front.search("q")
+        assert (found.fused.doc_ids, [f.sub_query for f in found.failures]) == (("3",), ["q"])
+        again = front.search("q")
+        assert (again.cached, again.failures, len(again.reformulation.query.feedback)) == (False, (), 1)
 
 
 class TestCache:
@@ -336,8 +370,8 @@ class TestCache:
     def test_the_reformulation_is_kept_for_another_k(self):
         reformulator = Scripted(("a",))
         front = searcher(reformulator, ScriptedRetriever({}))
-        front.search("q", 1)
-        front.search("Q ?", 2)
+        assert front.search("q", 1).reformulation.calls == 1
+        assert front.search("Q ?", 2).reformulation.calls == 0
         assert len(reformulator.asked) == 1
         front.clear_cache()
         front.search("q", 1)

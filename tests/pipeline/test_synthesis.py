@@ -32,6 +32,16 @@ def test_the_answer_is_to_the_question_as_asked(state, asker):
     assert "(1) BERT: BERT is" in content and "part 1 Google" in content and "part 2" not in content
 
 
+def test_what_is_read_has_a_limit(state, asker):
+    """S1-35: 4000 characters of context, and a comprehensive answer."""
+    model = asker(synthesis="Google made it.")
+    Synthesizer(model).run(state, "word " * 2000)
+    [(role, content)] = model.model.asked
+    passages = content.removeprefix("Passages:\n").partition("\n\nQuestion: ")[0]
+    assert role == "synthesis"
+    assert 3990 <= len(passages) <= 4000
+
+
 def test_no_passage_no_answer(asker):
     state = RetrievalState(Query("q", "q"))
     Synthesizer(asker()).run(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -91,7 +92,7 @@ def scripted():
     thread.join()
 
 
-GOOD = (200, b'{"rankings": [{"doc_ids": ["a"], "scores": [0.1]}]}')
+GOOD = (200, b'{"rankings": [{"doc_ids": ["a"], "scores": [0.1]}], "fingerprint": "one"}')
 
 
 class TestSameAsInProcess:
@@ -165,8 +166,31 @@ class TestFailures:
             connect(scripted.url, timeout=0.1, attempts=2).search(["x"], 1)
         assert scripted.calls == 2
 
+    def test_all_attempts_together_have_a_time(self, connect, scripted):
+        """A stall ends with the search's time, not with that of a call; what passes quickly is still tried again."""
+        scripted.script = [(503, b""), (1, b"")]
+        begin = time.monotonic()
+        with pytest.raises(SearchError, match="ReadTimeout"):
+            connect(scripted.url, timeout=30, seconds=0.2).search(["x"], 1)
+        assert time.monotonic() - begin < 2
+        assert scripted.calls == 2
+
+    def test_another_index_behind_the_same_url_is_refused(self, connect, scripted):
+        scripted.script = [GOOD]
+        assert connect(scripted.url, fingerprint="one").search(["x"], 1)
+        with pytest.raises(SearchError, match=r"another index \(one, wanted other\)"):
+            connect(scripted.url, fingerprint="other").search(["x"], 1)
+        assert scripted.calls == 2
+
     @pytest.mark.parametrize(
-        "body", [b"{}", b"[]", b"no json", b'{"rankings": []}', b'{"rankings": [{"doc_ids": ["a"]}]}']
+        "body",
+        [
+            b"{}",
+            b"[]",
+            b"no json",
+            b'{"rankings": [], "fingerprint": ""}',
+            b'{"rankings": [{"doc_ids": ["a"]}], "fingerprint": ""}',
+        ],
     )
     def test_an_answer_of_another_form(self, connect, scripted, body):
         scripted.script = [(200, body)]

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from server_process import started
 from stand_ins import ScriptedLanguageModel
 from tiny_policy import full_model
 
@@ -123,6 +124,20 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
     assert answers(output) == after
     assert "reformulate" not in capsys.readouterr().err.rpartition("search and measure")[2]
     assert systems(output) == now
+
+
+@pytest.mark.slow
+def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path):
+    local = arguments(world, tmp_path / "local")
+    command.run(script.main, script.make_parser(), local)
+    with started("serve_retriever.py", "--index", world / "short") as server:
+        remote = arguments(world, tmp_path / "remote", retriever=[f"short={server.url}"])
+        command.run(script.main, script.make_parser(), remote)
+    figures = [systems(tmp_path / name) for name in ("local", "remote")]
+    assert figures[0].keys() == figures[1].keys() == {("raw", "short", "rsf"), ("rules", "short", "rsf")}
+    for system, here in figures[0].items():
+        assert figures[1][system]["overall"]["measures"] == here["overall"]["measures"]
+    assert answers(tmp_path / "local") == answers(tmp_path / "remote")  # known by the index, not by where it is
 
 
 @pytest.mark.slow

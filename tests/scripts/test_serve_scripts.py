@@ -5,19 +5,17 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import httpx
 import pytest
+from server_process import ROOT, started
 from tiny_policy import full_model
 
 from acqo_rl import command
@@ -25,7 +23,6 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index, load_retriever
 from acqo_rl.types import Document
 
-ROOT = Path(__file__).parents[2]
 KEY, QUERY = "a-very-secret-key", "the capital of Peru and of Chad"
 DOCUMENTS = [
     Document(name, name, f"{city} is the capital of {name}.") for name, city in (("Peru", "Lima"), ("Chad", "Ndjamena"))
@@ -38,54 +35,6 @@ def folder(tmp_path_factory):
     write_beir(folder, DOCUMENTS, [], {})
     build_bm25_index(folder / "index", DOCUMENTS)
     return folder
-
-
-class Server:
-    """A process, its address and its log lines."""
-
-    def __init__(self, process):
-        self.process = process
-        self.lines = []
-        self.url = None
-        self._up = threading.Event()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line)
-            if found := re.search(r"running on (http://\S+)", line):
-                self.url = found[1]
-                self._up.set()
-        self._up.set()
-
-    def wait_until_up(self):
-        assert self._up.wait(100)
-        assert self.url, "".join(self.lines)
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(30)
-        self._reader.join(10)
-        self.process.stdout.close()
-        return status
-
-
-@contextmanager
-def started(script, *arguments, **environment):
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "scripts" / script), "--port", "0", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **environment},
-    )
-    server = Server(process)
-    try:
-        server.wait_until_up()
-        yield server
-    finally:
-        if process.poll() is None:
-            server.end()
 
 
 @pytest.fixture
@@ -180,12 +129,17 @@ def test_a_policy_and_the_rules_are_served_from_one_command(folder):
 
 
 @pytest.mark.slow
-def test_an_index_is_shared(folder):
-    with started("serve_retriever.py", "--index", folder / "index") as server:
+def test_an_index_is_shared(folder, monkeypatch):
+    monkeypatch.setenv("ACQO_RETRIEVER_KEY", KEY)
+    with started("serve_retriever.py", "--index", folder / "index", ACQO_API_KEYS=KEY) as server:
+        assert httpx.post(f"{server.url}/search", json={"texts": [QUERY]}).status_code == 401
         behind = load_retriever(server.url)
         assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
         behind.close()
     assert server.process.returncode in (0, -signal.SIGTERM)
+    rows = [json.loads(line) for line in server.lines]
+    assert [row["status"] for row in rows if row.get("path") == "/search"] == [401, 200]
+    assert not [line for line in server.lines if KEY in line or "capital" in line]
 
 
 @pytest.mark.parametrize(

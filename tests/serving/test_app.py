@@ -90,9 +90,10 @@ class TestSearch:
             assert not post(client, query=f"{PERU_AND_CHAD} C++").json()["cached"]
 
     def test_a_reformulation_by_itself(self, client):
-        body = post(client, "/v1/reformulate").json()
-        assert [v["text"] for v in body["query_rewrite_info"]["variants"]] == ["capital of Peru", "capital of Chad"]
-        assert body["query_rewrite_info"]["model_calls"] == 1
+        query = "capital of Cuba and capital of Chad"
+        first, again = (post(client, "/v1/reformulate", query=query).json()["query_rewrite_info"] for _ in range(2))
+        assert [v["text"] for v in first["variants"]] == ["capital of Cuba", "capital of Chad"]
+        assert (first["model_calls"], again["model_calls"]) == (1, 0)
 
 
 class TestCollections:
@@ -210,6 +211,13 @@ class TestRefusals:
         answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
         assert answer.status_code in {status, 400, 422}
         assert answer.json()["detail"]
+
+    @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+    def test_what_does_not_say_that_it_is_json(self, client, kind):
+        headers = {"Content-Type": kind} if kind else {}
+        answer = client.post("/v1/search", content=b'{"query": "capital of Peru"}', headers=headers)
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/json")
+        assert answer.json()["detail"][0]["loc"] == ["body"]
 
     def test_other_paths_and_methods(self, client):
         assert client.get("/v1/search").status_code == 405

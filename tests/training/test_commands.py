@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from server_process import started
 
 from acqo_rl import command
 from acqo_rl.curriculum import load_difficulties
@@ -141,6 +142,21 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     for one, other in zip(log_of(tmp_path / "one"), log_of(tmp_path / "two"), strict=True):
         shared_names = [name for name in one if name.startswith(("part/", "eval_"))]
         assert {n: other[n] for n in shared_names} == pytest.approx({n: one[n] for n in shared_names})
+
+
+def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monkeypatch):
+    """Two steps against scripts/serve_retriever.py: every number of the log is equal to the last bit."""
+    settings = {**shared, **GRPO, "max_steps": 2, "eval_steps": 1}
+    train_here(monkeypatch, {**settings, "output_dir": tmp_path / "folder"})
+    with started("serve_retriever.py", "--index", shared["index"]) as server:
+        train_here(monkeypatch, {**settings, "index": server.url, "output_dir": tmp_path / "server"})
+    logs = [log_of(tmp_path / name) for name in ("folder", "server")]
+    numbers = [
+        [{k: v for k, v in entry.items() if k.startswith(("reward", "part/", "eval_nDCG", "loss"))} for entry in log]
+        for log in logs
+    ]
+    assert numbers[0] == numbers[1]
+    assert len(set(rewards_of(tmp_path / "folder"))) == 2
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,93 @@
+"""Evaluation and the searcher that serves walk one path: their figures are equal to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+
+import pytest
+
+from acqo_rl.evaluation.run import evaluate
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.measures import per_query, to_run
+from acqo_rl.pipeline.rounds import Rounds
+from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.search import add_feedback
+from acqo_rl.types import Completion, Document, Query
+
+PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
+CORPUS = {
+    document.id: document
+    for place, city in PLACES.items()
+    for document in (
+        Document(f"{place}-capital", place, f"{city} is the capital of {place}."),
+        Document(f"{place}-money", place, f"The currency of {place} is printed by its own bank."),
+    )
+}
+QUERIES = [
+    Query(f"{word} {place}", f"{word} of {place}") for word in ("capital", "currency", "bank") for place in PLACES
+]
+QUERIES += [Query("talk", "and its currency?", history=("U: Where is Peru?",)), Query("blank", "???")]
+QRELS = {q.id: {f"{list(PLACES)[i % 6]}-{'money' if i > 5 else 'capital'}": 1} for i, q in enumerate(QUERIES)}
+COMPLETIONS = (
+    "pass", "resolve\nTokyo bank", "resolve\n=\nCuba", "split\ncapital\ncurrency\nHavana", "split\nNairobi\n=",
+    "resolve\n=", "gibberish", "split\nLima\nlima ?", "",
+)  # fmt: skip
+
+
+class ByPrompt:
+    """A language model whose completion hangs on its prompt alone."""
+
+    def generate(self, conversations):
+        digests = (hashlib.sha256(conversation[-1]["content"].encode()).digest() for conversation in conversations)
+        return [Completion(COMPLETIONS[digest[0] % len(COMPLETIONS)], 3) for digest in digests]
+
+
+@pytest.fixture(scope="module")
+def retriever():
+    return Bm25Retriever.build([f"{d.title} {d.text}" for d in CORPUS.values()], list(CORPUS))
+
+
+@pytest.mark.parametrize("fusion", [RankScoreFusion(), ReciprocalRankFusion()], ids=lambda fusion: fusion.name)
+@pytest.mark.parametrize("timeouts", [Timeouts(), Timeouts(60, 60, 60)], ids=["one call", "a call a text"])
+@pytest.mark.parametrize(("results", "rounds"), [(0, 1), (3, 1), (3, 2), (2, 3)])
+def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds):
+    policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), PolicySettings(feedback_results=results))
+    feedback = {"retriever": retriever, "corpus": CORPUS, "results": results, "words": 9}
+    evaluation = evaluate(
+        Rounds(policy, retriever, fusion, CORPUS, results, 9, rounds) if rounds > 1 else policy,
+        QUERIES,
+        QRELS,
+        retriever,
+        fusion,
+        add_feedback=partial(add_feedback, **feedback) if results else None,
+        progress=False,
+    )
+    searcher = AdaptiveSearcher(
+        policy,
+        retriever,
+        fusion,
+        corpus=CORPUS,
+        feedback_results=results,
+        feedback_words=9,
+        rounds=rounds,
+        timeouts=timeouts,
+        cache_size=0,
+    )
+    served = searcher.search_many(QUERIES, 100)
+    searcher.close()
+
+    measures = list(evaluation.results[0].measures)
+    values = per_query(measures, QRELS, to_run({q.id: f.fused for q, f in zip(QUERIES, served, strict=True)}))
+    for query, result, found in zip(QUERIES, evaluation.results, served, strict=True):
+        assert found.fused == result.ranking
+        assert found.reformulation.sub_queries == result.reformulation.sub_queries
+        assert found.reformulation.query == result.reformulation.query
+        assert found.reformulation.calls == result.reformulation.calls == rounds
+        assert found.reformulation.tokens == result.reformulation.tokens
+        assert {measure: values[measure][query.id] for measure in measures} == result.measures
+        assert found.failures == ()
+    assert len({len(found.reformulation.sub_queries) for found in served}) > 2

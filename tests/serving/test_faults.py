@@ -1,0 +1,205 @@
+"""32 clients before an index that fails or stalls, over real sockets on both sides."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from serving_stand_ins import DOCUMENTS, Words
+
+from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever
+from acqo_rl.serving.limits import Limits
+
+CLIENTS, REQUESTS = 32, 96
+CAPITAL = {"Peru": "lima", "Chad": "ndjamena", "Japan": "tokyo"}
+
+
+class FaultyIndex(ThreadingHTTPServer):
+    """A retriever server every fifth call of which goes wrong, or all of them."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.words, self.numbers, self.over = Words(DOCUMENTS), itertools.count(1), threading.Event()
+        self.fault, self.every = "", 5
+        self.calls = 0
+
+    def goes_wrong(self):
+        self.calls = next(self.numbers)
+        return self.fault and self.calls % self.every == 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status = 200
+        if self.server.goes_wrong():
+            if self.server.fault == "stall":
+                self.server.over.wait(20)
+                self.close_connection = True
+                return
+            status = 503
+        found = self.server.words.search(asked["texts"], asked["k"])
+        rows = [{"doc_ids": r.doc_ids, "scores": r.scores} for r in found]
+        body = json.dumps({"rankings": rows, "fingerprint": ""} if status == 200 else {}).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def index():
+    server = FaultyIndex()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.over.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def connect(index):
+    made = []
+
+    def connected(**settings):
+        made.append(RemoteRetriever(index.url, name="dense", longest_pause=0.02, **settings))
+        return made[-1]
+
+    yield connected
+    for retriever in made:
+        retriever.close()
+
+
+def places(number):
+    names = list(CAPITAL)
+    return names[number % 3], names[(number // 3 + 1) % 3]
+
+
+def ask(client, number):
+    """One request of two parts that no other request has, its answer and its seconds."""
+    query = " and ".join(f"part{number}x{i} in {name}" for i, name in enumerate(places(number)))
+    begin = time.monotonic()
+    answer = client.post(
+        "/v1/search", json={"query": query, "include_rankings": True}, headers={"X-Request-ID": f"request-{number}"}
+    )
+    return number, query, answer, time.monotonic() - begin
+
+
+def all_at_once(client):
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return list(pool.map(lambda number: ask(client, number), range(REQUESTS)))
+
+
+def check_own(number, query, answer):
+    """An answer holds nothing of another request; what is not in its lists is named. Returns the parts that failed."""
+    body = answer.json()
+    assert body["request_id"] == answer.headers["x-request-id"] == f"request-{number}"
+    assert body["query_rewrite_info"]["original_query"] == query
+    parts = query.split(" and ")
+    lists = {ranking["query"]: ranking["documents"] for ranking in body["rankings"]}
+    failed = [failure["sub_query"] for failure in body["failures"]]
+    assert sorted([*lists, *failed]) == sorted(parts)
+    for part, name in zip(parts, places(number), strict=True):
+        if part in lists:
+            assert lists[part][0]["document_id"] == CAPITAL[name]
+    firsts = {documents[0]["document_id"] for documents in lists.values()}
+    assert {row["document_id"] for row in body["results"]} >= firsts
+    return failed
+
+
+class TestOneCallInFiveFails:
+    def test_tried_again_nobody_notices(self, serving, in_collection, index, connect):
+        index.fault = "error"
+        pool = [in_collection("world", connect(attempts=9, breaker=CircuitBreaker(failures=1000)))]
+        with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(waiting=REQUESTS)) as client:
+            for number, query, answer, _ in all_at_once(client):
+                assert answer.status_code == 200
+                assert check_own(number, query, answer) == []
+        assert index.calls > 2 * REQUESTS  # those that failed were asked again
+
+    def test_not_tried_again_what_failed_is_named(self, serving, in_collection, index, connect):
+        """S0-30: the other half is there, and nothing partial is kept for the next one who asks."""
+        index.fault = "error"
+        breaker = CircuitBreaker(failures=1000)
+        pool = [in_collection("world", connect(attempts=1, breaker=breaker))]
+        with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(waiting=REQUESTS)) as client:
+            outcomes = all_at_once(client)
+            statuses = [answer.status_code for _, _, answer, _ in outcomes]
+            assert set(statuses) <= {200, 503}
+            failed = sum(
+                len(check_own(number, query, answer)) for number, query, answer, _ in outcomes if answer.is_success
+            )
+            nothing = [answer for _, _, answer, _ in outcomes if answer.status_code == 503]
+            assert all("503" in answer.json()["detail"] and answer.headers["retry-after"] for answer in nothing)
+            assert failed + 2 * len(nothing) == index.calls // 5 > 0
+            index.fault = ""
+            for number, query, answer, _ in all_at_once(client):
+                assert check_own(number, query, answer) == []
+
+
+class TestOneCallInFiveStalls:
+    def test_time_outs_hold_and_the_service_goes_on(self, serving, in_collection, index, connect):
+        """A stalled call costs its sub-query's time and no more, and its thread is free again after that."""
+        index.fault = "stall"
+        retriever = connect(seconds=0.5, breaker=CircuitBreaker(failures=1000))
+        limits = Timeouts(total=4, reformulation=2, sub_query=0.5)
+        with serving([in_collection("world", retriever)], timeouts=limits, limits=Limits(waiting=REQUESTS)) as client:
+            outcomes = all_at_once(client)
+            late = 0
+            for number, query, answer, _ in outcomes:
+                assert answer.status_code in (200, 503)
+                if answer.is_success:
+                    late += len(check_own(number, query, answer))
+            assert late > 0
+            waits = sorted(seconds for *_, seconds in outcomes)
+            assert waits[-1] < 4 + 4  # its place in the queue, then the limit of the search
+            index.fault = ""
+            time.sleep(0.6)
+            for number, query, answer, _ in all_at_once(client):
+                assert check_own(number, query, answer) == []
+
+    def test_one_collection_that_hangs_leaves_the_other(self, serving, in_collection, index, connect):
+        """All of its calls stall: the breaker opens, and nobody waits for it any more."""
+        index.fault, index.every = "stall", 1
+        hanging = in_collection("hanging", connect(seconds=0.3, breaker=CircuitBreaker(failures=5, seconds=60)))
+        limits = Timeouts(total=4, reformulation=2, sub_query=0.3)
+        with serving([in_collection("world"), hanging], timeouts=limits, limits=Limits(waiting=REQUESTS)) as client:
+            all_at_once(client)
+            calls = index.calls
+            for number, _, answer, seconds in [ask(client, REQUESTS + i) for i in range(8)]:
+                body = answer.json()
+                assert {failure["retriever"] for failure in body["failures"]} == {"hanging/dense"}
+                assert "left alone" in body["failures"][0]["reason"]
+                assert {row["knowledge_pool"] for row in body["results"]} == {"world"}
+                assert body["results"][0]["document_id"] in {CAPITAL[name] for name in places(number)}
+                assert seconds < 0.3
+            assert index.calls == calls
+
+    def test_the_breaker_closes_when_the_index_is_back(self, serving, in_collection, index, connect):
+        index.fault, index.every = "error", 1
+        retriever = connect(attempts=1, breaker=CircuitBreaker(failures=3, seconds=0.3))
+        with serving([in_collection("world", retriever)]) as client:
+            for number in range(6):
+                assert ask(client, number)[2].status_code == 503
+            assert index.calls == 3
+            index.fault = ""
+            assert "left alone" in ask(client, 6)[2].json()["detail"]
+            time.sleep(0.4)
+            assert check_own(*ask(client, 7)[:3]) == []

@@ -1,0 +1,99 @@
+"""When two queries are the same, and how long and how many answers are kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.timed_cache import TimedCache, query_key
+from acqo_rl.types import Query, Snippet
+
+WORDS = st.lists(st.text("abcXYZ019+#.&-é京", min_size=1, max_size=6), min_size=1, max_size=4)
+CLOSING = st.text("?!.,;: \u3002\uff1f\uff01", max_size=3)
+SPACES = st.sampled_from([" ", "  ", "\t", "\u00a0", "\n"])
+
+
+def key(text, **parts):
+    return query_key(Query("q", text, **parts))
+
+
+@given(WORDS, SPACES, CLOSING, st.sampled_from([str.upper, str.lower, str.title, str.swapcase, str]))
+def test_case_spacing_and_closing_punctuation_do_not_matter(words, space, closing, case):
+    """S4-28."""
+    text = " ".join(words)
+    assume(text.strip("?!.,;: "))
+    assert key(case(f" {space.join(words)}{space}{closing}")) == key(text)
+
+
+@pytest.mark.parametrize("wording", ["What is FAISS?", "what is faiss?", "What is FAISS!", "what is faiss ?", "FAISS"])
+def test_the_documents_own_examples(wording):
+    """S4-28: the first four are one query."""
+    assert (key(wording) == key("What is FAISS?")) == (wording != "FAISS")
+
+
+@given(WORDS, st.integers(0, 30), st.sampled_from("+#&@%$-/*=_~^<>|'\"()"))
+def test_a_sign_within_or_before_the_end_does(words, place, sign):
+    """D4-01: "C++", "C#" and "C", "10.5" and "105", "-5" and "5" are queries of their own."""
+    text = " ".join(words)
+    changed = f"{text[:place]}{sign}{text[place:]}"
+    assert key(changed) != key(text)
+
+
+@given(WORDS, WORDS)
+def test_keys_are_as_unlike_as_the_words(one, other):
+    letters = [tuple(word.casefold() for word in words) for words in (one, other)]
+    assume(not any(word.strip(".") != word for words in letters for word in words))
+    assert (key(" ".join(one)) == key(" ".join(other))) == (letters[0] == letters[1])
+
+
+@given(st.lists(st.sampled_from(["???", "!!!", "...", "? !"]), min_size=2, max_size=2, unique=True))
+def test_punctuation_alone_is_kept_apart(texts):
+    assert key(texts[0]) != key(texts[1])
+
+
+@given(st.lists(st.text("ab", max_size=2), max_size=3), st.lists(st.text("ab", max_size=2), max_size=3))
+def test_conversation_and_what_was_shown_are_part_of_it(one, other):
+    assert (key("q", history=tuple(one)) == key("q", history=tuple(other))) == (one == other)
+    shown = [tuple(Snippet(text, "") for text in texts) for texts in (one, other)]
+    assert (key("q", feedback=shown[0]) == key("q", feedback=shown[1])) == (one == other)
+    query = Query("1", "q", history=tuple(one))
+    assert query_key(query) == query_key(replace(query, id="2"))
+
+
+@given(st.integers(0, 4), st.lists(st.tuples(st.integers(0, 6), st.booleans())))
+def test_holds_the_latest_used_ones_and_no_more(size, steps):
+    """Against a list that is kept by hand: the least recently used one goes first."""
+    cache, latest = TimedCache(size), []
+    for number, writes in steps:
+        there = number in latest
+        if there:
+            latest.remove(number)
+        if writes:
+            cache.put(number, number)
+            latest = [*latest, number][-size:] if size else []
+        else:
+            assert cache.get(number) == (number if there else None)
+            latest += [number] * there
+    assert [cache.get(number) for number in range(7)] == [n if n in latest else None for n in range(7)]
+
+
+@given(st.floats(0.1, 100), st.floats(0, 200))
+def test_grows_old(seconds, passed):
+    now = [0.0]
+    cache = TimedCache(4, seconds, lambda: now[0])
+    cache.put("q", 1)
+    now[0] = passed
+    assert cache.get("q") == (1 if passed < seconds else None)
+    cache.put("q", 2)
+    cache.clear()
+    assert cache.get("q") is None
+
+
+@pytest.mark.parametrize(("size", "seconds"), [(-1, 1.0), (1, 0.0)])
+def test_bounds_that_cannot_be(size, seconds):
+    with pytest.raises(ConfigError, match="A cache of"):
+        TimedCache(size, seconds)
