@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Retriever, Snippet, SubQuery
+from acqo_rl.types import Document, Fusion, Passage, Query, Ranking, Reformulation, Retriever, Snippet, SubQuery
 
 DEPTH = 100
 """Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
@@ -31,29 +31,66 @@ class SearchResult:
     fused: Ranking
 
 
+@dataclass(frozen=True, slots=True)
+class OriginalOnly:
+    """A retriever that searches the query as it was asked and nothing that is made of it.
+
+    Its list is a path of its own, behind those of the sub-queries: words that a model wrote help an index of meanings
+    more often than an index of words (S2-11).
+    """
+
+    retriever: Retriever
+
+
+Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
+"""One retriever, or several whose lists are merged."""
+
+
 def search_each(
-    reformulations: Sequence[Reformulation], retriever: Retriever | Sequence[Retriever], depth: int = DEPTH
+    reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
     """The rankings of every distinct sub-query, from one call of each retriever over the distinct texts of the batch.
 
     Several retrievers search at the same time, and each one's list is a path of its own (S0-09).
     """
-    retrievers = retriever if isinstance(retriever, Sequence) else [retriever]
-    wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
-    texts = list(dict.fromkeys(s.text for sub_queries in wanted for s in sub_queries))
-    found = dict(zip(texts, zip(*_search_all(retrievers, texts, depth), strict=True), strict=True)) if texts else {}
-    return [
-        tuple(replace(ranking, weight=s.weight, query=s.text) for s in sub_queries for ranking in found[s.text])
-        for sub_queries in wanted
-    ]
+    given = retriever if isinstance(retriever, Sequence) else [retriever]
+    wanted = [_wanted(one, given) for one in reformulations]
+    texts: list[dict[str, None]] = [{} for _ in given]
+    for row in wanted:
+        for place, sub_query in row:
+            texts[place][searched_text(sub_query)] = None
+    asked = [(r.retriever if isinstance(r, OriginalOnly) else r, list(t)) for r, t in zip(given, texts, strict=True)]
+    found = _search_all(asked, depth)
+    return [tuple(replace(found[i][s.text], weight=s.weight, query=s.text) for i, s in row) for row in wanted]
 
 
-def _search_all(retrievers: Sequence[Retriever], texts: Sequence[str], depth: int) -> list[list[Ranking]]:
-    """Each retriever's rankings, position for position. A failure of one is raised."""
-    if len(retrievers) == 1:
-        return [retrievers[0].search(texts, depth)]
-    with ThreadPoolExecutor(len(retrievers)) as pool:
-        return list(pool.map(lambda retriever: retriever.search(texts, depth), retrievers))
+def _wanted(reformulation: Reformulation, retrievers: Sequence[Retriever | OriginalOnly]) -> list[tuple[int, SubQuery]]:
+    """What is searched, each with the position of the retriever that searches it."""
+    sub_queries = distinct(reformulation.sub_queries) or _blank_but_for_punctuation(reformulation)
+    everything = [i for i, r in enumerate(retrievers) if not isinstance(r, OriginalOnly)]
+    row = [(i, sub_query) for sub_query in sub_queries for i in everything]
+    if len(everything) < len(retrievers) and one_line(reformulation.query.text):
+        weight = next((s.weight for s in sub_queries if s.kind == "original"), 1.0)
+        asked = SubQuery(reformulation.query.text, "original", weight)
+        row += [(i, asked) for i, r in enumerate(retrievers) if isinstance(r, OriginalOnly)]
+    return row
+
+
+def _search_all(asked: Sequence[tuple[Retriever, list[str]]], depth: int) -> list[dict[str, Ranking]]:
+    """Text -> ranking of each retriever. A failure of one is raised."""
+
+    def answer(retriever: Retriever, texts: list[str]) -> dict[str, Ranking]:
+        return dict(zip(texts, retriever.search(texts, depth), strict=True)) if texts else {}
+
+    if len(asked) == 1:
+        return [answer(*asked[0])]
+    with ThreadPoolExecutor(len(asked)) as pool:
+        return list(pool.map(lambda one: answer(*one), asked))
+
+
+def searched_text(sub_query: SubQuery) -> str:
+    """The text of a sub-query as a retriever is given it."""
+    return Passage(sub_query.text) if sub_query.kind == "hypothetical" else sub_query.text
 
 
 def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, ...]:
@@ -63,7 +100,7 @@ def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, 
 
 def search(
     reformulations: Sequence[Reformulation],
-    retriever: Retriever | Sequence[Retriever],
+    retriever: Retrievers,
     fusion: Fusion,
     k: int = 10,
     depth: int = DEPTH,
@@ -75,7 +112,8 @@ def search(
     Args:
         reformulations: one a query.
         retriever: one, or several over one corpus or over several; each is asked once, for ``depth`` documents a
-            distinct sub-query. Retrievers of one name are those whose scores compare, such as one encoder's.
+            distinct sub-query. Retrievers of one name are those whose scores compare, such as one encoder's. An
+            :class:`OriginalOnly` is asked for the query as it stands alone.
         fusion: merges the lists of each query.
         k: documents in each fused ranking.
         depth: documents in each list before fusion.

@@ -15,7 +15,7 @@ from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.search import DEPTH, snippets
+from acqo_rl.search import DEPTH, searched_text, snippets
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever, Route, SubQuery
@@ -203,7 +203,7 @@ class AdaptiveSearcher:
             chosen = [distinct([*old, *new]) if old else new for old, new in zip(chosen, written, strict=True)]
             failures = [(*known, *failed) for known in failures]
             with trace.step("retrieval", f"{sum(map(len, written))} sub-queries"):
-                lists.search(s.text for new in written for s in new)
+                lists.search(searched_text(s) for new in written for s in new)
         with trace.step("fusion", self.fusion.name):
             rankings = [lists.rankings(sub_queries) for sub_queries in chosen]
             fused = self.fusion.fuse(rankings, k)
@@ -221,7 +221,7 @@ class AdaptiveSearcher:
             return queries
         seen = [subs or pass_through(q, "").sub_queries for q, subs in zip(queries, chosen, strict=True)]
         with trace.step("feedback", f"{results} results"):
-            lists.search(s.text for subs in seen for s in subs)
+            lists.search(searched_text(s) for subs in seen for s in subs)
             tops = self.fusion.fuse([lists.rankings(subs) for subs in seen], results)
         shown = [snippets(top, self._corpus, results, words) for top in tops]
         return [replace(query, feedback=seen) for query, seen in zip(queries, shown, strict=True)]

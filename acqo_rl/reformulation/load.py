@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.strategies import Strategy
 
-STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion")
+STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
 """What a language model can be asked to do; several are joined by ``+``."""
 
 
@@ -168,6 +168,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         Expansion,
         HyDE,
         MultiQuery,
+        Rewrite,
         StepBack,
     )
 
@@ -177,6 +178,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         StepBack(settings.domain),
         Decomposition(settings.max_parts, settings.domain),
         Expansion(form=settings.expansion_form, domain=settings.domain),
+        Rewrite(settings.domain),
         ClassifyAndRewrite(),
     )
     by_name = {strategy.name: strategy for strategy in known}

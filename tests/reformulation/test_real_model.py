@@ -9,7 +9,15 @@ from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.adaptive import Adaptive
 from acqo_rl.reformulation.model_classifier import ModelClassifier
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Decomposition, Expansion, HyDE, MultiQuery, StepBack
+from acqo_rl.reformulation.strategies import (
+    ClassifyAndRewrite,
+    Decomposition,
+    Expansion,
+    HyDE,
+    MultiQuery,
+    Rewrite,
+    StepBack,
+)
 from acqo_rl.types import Query
 
 pytestmark = pytest.mark.slow
@@ -29,7 +37,7 @@ def model():
 
 @pytest.mark.parametrize(
     "strategy",
-    [MultiQuery(), HyDE(), StepBack(), Decomposition(), Expansion(), ClassifyAndRewrite()],
+    [MultiQuery(), HyDE(), StepBack(), Decomposition(), Expansion(), Rewrite(), ClassifyAndRewrite()],
     ids=lambda strategy: strategy.name,
 )
 def test_each(model, strategy):
@@ -40,7 +48,7 @@ def test_each(model, strategy):
         assert answer.tokens > 0
         assert answer.problem or answer.completion
         assert 1 <= len(answer.sub_queries) <= 7
-    if strategy.name != "prompted":
+    if strategy.original_weight:
         assert any(len(a.sub_queries) > 1 for a in answers)
         assert all(a.sub_queries[0].text == a.query.text for a in answers)
 
