@@ -45,6 +45,8 @@ class OriginalOnly:
 Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
 """One retriever, or several whose lists are merged."""
 
+_Key = tuple[bool, str]
+
 
 def search_each(
     reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
@@ -55,13 +57,13 @@ def search_each(
     """
     given = retriever if isinstance(retriever, Sequence) else [retriever]
     wanted = [_wanted(one, given) for one in reformulations]
-    texts: list[dict[str, None]] = [{} for _ in given]
+    texts: list[dict[_Key, str]] = [{} for _ in given]
     for row in wanted:
         for place, sub_query in row:
-            texts[place][searched_text(sub_query)] = None
-    asked = [(r.retriever if isinstance(r, OriginalOnly) else r, list(t)) for r, t in zip(given, texts, strict=True)]
+            texts[place].setdefault(_key(sub_query), searched_text(sub_query))
+    asked = [(r.retriever if isinstance(r, OriginalOnly) else r, t) for r, t in zip(given, texts, strict=True)]
     found = _search_all(asked, depth)
-    return [tuple(replace(found[i][s.text], weight=s.weight, query=s.text) for i, s in row) for row in wanted]
+    return [tuple(replace(found[i][_key(s)], weight=s.weight, query=s.text) for i, s in row) for row in wanted]
 
 
 def _wanted(reformulation: Reformulation, retrievers: Sequence[Retriever | OriginalOnly]) -> list[tuple[int, SubQuery]]:
@@ -76,11 +78,16 @@ def _wanted(reformulation: Reformulation, retrievers: Sequence[Retriever | Origi
     return row
 
 
-def _search_all(asked: Sequence[tuple[Retriever, list[str]]], depth: int) -> list[dict[str, Ranking]]:
-    """Text -> ranking of each retriever. A failure of one is raised."""
+def _key(sub_query: SubQuery) -> _Key:
+    """The same words are searched once as a query and once as a passage."""
+    return sub_query.kind == "hypothetical", sub_query.text
 
-    def answer(retriever: Retriever, texts: list[str]) -> dict[str, Ranking]:
-        return dict(zip(texts, retriever.search(texts, depth), strict=True)) if texts else {}
+
+def _search_all(asked: Sequence[tuple[Retriever, dict[_Key, str]]], depth: int) -> list[dict[_Key, Ranking]]:
+    """The rankings of each retriever. A failure of one is raised."""
+
+    def answer(retriever: Retriever, texts: dict[_Key, str]) -> dict[_Key, Ranking]:
+        return dict(zip(texts, retriever.search(list(texts.values()), depth), strict=True)) if texts else {}
 
     if len(asked) == 1:
         return [answer(*asked[0])]

@@ -102,7 +102,12 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
         world,
         output,
         reformulator=["raw", "rules", f"policy={world / 'model'}"],
-        retriever=[f"short={world / 'short'}", f"long={world / 'long'}", "both=short+long"],
+        retriever=[
+            f"short={world / 'short'}",
+            f"long={world / 'long'}",
+            "both=short+long",
+            "paths=short+long@original",
+        ],
         fusion=["rsf", "rrf", "combsum"],
         robustness=["typos"],
         measures=["R@5", "nDCG@10"],
@@ -110,7 +115,10 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
     capsys.readouterr()
     command.run(script.main, script.make_parser(), added)
     after, now = answers(output), systems(output)
-    assert len(now) == 27
+    assert len(now) == 36
+    assert now["raw", "paths", "rsf"]["cost"]["searches"] == 2
+    assert now["rules", "paths", "rsf"]["by_kind"]["compound"]["sub_queries"] == 2
+    assert now["rules", "paths", "rsf"]["cost"]["searches"] == now["rules", "short", "rsf"]["cost"]["searches"] + 1
     for asked, number in before.items():
         if asked.startswith("reformulate"):
             assert after[asked] == number + 12  # the typos
@@ -143,7 +151,13 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
     build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
     given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"dense={tmp_path / 'index'}"}
-    given |= {"generation_batch": 256, "measures": "nDCG@10", "output": tmp_path / "out", "similarity_threshold": 2}
+    given |= {
+        "generation_batch": 256,
+        "measures": "nDCG@10",
+        "output": tmp_path / "out",
+        "similarity_threshold": 2,
+        "fusion": "rrf",
+    }
     words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
     command.run(script.main, script.make_parser(), words)
 
@@ -151,7 +165,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     calls = [len(conversations) for model in loaded for conversations in model.calls]
     adaptive = [40, 40, 40, 80]  # decomposition for those that compare, and so on; two strategies for how-to questions
     assert sorted(calls) == sorted([200] * 8 + [400] + adaptive)
-    assert len(systems(tmp_path / "out")) == 26
+    assert len(systems(tmp_path / "out")) == 13
     looked = systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"]["cost"]
     assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
 
@@ -186,6 +200,7 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"split": "tset"}, "there are: dev, test"),
         ({"retriever": "short"}, "short=INDEX or short=ONE+OTHER"),
         ({"retriever": ["x=nowhere"]}, "nowhere holds no finished index"),
+        ({"retriever": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
         ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
         ({"reformulator": "policy=nowhere"}, "is no exported policy"),
