@@ -40,6 +40,9 @@ class StrategySettings:
     classify_by_model: bool = field(
         default=False, metadata={"help": "adaptive: ask the model for the query type (one more call), not the rules."}
     )
+    reuse_templates: bool = field(
+        default=False, metadata={"help": "Split a query as one that differs in names and years was; no model call."}
+    )
     temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
     max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
@@ -124,6 +127,7 @@ def _for(name: str, settings: StrategySettings) -> StrategySettings:
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
     from acqo_rl.reformulation.cached import Cached, reformulation_cache
     from acqo_rl.reformulation.prompted import Prompted
+    from acqo_rl.reformulation.templated import Templated
 
     _check(settings)
     settings = _for(name, settings)
@@ -132,10 +136,12 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     language_model = language_model or load_strategy_model(name, model, settings)
     cache = reformulation_cache(settings.cache_ttl, settings.cache_size)
     sampling = (model, settings.temperature, settings.seed, settings.max_new_tokens)
-    cached = {
-        name: Cached(Prompted(language_model, asked), repr((sampling, [(s, s.version) for s in asked])), cache)
-        for name, asked in strategies.items()
-    }
+    cached: dict[str, Reformulator] = {}
+    for part, asked in strategies.items():
+        made_with = repr((sampling, [(s, s.version) for s in asked]))
+        prompted = Prompted(language_model, asked)
+        reused = Templated(prompted, made_with, cache) if settings.reuse_templates else prompted
+        cached[part] = Cached(reused, made_with, cache)
     return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
 
 
