@@ -225,7 +225,7 @@ def test_the_files_of_a_study(make_bench, world, tmp_path):
 
     page = (tmp_path / "report.html").read_text()
     assert "://" not in page
-    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 10
+    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 12
     content = json.loads((tmp_path / "comparison.json").read_text())
     assert [s["cost"]["searches"] for s in content["systems"]][:2] == pytest.approx([1, 5 / 3])
     assert [claim["verdict"] for claim in content["claims"]] == ["undecided", "does not hold", "not measured"]

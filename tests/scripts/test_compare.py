@@ -164,8 +164,8 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     assert len(loaded) == 2
     calls = [len(conversations) for model in loaded for conversations in model.calls]
     adaptive = [40, 40, 40, 80]  # decomposition for those that compare, and so on; two strategies for how-to questions
-    assert sorted(calls) == sorted([200] * 8 + [400] + adaptive)
-    assert len(systems(tmp_path / "out")) == 13
+    assert sorted(calls) == sorted([200] * 8 + [400] * 2 + adaptive)
+    assert len(systems(tmp_path / "out")) == 14
     looked = systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"]["cost"]
     assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
 
