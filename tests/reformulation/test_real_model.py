@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
+from stand_ins import ScriptedRetriever
 
+from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.adaptive import Adaptive
 from acqo_rl.reformulation.model_classifier import ModelClassifier
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import (
     ClassifyAndRewrite,
@@ -18,7 +22,7 @@ from acqo_rl.reformulation.strategies import (
     Rewrite,
     StepBack,
 )
-from acqo_rl.types import Query
+from acqo_rl.types import Document, Query
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +36,7 @@ QUERIES = [
 @pytest.fixture(scope="module")
 def model():
     """SmolLM2-135M; short replies, for time."""
-    return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=16)
+    return TransformersModel.from_pretrained("embedded:smollm2", max_new_tokens=10)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +73,18 @@ def test_adaptive_with_the_model_as_classifier(model):
     answers = forced.reformulate(QUERIES)
     assert [a.calls for a in answers] == [2, 2, 2]
     assert all(a.reasoning == f"Selected step_back for {a.query_type} query" for a in answers)
+
+
+def test_rewrite_retrieve_read(model):
+    """S3-07: nothing is similar enough, so the model rewrites; which search is kept is for the retriever to say."""
+    corpus = {"d": Document("d", "Chad", "a country in Africa")}
+    retriever = ScriptedRetriever({query.text: ("d",) for query in QUERIES})
+    second = Prompted(model, [Rewrite()])
+    searcher = RewriteRetrieveRead(PassThrough(), second, retriever, ReciprocalRankFusion(), corpus, threshold=2)
+    found = searcher.search(QUERIES)
+    assert [len(call) for call in retriever.calls] == [3, 3]
+    assert [(f.reformulation.calls, f.reformulation.query.feedback[0].title) for f in found] == [(1, "Chad")] * 3
+    assert all(f.reformulation.reasoning.endswith("kept the first search") for f in found)
 
 
 def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
