@@ -238,7 +238,7 @@ def _value(finding: Finding) -> str:
     if finding.interval is not None:
         low, high = finding.interval
         return f"{finding.measured:+.1%} [{low:+.1%}, {high:+.1%}]"
-    if finding.claim.quantity == "route_accuracy":
+    if finding.claim.quantity in ("route_accuracy", "challenges_found"):
         return f"{finding.measured:.1%}"
     return f"{finding.measured:.1f} ms" if "ms" in finding.claim.quantity else f"{finding.measured:.2f}"
 
