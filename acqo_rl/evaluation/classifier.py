@@ -13,7 +13,7 @@ from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.evaluation.tables import Table
 from acqo_rl.reformulation.adaptive import BY_TYPE
 from acqo_rl.reformulation.classify import Classification, classify, is_unsure, query_type_of
-from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.heuristic import rewrite
 from acqo_rl.reformulation.labelled import (
     Agreement,
     LabelledQuestion,
@@ -21,7 +21,7 @@ from acqo_rl.reformulation.labelled import (
     held_out_questions,
     labelled_questions,
 )
-from acqo_rl.text import distinct, one_line
+from acqo_rl.text import one_line
 from acqo_rl.types import QueryType
 
 WHATS = ("query_type", "route", "challenges")
@@ -190,9 +190,9 @@ def _costs_of_types(judged: Sequence[Judged], group: Sequence[Evaluation], measu
 def _costs_of_routes(judged: Sequence[Judged]) -> Table:
     searches: dict[tuple[str, str], list[int]] = {}
     for one in judged:
-        made = Heuristic().reformulate([question.query for question in one.questions])
-        for question, found, written in zip(one.questions, one.found, made, strict=True):
-            searches.setdefault((question.route, found.route), []).append(len(distinct(written.sub_queries)))
+        for question, found in zip(one.questions, one.found, strict=True):
+            written = rewrite(question.query, found.route)
+            searches.setdefault((question.route, found.route), []).append(len(written))
     rows = []
     for label, predicted, counts in _confusions(judged, "route"):
         made_for = searches[label, predicted]
