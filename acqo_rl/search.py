@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Retriever, Snippet, SubQuery
+from acqo_rl.types import Document, Fusion, Passage, Query, Ranking, Reformulation, Retriever, Snippet, SubQuery
 
 DEPTH = 100
 """Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
@@ -31,19 +31,34 @@ class SearchResult:
     fused: Ranking
 
 
+@dataclass(frozen=True, slots=True)
+class OriginalOnly:
+    """A retriever that searches the query as it was asked and nothing that is made of it.
+
+    Its list is a path of its own, behind those of the sub-queries: words that a model wrote help an index of meanings
+    more often than an index of words (S2-11).
+    """
+
+    retriever: Retriever
+
+
+Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
+"""One retriever, or several whose lists are merged."""
+
+
 def search_each(
-    reformulations: Sequence[Reformulation], retriever: Retriever | Sequence[Retriever], depth: int = DEPTH
+    reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
     """The rankings of every distinct sub-query, from one call of each retriever over the distinct texts of the batch.
 
     Several retrievers search at the same time, and each one's list is a path of its own (S0-09).
     """
-    retrievers = retriever if isinstance(retriever, Sequence) else [retriever]
-
-    def find(texts: list[str]) -> list[tuple[Ranking, ...]]:
-        return list(zip(*_search_all(retrievers, texts, depth), strict=True))
-
-    return by_sub_query(reformulations, find)
+    given = retriever if isinstance(retriever, Sequence) else [retriever]
+    lists = by_sub_query(reformulations, _finder([r for r in given if not isinstance(r, OriginalOnly)], depth))
+    if originals := [r.retriever for r in given if isinstance(r, OriginalOnly)]:
+        more = by_sub_query([_original_of(r) for r in reformulations], _finder(originals, depth))
+        lists = [(*some, *others) for some, others in zip(lists, more, strict=True)]
+    return lists
 
 
 def by_sub_query(
@@ -53,26 +68,47 @@ def by_sub_query(
 
     Args:
         reformulations: one a query.
-        find: gives the rankings of texts, position for position; asked once for the distinct texts of the batch.
+        find: gives the rankings of texts, position for position; asked once for the distinct texts of the batch. The
+            same words are two texts where they are a question here and a hypothetical passage there.
     """
     wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
-    texts = list(dict.fromkeys(s.text for sub_queries in wanted for s in sub_queries))
-    found = dict(zip(texts, find(texts), strict=True)) if texts else {}
-    return [tuple(_found_by(s, ranking) for s in sub_queries for ranking in found[s.text]) for sub_queries in wanted]
+    texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
+    found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
+    return [tuple(_found_by(s, ranking) for s in sub_queries for ranking in found[_key(s)]) for sub_queries in wanted]
+
+
+def _key(sub_query: SubQuery) -> tuple[bool, str]:
+    return sub_query.kind == "hypothetical", sub_query.text
 
 
 def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
-    if (ranking.query, ranking.weight) == (sub_query.text, sub_query.weight):
-        return ranking
-    return replace(ranking, query=sub_query.text, weight=sub_query.weight)
+    same = (type(ranking.query), ranking.query, ranking.weight) == (str, sub_query.text, sub_query.weight)
+    return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
 
 
-def _search_all(retrievers: Sequence[Retriever], texts: Sequence[str], depth: int) -> list[list[Ranking]]:
-    """Each retriever's rankings, position for position. A failure of one is raised."""
-    if len(retrievers) == 1:
-        return [retrievers[0].search(texts, depth)]
-    with ThreadPoolExecutor(len(retrievers)) as pool:
-        return list(pool.map(lambda retriever: retriever.search(texts, depth), retrievers))
+def _original_of(reformulation: Reformulation) -> Reformulation:
+    """The query as it was asked, with the weight that it has among the sub-queries."""
+    weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
+    return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))
+
+
+def _finder(retrievers: Sequence[Retriever], depth: int) -> Callable[[list[str]], list[tuple[Ranking, ...]]]:
+    """Asks all at the same time; a failure of one is raised."""
+
+    def find(texts: list[str]) -> list[tuple[Ranking, ...]]:
+        if len(retrievers) == 1:
+            found = [retrievers[0].search(texts, depth)]
+        else:
+            with ThreadPoolExecutor(max(len(retrievers), 1)) as pool:
+                found = list(pool.map(lambda retriever: retriever.search(texts, depth), retrievers))
+        return [tuple(rankings[i] for rankings in found) for i in range(len(texts))]
+
+    return find
+
+
+def searched_text(sub_query: SubQuery) -> str:
+    """The text of a sub-query as a retriever is given it."""
+    return Passage(sub_query.text) if sub_query.kind == "hypothetical" else sub_query.text
 
 
 def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, ...]:
@@ -82,7 +118,7 @@ def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, 
 
 def search(
     reformulations: Sequence[Reformulation],
-    retriever: Retriever | Sequence[Retriever],
+    retriever: Retrievers,
     fusion: Fusion,
     k: int = 10,
     depth: int = DEPTH,
@@ -94,7 +130,8 @@ def search(
     Args:
         reformulations: one a query.
         retriever: one, or several over one corpus or over several; each is asked once, for ``depth`` documents a
-            distinct sub-query. Retrievers of one name are those whose scores compare, such as one encoder's.
+            distinct sub-query. Retrievers of one name are those whose scores compare, such as one encoder's. An
+            :class:`OriginalOnly` is asked for the query as it stands alone.
         fusion: merges the lists of each query.
         k: documents in each fused ranking.
         depth: documents in each list before fusion.

@@ -67,6 +67,15 @@ class Query:
     feedback: tuple[Snippet, ...] = ()
 
 
+class Passage(str):
+    """A text that is searched but written as a document is, not as a question (HyDE).
+
+    An encoder that tells the two apart embeds it as a passage; to everyone else it is a text like any other.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SubQuery:
     """One text to search, how much its ranking counts in a weighted fusion, and what it is for."""
@@ -193,7 +202,10 @@ class Retriever(Protocol):
     name: str
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, position for position; an empty ranking where nothing matches."""
+        """At most ``k`` documents a text, position for position; an empty ranking where nothing matches.
+
+        A text that is a :class:`Passage` is embedded as one, where texts are embedded.
+        """
         ...
 
 

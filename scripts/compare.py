@@ -6,11 +6,17 @@ r"""Compare reformulators x retrievers x fusions on a split of a BEIR folder.
         --robustness typos paraphrases --output comparisons/embedded
 
 A reformulator is NAME or NAME=MODEL: raw, rules and turns without a model; prompted, adaptive, multi_query, hyde,
-step_back, decomposition, expansion and several of these five joined by "+" ask a language model (embedded:smollm2, a
-folder, a Hub id, openai:NAME@URL, anthropic:NAME); any other name is a trained policy. A retriever is NAME=INDEX, a
-folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of names given before: a hybrid, which searches with
-both. The reformulators are compared to --baseline
-with the same retriever and fusion, the retrievers and fusions to the first one given.
+step_back, decomposition, expansion, rewrite and several of these six joined by "+" ask a language model
+(embedded:smollm2, a folder, a Hub id, openai:NAME@URL, anthropic:NAME); so does rewrite_retrieve_read, where the raw
+query finds nothing that is similar enough; any other name is a trained policy.
+
+A retriever is NAME=INDEX, a folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of names given before:
+a hybrid, which searches with both. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a
+path of its own: multi_query+hyde with dense+bm25@original are the paths raw, each variant and the hypothetical answer
+by meaning, and raw by words. Only a dense retriever gives the cosines that rewrite_retrieve_read looks at.
+
+The reformulators are compared to --baseline with the same retriever and fusion, the retrievers and fusions to the
+first one given.
 
 The output folder keeps every reformulation by query and every ranking by text, so that another strategy, retriever,
 fusion or measure costs only what is new, and an interrupted run goes on. report.html is the result, in one file;
@@ -28,19 +34,22 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators, name_retrievers
+from acqo_rl.evaluation.inputs import ORIGINAL, fingerprint, hash_queries, name_reformulators, name_retrievers
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.types import LanguageModel, Qrels, Reformulator
+from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
 if TYPE_CHECKING:
-    from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
+    from acqo_rl.evaluation.cache import Cache, CachedReformulator
     from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.systems import Bench
+    from acqo_rl.evaluation.systems import Bench, Parts
+    from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 
 HOW_FAST = ("timeout", "max_retries", "concurrency", "generation_batch", "cache_ttl", "cache_size")
 """Settings that no answer depends on."""
+
+LOOKS_FIRST = "rewrite_retrieve_read"
 
 
 @dataclass
@@ -60,6 +69,9 @@ class CompareConfig:
     )
     baseline: str | None = field(
         default=None, metadata={"help": "Reformulator that the others are compared to; by default the first one."}
+    )
+    similarity_threshold: float = field(
+        default=0.7, metadata={"help": "rewrite_retrieve_read: best cosine below which it rewrites."}
     )
     measures: list[str] = field(
         default_factory=lambda: list(COMPARED),
@@ -110,8 +122,10 @@ def check(config: CompareConfig) -> None:
             raise ConfigError(f"{key} is {value}; it must be at least 1.")
     names = name_reformulators(config.reformulator, config.model)
     name_retrievers(config.retriever)
-    if config.baseline not in (None, *names):
-        raise ConfigError(f"The baseline {config.baseline!r} is none of the reformulators {', '.join(names)}.")
+    baseline = config.baseline or next(iter(names))
+    if baseline not in names or baseline == LOOKS_FIRST:
+        possible = ", ".join(name for name in names if name != LOOKS_FIRST)
+        raise ConfigError(f"The baseline {baseline!r} is none of the reformulators {possible}.")
     for name in config.fusion:
         fusion_named(name)
     for name in config.robustness:
@@ -158,18 +172,30 @@ def open_bench(
     """Everything that systems are made of; what a reformulator needs is loaded when it is asked something new."""
     from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
     from acqo_rl.evaluation.systems import Bench
+    from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
+    from acqo_rl.reformulation.pass_through import PassThrough
 
     corpus = read_corpus(config.data)
     check_beir(config.data, config.split, corpus)
+
+    def look_first(reformulator: Reformulator, retriever: Retriever, fusion: Fusion) -> RewriteRetrieveRead:
+        threshold = config.similarity_threshold
+        return RewriteRetrieveRead(PassThrough(), reformulator, retriever, fusion, corpus, threshold=threshold)
+
+    retrievers = open_retrievers(config, cache, corpus_hash(corpus.values()))
+    reformulators = open_reformulators(config, strategies, cache)
+    if LOOKS_FIRST in reformulators and not any(parts.is_dense for parts in retrievers.values()):
+        raise ConfigError(f"{LOOKS_FIRST} looks at cosines; give a retriever that is a dense index and no hybrid.")
     return Bench(
-        reformulators=open_reformulators(config, strategies, cache),
-        retrievers=open_retrievers(config, cache, corpus_hash(corpus.values())),
+        reformulators=reformulators,
+        retrievers=retrievers,
         fusions={name: fusion_named(name) for name in config.fusion},
         corpus=corpus,
         qrels=qrels,
         metadata={query_id: {"kind": kind} for query_id, kind in kinds.items()},
         measures=config.measures,
         batch_size=config.batch_size,
+        searchers={LOOKS_FIRST: look_first},
     )
 
 
@@ -193,16 +219,17 @@ def open_reformulators(
 
     asked = {key: value for key, value in asdict(strategies).items() if key not in HOW_FAST}
     opened = {}
-    for name, model in name_reformulators(config.reformulator, config.model).items():
+    for given, model in name_reformulators(config.reformulator, config.model).items():
+        name = "rewrite" if given == LOOKS_FIRST else given
         made_with = f"{name} {model} {fingerprint(model)} {__version__}"
         if asks_model(name) and name != "prompted":
             made_with += f" {asked}"
-        opened[name] = CachedReformulator(name, partial(load, name, model), made_with, cache)
+        opened[given] = CachedReformulator(given, partial(load, name, model), made_with, cache)
     return opened
 
 
-def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[str, list[CachedRetriever]]:
-    """Name -> parts of each retriever; every index is opened once.
+def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[str, Parts]:
+    """Retrievers by name; every index is opened once.
 
     Args:
         config: names them.
@@ -210,18 +237,22 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
         corpus: hash of the corpus that their indexes have to be of.
     """
     from acqo_rl.evaluation.cache import CachedRetriever
+    from acqo_rl.evaluation.systems import Parts
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.retrieval.remote import describe
 
-    opened: dict[str, list[CachedRetriever]] = {}
+    opened: dict[str, Parts] = {}
     for name, parts in name_retrievers(config.retriever).items():
         if len(parts) > 1:
-            opened[name] = [opened[part][0] for part in parts]
+            made_of = {part: opened[part.removesuffix(ORIGINAL)].everything[0] for part in parts}
+            everything = tuple(r for part, r in made_of.items() if not part.endswith(ORIGINAL))
+            opened[name] = Parts(everything, tuple(r for part, r in made_of.items() if part.endswith(ORIGINAL)))
             continue
         info = describe(parts[0])
         retriever = load_retriever(parts[0], device=config.device, expected_corpus_hash=corpus)
         retriever.search(["the first search of a process is slow"], 1)
-        opened[name] = [CachedRetriever(name, retriever, info.fingerprint, cache, embeds=info.kind == "dense")]
+        parts_of_one = (CachedRetriever(name, retriever, info.fingerprint, cache, embeds=info.kind == "dense"),)
+        opened[name] = Parts(parts_of_one)
     return opened
 
 

@@ -194,7 +194,8 @@ class TestScoreFusion:
 
 
 class TestAgainstPublicLibraries:
-    """Golden values of ranx 0.3.21 and of EnsembleRetriever in langchain-classic 1.0.8 (S3-20, S3-23, D3-09)."""
+    """Golden values of ranx 0.3.21, of EnsembleRetriever in langchain-classic 1.0.8 and of DocumentJoiner in
+    haystack-ai 3.4.0 (S3-20, S3-23, D3-09)."""
 
     LISTS = (("d1", "d2", "d3", "d4"), ("d3", "d5", "d1"), ("d6", "d3", "d2", "d7", "d1"))
 
@@ -211,6 +212,27 @@ class TestAgainstPublicLibraries:
     def test_langchain_with_and_without_weights(self):
         assert self.fused(1, 1, 1).doc_ids == ("d3", "d1", "d2", "d6", "d5", "d4", "d7")
         assert self.fused(1.0, 0.8, 1.5).doc_ids == ("d3", "d1", "d2", "d6", "d7", "d4", "d5")
+
+    @pytest.mark.parametrize(
+        ("weights", "expected"),
+        [
+            (
+                (1, 1, 1),
+                {"d3": 0.984041645331968, "d1": 0.968905168905169, "d2": 0.6507083119986345, "d6": 0.33333333333333337,
+                 "d5": 0.3279569892473118, "d4": 0.3177083333333333, "d7": 0.3177083333333333},
+            ),
+            (
+                (1.0, 0.8, 1.5),
+                {"d3": 0.9830486120808702, "d1": 0.9643319643319646, "d2": 0.7382581576129964, "d6": 0.4545454545454546,
+                 "d7": 0.4332386363636364, "d4": 0.2888257575757576, "d5": 0.238514173998045},
+            ),
+        ],
+    )  # fmt: skip
+    def test_haystack_with_and_without_weights(self, weights, expected):
+        """Its scores are these sums of reciprocal ranks with weights that add up to 1, times 61, the greatest at 1."""
+        fused = self.fused(*weights)
+        assert fused.doc_ids == tuple(expected)
+        assert [61 * score / sum(weights) for score in fused.scores] == pytest.approx(list(expected.values()))
 
     @given(lists=result_lists(), weights=st.lists(st.sampled_from([0.5, 0.8, 1.0, 1.5]), min_size=4, max_size=4))
     def test_langchains_arithmetic(self, lists, weights):

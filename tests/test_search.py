@@ -11,8 +11,8 @@ from stand_ins import BrokenRetriever, ScriptedRetriever
 
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.search import add_feedback, search, search_each
-from acqo_rl.types import Document, Query, Reformulation, Snippet, SubQuery
+from acqo_rl.search import OriginalOnly, add_feedback, search, search_each
+from acqo_rl.types import Document, Passage, Query, Reformulation, Snippet, SubQuery
 
 FOUND = {"a": ("1", "2"), "b": ("2", "3"), "A ?": ("9",)}
 
@@ -100,6 +100,15 @@ def test_a_failing_retriever_raises():
         add_feedback([Query("q", "a")], BrokenRetriever(), {}, 1, 1)
 
 
+def test_a_hypothetical_answer_is_searched_as_a_passage():
+    """S2-10, S3-03: the retriever is told; the ranking has the plain text."""
+    retriever = ScriptedRetriever(FOUND)
+    subs = (SubQuery("a", "original"), SubQuery("b", "hypothetical"))
+    [found] = search_each([Reformulation(Query("q", "a"), "expand", subs, "test")], retriever)
+    assert [type(text) for text in retriever.calls[0]] == [str, Passage]
+    assert [(r.query, r.doc_ids, type(r.query)) for r in found] == [("a", ("1", "2"), str), ("b", ("2", "3"), str)]
+
+
 CORPUS = {
     "1": Document("1", "One\ntitle", "first  words of\x00 a long text"),
     "2": Document("2", "Two", "short"),
@@ -153,6 +162,30 @@ class TestSeveralRetrievers:
         assert dense.calls == sparse.calls == [["a", "b"]]
         assert result.fused.scores == pytest.approx((0.5 / 62 + 2 / 61, 2 / 62, 0.5 / 61, 0.5 / 61))
         assert result.fused.doc_ids == ("2", "3", "1", "7")
+
+    def test_one_that_searches_the_query_alone_is_a_path_behind_the_others(self):
+        """S2-11: raw, hypothetical answer and variant by meaning, raw by words; with and without the raw query among
+        what a reformulator gives."""
+        dense = self.named("dense", FOUND)
+        sparse = self.named("bm25", {"raw": ("7",), "a": ("8",)})
+        subs = (SubQuery("a", "hypothetical", 1.5), SubQuery("b", "variant", 0.8))
+        for first, weight in (((SubQuery("raw", "original", 0.5),), 0.5), ((), 1.0)):
+            made = Reformulation(Query("q", "raw"), "expand", (*first, *subs), "test")
+            [result] = search([made], [dense, OriginalOnly(sparse)], ReciprocalRankFusion())
+            assert [(r.query, r.retriever, r.weight) for r in result.rankings] == [
+                *((s.text, "dense", s.weight) for s in first),
+                *(("a", "dense", 1.5), ("b", "dense", 0.8), ("raw", "bm25", weight)),
+            ]
+        assert sparse.calls == [["raw"], ["raw"]]
+
+    def test_a_variant_of_one_query_is_not_searched_for_another_that_is_it(self):
+        sparse = self.named("bm25", {"raw": ("7",)})
+        made = [reformulation("raw"), Reformulation(Query("r", "other"), "expand", (SubQuery("raw", "variant"),), "")]
+        lists = search_each(made, [self.named("dense", FOUND), OriginalOnly(sparse)])
+        assert [[(r.query, r.retriever) for r in found] for found in lists] == [
+            [("raw", "dense"), ("raw", "bm25")],
+            [("raw", "dense"), ("other", "bm25")],
+        ]
 
     def test_they_search_at_the_same_time(self):
         barrier = threading.Barrier(2, timeout=20)

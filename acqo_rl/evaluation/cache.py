@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Lock
@@ -19,7 +19,7 @@ from typing import Any
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.store import reformulation_of
 from acqo_rl.search import DEPTH
-from acqo_rl.types import Query, Ranking, Reformulation, Reformulator, Retriever
+from acqo_rl.types import Passage, Query, Ranking, Reformulation, Reformulator, Retriever
 
 _AT_ONCE = 500
 """Keys in one SQL statement."""
@@ -102,30 +102,28 @@ class CachedRetriever:
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, no more than ``DEPTH``, position for position."""
-        self._fetch([text for text in dict.fromkeys(texts) if text not in self._found])
-        return [_cut(self._found[text][0], k) for text in texts]
+        keys = [_text_key(text) for text in texts]
+        self._fetch({key: text for key, text in zip(keys, texts, strict=True) if key not in self._found})
+        return [_cut(self._found[key][0], k) for key in keys]
 
     def ms(self, text: str) -> float:
         """Milliseconds of the search with a text: those of its batch, divided by the batch's texts."""
-        return self._found[text][1]
+        return self._found[_text_key(text)][1]
 
-    def _fetch(self, texts: Sequence[str]) -> None:
-        keys = {text: key_of(text) for text in texts}
-        known = self._cache.read(self._asked, list(keys.values()))
-        missing = [text for text in texts if keys[text] not in known]
+    def _fetch(self, texts: Mapping[str, str]) -> None:
+        """Finds key -> text, in the cache or else in the index."""
+        known = self._cache.read(self._asked, list(texts))
+        missing = {key: text for key, text in texts.items() if key not in known}
         if missing:
             begin = time.perf_counter()
-            rankings = self._retriever.search(missing, DEPTH)
+            rankings = self._retriever.search(list(missing.values()), DEPTH)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            answers = [
-                (keys[text], (ranking.doc_ids, ranking.scores), ms)
-                for text, ranking in zip(missing, rankings, strict=True)
-            ]
-            self._cache.write(self._asked, [(key, answer, ms) for key, answer, ms in answers])
-            known.update({key: (answer, ms) for key, answer, ms in answers})
-        for text, key in keys.items():
+            answers = {key: (r.doc_ids, r.scores) for key, r in zip(missing, rankings, strict=True)}
+            self._cache.write(self._asked, [(key, answer, ms) for key, answer in answers.items()])
+            known.update({key: (answer, ms) for key, answer in answers.items()})
+        for key, text in texts.items():
             (doc_ids, scores), ms = known[key]
-            self._found[text] = Ranking(tuple(doc_ids), tuple(scores), self.name, text), ms
+            self._found[key] = Ranking(tuple(doc_ids), tuple(scores), self.name, text), ms
 
 
 class CachedReformulator:
@@ -201,6 +199,10 @@ def _failed(reformulation: Reformulation) -> bool:
 
 def _query_key(query: Query) -> str:
     return key_of(query.text, query.history, [asdict(snippet) for snippet in query.feedback])
+
+
+def _text_key(text: str) -> str:
+    return key_of(text, "passage") if isinstance(text, Passage) else key_of(text)
 
 
 def _cut(ranking: Ranking, k: int) -> Ranking:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.classifier import judge
 from acqo_rl.evaluation.cost import Cost, cost_of
 from acqo_rl.evaluation.routing import routing_of
 from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.evaluation.study import Study, beside
 from acqo_rl.evaluation.systems import System
+from acqo_rl.reformulation.labelled import held_out_questions
 
-Quantity = Literal["gain", "added_ms", "ms_p95", "calls", "embedded_ratio", "route_accuracy"]
+Quantity = Literal["gain", "added_ms", "ms_p95", "calls", "embedded_ratio", "route_accuracy", "challenges_found"]
 CLAIMS = Path(__file__).with_name("claims.yaml")
 
 
@@ -27,7 +29,8 @@ class Claim:
         claim: in words.
         reformulator: whose; ``any`` is the best of all but the baseline.
         quantity: ``gain`` is the relative gain in ``measure``; ``added_ms``, ``ms_p95``, ``calls`` and
-            ``embedded_ratio`` are costs, ``route_accuracy`` the share of queries on the route that they need.
+            ``embedded_ratio`` are costs, ``route_accuracy`` the share of queries on the route that they need,
+            ``challenges_found`` that of the held-out labelled questions whose challenges the rules find.
         measure: of a gain.
         kind: only queries of this kind; all by default.
         fusion: of the system; the first one by default.
@@ -89,6 +92,8 @@ def check_claims(claims: Sequence[Claim], study: Study) -> list[Finding]:
 
 
 def _check(claim: Claim, study: Study) -> Finding:
+    if claim.quantity == "challenges_found":
+        return Finding(claim, judge("held out", held_out_questions()).accuracy("challenges").mean)
     reference = replace(study.reference, fusion=claim.fusion or study.reference.fusion)
     names = [claim.reformulator]
     if claim.reformulator == "any":

@@ -13,6 +13,9 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.types import Qrels, Query
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
+ORIGINAL = "@original"
+"""Ends the part of a retriever that searches the raw query only."""
+
 _NAME = re.compile(r"\w[\w.+-]*")
 
 
@@ -45,13 +48,15 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
 
 
 def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Name -> index folder, or the names of the retrievers that a hybrid puts together.
+    """Name -> index folder, or the names of the retrievers that are put together.
 
     Args:
-        given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of names given before.
+        given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of names given before; ``OTHER@original`` searches the raw query
+            only.
 
     Raises:
-        ConfigError: a name is taken twice or is no file name, an index is missing, or there is no retriever.
+        ConfigError: a name is taken twice or is no file name, an index is missing, nothing searches what a
+            reformulator writes, or there is no retriever.
     """
     retrievers: dict[str, tuple[str, ...]] = {}
     for item in given:
@@ -60,8 +65,10 @@ def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if not what:
             raise ConfigError(f"The retriever {name!r} needs an index: give {name}=INDEX or {name}=ONE+OTHER.")
         parts = tuple(what.split("+"))
-        single = [part for part in parts if len(retrievers.get(part, ())) == 1]
+        single = [part for part in parts if len(retrievers.get(part.removesuffix(ORIGINAL), ())) == 1]
         retrievers[name] = parts if len(single) == len(parts) > 1 else (what,)
+        if all(part.endswith(ORIGINAL) for part in parts):
+            raise ConfigError(f"In {item!r} nothing searches sub-queries; leave {ORIGINAL} out of one part.")
     if not retrievers:
         raise ConfigError("No retriever is given; give one or several as NAME=INDEX.")
     return retrievers

@@ -105,6 +105,33 @@ def _front(axes: Axes, points: Sequence[Point]) -> None:
         )
 
 
+def draw_confusions(matrices: Mapping[str, Mapping[str, Mapping[str, int]]], *, dark: bool = False) -> bytes:
+    """PNG of confusion matrices side by side, shaded by the share of each row, with the numbers in the cells.
+
+    Args:
+        matrices: title -> label -> predicted label -> number.
+        dark: for a dark page.
+    """
+
+    def draw(figure: Figure) -> None:
+        panels = figure.subplots(1, len(matrices), squeeze=False)[0]
+        for axes, (title, matrix) in zip(panels, matrices.items(), strict=True):
+            counts = np.array([list(row.values()) for row in matrix.values()])
+            shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+            axes.imshow(shares, cmap="Greys_r" if dark else "Greys", vmin=0, vmax=1)
+            names = [one_line(name) for name in matrix]
+            axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
+            axes.set_yticks(range(len(names)), names)
+            for (row, column), count in np.ndenumerate(counts):
+                lit = (shares[row, column] > 0.5) == dark
+                axes.text(column, row, str(count), ha="center", va="center", color="black" if lit else "white")
+            axes.set_xlabel("taken for")
+            axes.set_title(one_line(title))
+        panels[0].set_ylabel("label")
+
+    return render(draw, size=(5 * len(matrices), 4.6), dark=dark)
+
+
 def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
     baseline = evaluations[0]
     bars = []

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
-from acqo_rl.search import SearchResult, search
+from acqo_rl.search import Retrievers, SearchResult, search, searched_text
 from acqo_rl.text import distinct
-from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator, Retriever
+from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,11 +68,23 @@ class Evaluation:
         return np.array([result.measures[measure] for result in self.results])
 
 
+class Searcher(Protocol):
+    """What walks the whole path by itself, since it looks at what it found before it goes on."""
+
+    def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
+        """One result a query, position for position."""
+        ...
+
+
+Walked = tuple[SearchResult, float, float]
+"""What a query found, and its milliseconds of reformulation and of retrieval."""
+
+
 def evaluate(
     reformulator: Reformulator,
     queries: Sequence[Query],
     qrels: Qrels,
-    retriever: Retriever,
+    retriever: Retrievers,
     fusion: Fusion,
     *,
     measures: Sequence[str] = MEASURES,
@@ -104,6 +116,46 @@ def evaluate(
         ConfigError: a measure is unknown.
         DataError: no query has a relevant document.
     """
+
+    def walk(batch: Sequence[Query]) -> list[Walked]:
+        return _walk(batch, reformulator, retriever, fusion, k, add_feedback)
+
+    return _evaluate(walk, queries, qrels, measures, batch_size, metadata or {}, name or reformulator.name, progress)
+
+
+def evaluate_searcher(
+    searcher: Searcher,
+    queries: Sequence[Query],
+    qrels: Qrels,
+    *,
+    name: str,
+    measures: Sequence[str] = MEASURES,
+    k: int = 100,
+    batch_size: int = 64,
+    metadata: Mapping[str, Mapping[str, Any]] | None = None,
+    progress: bool = True,
+) -> Evaluation:
+    """Search and measure: :func:`evaluate` for what walks the path by itself; all its time counts as retrieval."""
+
+    def walk(batch: Sequence[Query]) -> list[Walked]:
+        begin = time.perf_counter()
+        found = searcher.search(batch, k)
+        ms = 1000 * (time.perf_counter() - begin) / len(batch)
+        return [(result, 0.0, ms) for result in found]
+
+    return _evaluate(walk, queries, qrels, measures, batch_size, metadata or {}, name, progress)
+
+
+def _evaluate(
+    walk: Callable[[Sequence[Query]], list[Walked]],
+    queries: Sequence[Query],
+    qrels: Qrels,
+    measures: Sequence[str],
+    batch_size: int,
+    metadata: Mapping[str, Mapping[str, Any]],
+    name: str,
+    progress: bool,
+) -> Evaluation:
     from tqdm import tqdm
 
     check_measures(measures)
@@ -114,12 +166,11 @@ def evaluate(
             f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
             "check that queries and qrels are of the same data set and split."
         )
-    name = name or reformulator.name
-    outcomes: list[tuple[SearchResult, float, float]] = []
+    outcomes: list[Walked] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):
             batch = measured[start : start + batch_size]
-            outcomes += _walk(batch, reformulator, retriever, fusion, k, add_feedback)
+            outcomes += walk(batch)
             bar.update(len(batch))
 
     rankings = {query.id: outcome[0].fused for query, outcome in zip(measured, outcomes, strict=True)}
@@ -131,10 +182,10 @@ def evaluate(
             measures={measure: values[measure][query.id] for measure in measures},
             gold_ranks=_gold_ranks(found.fused, relevant[query.id]),
             searches=len(searched_texts(found.reformulation)),
-            kind=str((metadata or {}).get(query.id, {}).get("kind", "")),
+            kind=str(metadata.get(query.id, {}).get("kind", "")),
             reformulation_ms=reformulation_ms,
             retrieval_ms=retrieval_ms,
-            leaks=leaks_answer(found.reformulation, (metadata or {}).get(query.id, {})),
+            leaks=leaks_answer(found.reformulation, metadata.get(query.id, {})),
         )
         for query, (found, reformulation_ms, retrieval_ms) in zip(measured, outcomes, strict=True)
     )
@@ -143,7 +194,7 @@ def evaluate(
 
 def searched_texts(reformulation: Reformulation) -> list[str]:
     """Distinct texts that are searched, among them the query itself where it is searched first for feedback."""
-    texts = [sub_query.text for sub_query in distinct(reformulation.sub_queries)]
+    texts = [searched_text(sub_query) for sub_query in distinct(reformulation.sub_queries)]
     first = [reformulation.query.text] if reformulation.query.feedback else []
     return list(dict.fromkeys([*first, *texts]))
 
@@ -151,11 +202,11 @@ def searched_texts(reformulation: Reformulation) -> list[str]:
 def _walk(
     batch: Sequence[Query],
     reformulator: Reformulator,
-    retriever: Retriever,
+    retriever: Retrievers,
     fusion: Fusion,
     k: int,
     add_feedback: Callable[[Sequence[Query]], list[Query]] | None,
-) -> list[tuple[SearchResult, float, float]]:
+) -> list[Walked]:
     """One batch along the path: result, milliseconds of reformulation and of retrieval a query."""
     begin = time.perf_counter()
     prepared = add_feedback(batch) if add_feedback else batch

@@ -63,11 +63,12 @@ class Contrast:
 
 
 def contrasts(evaluations: Evaluations, axis: Axis, baseline: str, measures: Sequence[str]) -> list[Contrast]:
-    """Every system against the one that has the baseline on one axis and all else alike.
+    """Every system against the one that has the baseline on one axis and all else alike, where there is one.
 
     P-values of a measure are corrected by Holm's method over all of these.
     """
     pairs = [(s, replace(s, **{axis: baseline})) for s in evaluations if getattr(s, axis) != baseline]
+    pairs = [(system, against) for system, against in pairs if against in evaluations]
     comparisons = [compare(evaluations[system], evaluations[against], measures) for system, against in pairs]
     corrected = {m: holm([comparison.differences[m].p for comparison in comparisons]) for m in measures}
     return [
@@ -79,4 +80,5 @@ def contrasts(evaluations: Evaluations, axis: Axis, baseline: str, measures: Seq
 def beside(evaluations: Evaluations, reference: System) -> list[Evaluation]:
     """The reference and the systems with its retriever and fusion, named by their reformulators; it comes first."""
     names = dict.fromkeys([reference.reformulator, *(system.reformulator for system in evaluations)])
-    return [replace(evaluations[replace(reference, reformulator=name)], name=name) for name in names]
+    systems = [replace(reference, reformulator=name) for name in names]
+    return [replace(evaluations[s], name=s.reformulator) for s in systems if s in evaluations]

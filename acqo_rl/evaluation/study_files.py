@@ -12,10 +12,11 @@ from typing import Any
 
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.evaluation.claims import Claim, check_claims
+from acqo_rl.evaluation.classifier import Judged, classifier_content, judge_rules
 from acqo_rl.evaluation.compare import summarise
 from acqo_rl.evaluation.cost import cost_of
 from acqo_rl.evaluation.groups import difficulties
-from acqo_rl.evaluation.plots import Point, draw_costs, draw_plots
+from acqo_rl.evaluation.plots import Point, draw_confusions, draw_costs, draw_plots
 from acqo_rl.evaluation.report import Report, examples_of, write_pages
 from acqo_rl.evaluation.routing import routing_of
 from acqo_rl.evaluation.study import Contrast, Study, beside, contrasts
@@ -37,7 +38,8 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
     """
     findings = check_claims(claims, study)
     gains = contrasts(study.evaluations, "reformulator", study.baseline, study.measures)
-    tables = study_tables(study, gains, findings)
+    judged = judge_rules()
+    tables = study_tables(study, gains, findings, judged)
     group = beside(study.evaluations, study.reference)
     measure = study.measures[0]
     shown = {key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()}
@@ -45,7 +47,7 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
         title=f"Comparison of {len(study.evaluations)} systems with {study.baseline}",
         settings=shown,
         tables=tables,
-        draw=lambda dark: _pictures(study, dark),
+        draw=lambda dark: _pictures(study, judged, dark),
         examples=examples_of(group, measure),
         measure=measure,
     )
@@ -67,6 +69,7 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
         },
         "contrasts": [asdict(gain) for gain in gains],
         "routing": {name: asdict(routing) for name, routing in routings.items() if routing},
+        "classifier": classifier_content(judged),
         "claims": [{**asdict(f), "claim": f.claim.claim, "verdict": f.verdict} for f in findings],
     }
     write_atomic(folder / "comparison.json", [json.dumps(content, indent=2, ensure_ascii=False)])
@@ -75,7 +78,7 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
     return tables
 
 
-def _pictures(study: Study, dark: bool) -> dict[str, bytes]:
+def _pictures(study: Study, judged: Sequence[Judged], dark: bool) -> dict[str, bytes]:
     measure = study.measures[0]
     costs = {system: cost_of(evaluation) for system, evaluation in study.evaluations.items()}
     means = {system: float(evaluation.scores(measure).mean()) for system, evaluation in study.evaluations.items()}
@@ -90,6 +93,9 @@ def _pictures(study: Study, dark: bool) -> dict[str, bytes]:
         "quality_against_milliseconds.png": draw_costs(points("ms"), "milliseconds a query, mean", measure, dark=dark),
         "quality_against_searches.png": draw_costs(points("searches"), "searches a query, mean", measure, dark=dark),
         **draw_plots(beside(study.evaluations, study.reference), measure, dark=dark),
+        "classifier_query_types.png": draw_confusions(
+            {f"{one.name} questions": one.agreements["query_type"].confusion for one in judged}, dark=dark
+        ),
     }
 
 

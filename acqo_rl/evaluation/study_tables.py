@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acqo_rl.evaluation.claims import Finding
+from acqo_rl.evaluation.classifier import Judged, classifier_tables
 from acqo_rl.evaluation.compare import compare, summarise
 from acqo_rl.evaluation.cost import cost_of, pareto_front
 from acqo_rl.evaluation.groups import difficulties, regroup
@@ -19,13 +20,16 @@ from acqo_rl.evaluation.tables import Table, confusion_table, interval, kinds_ta
 _LABELS = ("reformulator", "retriever", "fusion")
 
 
-def study_tables(study: Study, gains: Sequence[Contrast], findings: Sequence[Finding]) -> list[Table]:
+def study_tables(
+    study: Study, gains: Sequence[Contrast], findings: Sequence[Finding], judged: Sequence[Judged]
+) -> list[Table]:
     """Every table of the report.
 
     Args:
         study: what was measured.
         gains: of every system over the baseline with the same retriever and fusion.
         findings: claims beside what was measured.
+        judged: the classifier on labelled questions.
     """
     tables = [_quality(study, gains)]
     if gains:
@@ -37,6 +41,7 @@ def study_tables(study: Study, gains: Sequence[Contrast], findings: Sequence[Fin
     if study.variants:
         tables.append(_robustness(study))
     tables += _routes(study)
+    tables += classifier_tables(judged, beside(study.evaluations, study.reference), study.measures[0])
     if any(finding.measured is not None for finding in findings):
         tables.append(_claims(findings, study))
     return tables
@@ -233,7 +238,7 @@ def _value(finding: Finding) -> str:
     if finding.interval is not None:
         low, high = finding.interval
         return f"{finding.measured:+.1%} [{low:+.1%}, {high:+.1%}]"
-    if finding.claim.quantity == "route_accuracy":
+    if finding.claim.quantity in ("route_accuracy", "challenges_found"):
         return f"{finding.measured:.1%}"
     return f"{finding.measured:.1f} ms" if "ms" in finding.claim.quantity else f"{finding.measured:.2f}"
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from typing import Any
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
-from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
+from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, evaluate_searcher, searched_texts
 from acqo_rl.measures import judged
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.search import add_feedback
-from acqo_rl.types import Document, Fusion, Qrels, Query, Retriever
+from acqo_rl.search import OriginalOnly, Retrievers, add_feedback
+from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,38 @@ class System:
 
 
 Evaluations = dict[System, Evaluation]
+MakeSearcher = Callable[[Reformulator, Retriever, Fusion], Searcher]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a retriever is made of.
+
+    Attributes:
+        everything: those that search every sub-query; several are merged by the system's fusion.
+        original: those that search the raw query only; each is a path of its own.
+    """
+
+    everything: tuple[CachedRetriever, ...]
+    original: tuple[CachedRetriever, ...] = ()
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its scores are cosines."""
+        return len(self.everything) == 1 and self.everything[0].embeds and not self.original
+
+    def first(self, name: str, fusion: Fusion) -> Retriever:
+        """What searches the raw query before a reformulator reads what that finds."""
+        return _merged(name, (*self.everything, *self.original), fusion)
+
+    def all(self, name: str, fusion: Fusion) -> Retrievers:
+        """What searches a reformulation."""
+        merged = _merged(name, self.everything, fusion)
+        return [merged, *map(OriginalOnly, self.original)] if self.original else merged
+
+
+def _merged(name: str, parts: Sequence[CachedRetriever], fusion: Fusion) -> Retriever:
+    return parts[0] if len(parts) == 1 else HybridRetriever(parts, fusion, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +71,47 @@ class Bench:
 
     Attributes:
         reformulators: by name.
-        retrievers: name -> its parts; several are searched alike and merged by the system's fusion.
+        retrievers: by name.
         fusions: by name.
         corpus: document id -> document, for a first search's feedback.
         qrels: judgements.
         metadata: query id -> metadata, of which ``kind`` groups the results.
         measures: see ``acqo_rl.measures``.
         batch_size: queries reformulated and searched together.
+        searchers: name of a reformulator that is asked only after a look at what a first search found -> what looks
+            and asks it. It judges by cosines, so that it is no system with other retrievers.
     """
 
     reformulators: Mapping[str, CachedReformulator]
-    retrievers: Mapping[str, Sequence[CachedRetriever]]
+    retrievers: Mapping[str, Parts]
     fusions: Mapping[str, Fusion]
     corpus: Mapping[str, Document]
     qrels: Qrels
     metadata: Mapping[str, Mapping[str, Any]]
     measures: Sequence[str]
     batch_size: int = 64
+    searchers: Mapping[str, MakeSearcher] = field(default_factory=dict)
 
     def systems(self) -> list[System]:
         """Every combination, reformulators in the innermost place."""
-        return [System(r, s, f) for s, f, r in product(self.retrievers, self.fusions, self.reformulators)]
+        return [
+            System(r, s, f)
+            for s, f, r in product(self.retrievers, self.fusions, self.reformulators)
+            if r not in self.searchers or self.retrievers[s].is_dense
+        ]
 
 
 def reformulate_missing(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> None:
-    """Asks every reformulator for what it has not answered yet: the part that takes long, under one progress bar."""
+    """Asks the reformulators for what they have not answered yet: the part that takes long, under one progress bar.
+
+    Those that wait for a look at the first results are asked when their systems are evaluated.
+    """
     from tqdm import tqdm
 
     relevant = judged(bench.qrels)
     asked = [query for queries in query_sets.values() for query in queries if query.id in relevant]
-    missing = {name: bench.reformulators[name].missing(_as_read(bench, name, asked)) for name in bench.reformulators}
+    at_once = [name for name in bench.reformulators if name not in bench.searchers]
+    missing = {name: bench.reformulators[name].missing(_as_read(bench, name, asked)) for name in at_once}
     total = sum(map(len, missing.values()))
     with tqdm(total=total, desc="reformulate", unit="query", disable=not total) as bar:
         for name, queries in missing.items():
@@ -98,45 +141,65 @@ def _as_read(bench: Bench, name: str, queries: Sequence[Query]) -> list[Query]:
     results, words = bench.reformulators[name].feedback()
     if results == 0:
         return list(queries)
-    retrievers = [_retriever(bench, System(name, *pair)) for pair in product(bench.retrievers, bench.fusions)]
+    retrievers = [
+        parts.first(s, fusion) for (s, parts), fusion in product(bench.retrievers.items(), bench.fusions.values())
+    ]
     filled = (add_feedback(queries, retriever, bench.corpus, results, words) for retriever in retrievers)
     return list(dict.fromkeys(query for batch in filled for query in batch))
 
 
 def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluation:
     reformulator, parts = bench.reformulators[system.reformulator], bench.retrievers[system.retriever]
-    retriever = _retriever(bench, system)
-    results, words = reformulator.feedback()
-    evaluation = evaluate(
-        reformulator,
-        queries,
-        bench.qrels,
-        retriever,
-        bench.fusions[system.fusion],
-        measures=bench.measures,
-        batch_size=bench.batch_size,
-        metadata=bench.metadata,
-        add_feedback=partial(add_feedback, retriever=retriever, corpus=bench.corpus, results=results, words=words)
-        if results
-        else None,
-        name=system.name,
-        progress=False,
+    fusion = bench.fusions[system.fusion]
+    first = parts.first(system.retriever, fusion)
+    settings: dict[str, Any] = {
+        "measures": bench.measures,
+        "batch_size": bench.batch_size,
+        "metadata": bench.metadata,
+        "name": system.name,
+        "progress": False,
+    }
+    if system.reformulator in bench.searchers:
+        searcher = bench.searchers[system.reformulator](reformulator, first, fusion)
+        evaluation = evaluate_searcher(searcher, queries, bench.qrels, **settings)
+        asked = partial(_asked_after_a_look, reformulator)
+    else:
+        results, words = reformulator.feedback()
+        if results:
+            settings["add_feedback"] = partial(
+                add_feedback, retriever=first, corpus=bench.corpus, results=results, words=words
+            )
+        evaluation = evaluate(
+            reformulator, queries, bench.qrels, parts.all(system.retriever, fusion), fusion, **settings
+        )
+        asked = partial(_asked, reformulator)
+    return replace(
+        evaluation, results=tuple(_with_costs(result, *asked(result), parts) for result in evaluation.results)
     )
-    return replace(evaluation, results=tuple(_with_costs(result, reformulator, parts) for result in evaluation.results))
 
 
-def _retriever(bench: Bench, system: System) -> Retriever:
-    parts = bench.retrievers[system.retriever]
-    return parts[0] if len(parts) == 1 else HybridRetriever(parts, bench.fusions[system.fusion], name=system.retriever)
+def _asked(reformulator: CachedReformulator, result: QueryResult) -> tuple[list[str], float]:
+    """Texts that were searched, and milliseconds of the reformulation."""
+    return searched_texts(result.reformulation), reformulator.ms(result.reformulation.query)
 
 
-def _with_costs(result: QueryResult, reformulator: CachedReformulator, parts: Sequence[CachedRetriever]) -> QueryResult:
-    """The result with what its answers cost when they were computed; a hybrid's parts add up, fusion is left out."""
-    texts = searched_texts(result.reformulation)
+def _asked_after_a_look(reformulator: CachedReformulator, result: QueryResult) -> tuple[list[str], float]:
+    """The same where the raw query was searched first; what was not kept has been searched too."""
+    query = result.reformulation.query
+    if not result.reformulation.calls:
+        return [query.text], 0.0
+    [written] = reformulator.reformulate([query])
+    return list(dict.fromkeys([query.text, *searched_texts(written)])), reformulator.ms(query)
+
+
+def _with_costs(result: QueryResult, texts: Sequence[str], reformulation_ms: float, parts: Parts) -> QueryResult:
+    """The result with what its answers cost when they were computed; several parts add up, fusion is left out."""
+    searches = [(part, text) for part in parts.everything for text in texts]
+    searches += [(part, result.reformulation.query.text) for part in parts.original]
     return replace(
         result,
-        searches=len(texts) * len(parts),
-        embedded=len(texts) * sum(part.embeds for part in parts),
-        reformulation_ms=reformulator.ms(result.reformulation.query),
-        retrieval_ms=sum(part.ms(text) for part in parts for text in texts),
+        searches=len(searches),
+        embedded=sum(part.embeds for part, _ in searches),
+        reformulation_ms=reformulation_ms,
+        retrieval_ms=sum(part.ms(text) for part, text in searches),
     )

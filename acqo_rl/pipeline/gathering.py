@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from acqo_rl.pipeline.workers import Workers
-from acqo_rl.types import Ranking, Retriever
+from acqo_rl.types import Passage, Ranking, Retriever
+
+_Key = tuple[int, bool, str]
+"""Number of the retriever, whether the text is a passage, the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,13 @@ class Gathering:
         self._depth = depth
         self._timeout = timeout
         self.deadline = deadline
-        self._found: dict[tuple[int, str], Ranking] = {}
-        self._failed: dict[tuple[int, str], Failure] = {}
+        self._found: dict[_Key, Ranking] = {}
+        self._failed: dict[_Key, Failure] = {}
 
     def find(self, texts: Iterable[str]) -> list[tuple[Ranking, ...]]:
         """What came back for each text, in the order of the retrievers; only those that are new are searched."""
         texts = list(texts)
-        self._search([text for text in dict.fromkeys(texts) if not self._knows(text)])
+        self._search(list({_key(0, text): text for text in texts if not self._knows(text)}.values()))
         return [tuple(self._found[key] for key in self._keys(text) if key in self._found) for text in texts]
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
@@ -82,15 +85,15 @@ class Gathering:
             for position, text in enumerate(group):
                 if isinstance(outcome, Exception):
                     name = self._retrievers[number].name
-                    self._failed[number, text] = Failure("retrieval", reason_of(outcome), name, text)
+                    self._failed[_key(number, text)] = Failure("retrieval", reason_of(outcome), name, text)
                 else:
-                    self._found[number, text] = outcome[position]
+                    self._found[_key(number, text)] = outcome[position]
 
-    def _keys(self, text: str) -> list[tuple[int, str]]:
-        return [(number, text) for number in range(len(self._retrievers))]
+    def _keys(self, text: str) -> list[_Key]:
+        return [_key(number, text) for number in range(len(self._retrievers))]
 
     def _knows(self, text: str) -> bool:
-        return (0, text) in self._found or (0, text) in self._failed
+        return _key(0, text) in self._found or _key(0, text) in self._failed
 
     def _call(self, number: int, texts: list[str]) -> list[Ranking]:
         rankings = self._retrievers[number].search(texts, self._depth)
@@ -101,6 +104,10 @@ class Gathering:
     def _patience(self) -> float | None:
         limits = [self._timeout, None if self.deadline is None else self.deadline - time.monotonic()]
         return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _key(number: int, text: str) -> _Key:
+    return number, isinstance(text, Passage), text
 
 
 def reason_of(error: Exception) -> str:

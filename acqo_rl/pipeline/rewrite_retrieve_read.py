@@ -48,8 +48,8 @@ class RewriteRetrieveRead:
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """One result a query, position for position, from at most two batched searches.
 
-        The reformulation of a query that was rewritten counts the calls and tokens of both; its ``reasoning`` says
-        which search was kept, and why.
+        The reformulation of a query that was rewritten counts the calls and tokens of both, its query bears the first
+        results that were read for it, and its ``reasoning`` says which search was kept, and why.
         """
         found = search(self._first.reformulate(queries), self._retriever, self._fusion, k)
         weak = [i for i, result in enumerate(found) if best_similarity(result) < self._threshold]
@@ -68,6 +68,7 @@ class RewriteRetrieveRead:
         both = first.reformulation, second.reformulation
         reformulation = replace(
             kept.reformulation,
+            query=second.reformulation.query,
             calls=sum(r.calls for r in both),
             tokens=sum(r.tokens for r in both),
             problem="; ".join(r.problem for r in both if r.problem) or None,

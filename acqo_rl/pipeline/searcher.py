@@ -16,7 +16,7 @@ from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.search import DEPTH, by_sub_query, with_snippets
+from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_snippets
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
@@ -206,7 +206,7 @@ class AdaptiveSearcher:
     def _searched(self, reformulation: Reformulation) -> dict[str, None]:
         """The texts that a result depends on, the query itself among them where its list was looked at."""
         first = [reformulation.query.text] if self._feedback[0] else []
-        return dict.fromkeys([*first, *(s.text for s in reformulation.sub_queries)])
+        return dict.fromkeys([*first, *(searched_text(s) for s in reformulation.sub_queries)])
 
     def _reformulate(
         self, queries: list[Query], context: str, lists: Gathering, trace: Trace

@@ -90,6 +90,13 @@ _YES_OR_NO = re.compile(
 )
 _JOINING = _words("and|with|using|also|while|but|und|mit|sowie|y|con|et|avec", "以及|并且|同时|和|还有")
 
+_SQL = re.compile(
+    r"""\s*(?:select\b.+\bfrom\s+\S+(?:\s+\w+)?\s*(?:$|[;,)]|\b(?:where|join|inner|left|group|order|limit)\b)
+    |insert\s+into\s+\w+\s*[(]|update\s+\S+\s+set\b.+=|delete\s+from\s+\w+\s*(?:$|;|where\b)|create\s+table\s+\w+\s*[(])""",
+    re.I | re.X,
+)
+"""A statement in a query language is no question: nothing in it is to be said otherwise (S2-08)."""
+
 _TEMPORAL = _words(
     r"""latest|(?:most\ )?recent(?:ly)?|newest|upcoming|today|nowadays|right\ now|so\ far|trends?|timeline|as\ of|since
     |(?:this|last|next|past)\ (?:\w+\ )?(?:years?|months?|weeks?|decades?|century|quarter)
@@ -139,6 +146,8 @@ def classify(query: Query) -> Classification:
 def route_of(query: Query) -> Route:
     """The route the signals of S0-02 point at: references and known ambiguous names, then signs of several needs."""
     text = _readable(query)
+    if _SQL.match(text):
+        return "pass"
     if query.history and REFERENCE.search(text):
         return "disambiguate"
     if readings(text):
@@ -148,6 +157,8 @@ def route_of(query: Query) -> Route:
 
 def query_type_of(text: str) -> QueryType:
     """The first type whose signs the text shows; ``simple`` is a text that asks nothing in words."""
+    if _SQL.match(text):
+        return "simple"
     if _COMPARISON.search(text):
         return "comparison"
     if _DEBUGGING.search(text) or _NAME_OF_ERROR.search(text):
@@ -163,6 +174,8 @@ def query_type_of(text: str) -> QueryType:
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:
     """Every challenge the text shows signs of, ``("simple",)`` where it shows none (S4-12)."""
+    if _SQL.match(text):
+        return ("simple",)
     found: list[Challenge] = []
     if _TEMPORAL.search(text) or YEAR.search(text):
         found.append("temporal")

@@ -26,7 +26,16 @@ class LabelledQuestion:
 
 def labelled_questions() -> list[LabelledQuestion]:
     """The project's own set: every type, route and challenge, in five languages; the rules were written beside it."""
-    lines = files("acqo_rl.reformulation").joinpath("labelled_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return _read("labelled_questions.jsonl")
+
+
+def held_out_questions() -> list[LabelledQuestion]:
+    """Another set of the same kinds, labelled before the rules answered it; no rule may be changed to suit it."""
+    return _read("held_out_questions.jsonl")
+
+
+def _read(name: str) -> list[LabelledQuestion]:
+    lines = files("acqo_rl.reformulation").joinpath(name).read_text(encoding="utf-8").splitlines()
     return [
         LabelledQuestion(
             Query(str(number), row["text"], tuple(row.get("history", ()))),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.strategies import Strategy
 
-STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion")
+STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
 """What a language model can be asked to do; several are joined by ``+``."""
 
 
@@ -40,11 +40,8 @@ class StrategySettings:
     classify_by_model: bool = field(
         default=False, metadata={"help": "adaptive: ask the model for the query type (one more call), not the rules."}
     )
-    reuse_forms: bool = field(
-        default=False,
-        metadata={
-            "help": "decomposition, prompted: split a query as an earlier one that differs in names and numbers alone."
-        },
+    reuse_templates: bool = field(
+        default=False, metadata={"help": "Split a query as one that differs in names and years was; no model call."}
     )
     temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
@@ -129,8 +126,8 @@ def _for(name: str, settings: StrategySettings) -> StrategySettings:
 
 def _prompted(name: str, model: str, settings: StrategySettings, language_model: LanguageModel | None) -> Reformulator:
     from acqo_rl.reformulation.cached import Cached, reformulation_cache
-    from acqo_rl.reformulation.forms import ByForm
     from acqo_rl.reformulation.prompted import Prompted
+    from acqo_rl.reformulation.templated import Templated
 
     _check(settings)
     settings = _for(name, settings)
@@ -139,17 +136,13 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     language_model = language_model or load_strategy_model(name, model, settings)
     cache = reformulation_cache(settings.cache_ttl, settings.cache_size)
     sampling = (model, settings.temperature, settings.seed, settings.max_new_tokens)
-    cached = {
-        name: Cached(Prompted(language_model, asked), repr((sampling, [(s, s.version) for s in asked])), cache)
-        for name, asked in strategies.items()
-    }
-    offered: dict[str, Reformulator] = {
-        name: ByForm(asked, reformulation_cache(settings.cache_ttl, settings.cache_size))
-        if settings.reuse_forms and name in ("decomposition", "prompted")
-        else asked
-        for name, asked in cached.items()
-    }
-    return _adaptive(offered, language_model, settings) if name == "adaptive" else offered[name]
+    cached: dict[str, Reformulator] = {}
+    for part, asked in strategies.items():
+        made_with = repr((sampling, [(s, s.version) for s in asked]))
+        prompted = Prompted(language_model, asked)
+        reused = Templated(prompted, made_with, cache) if settings.reuse_templates else prompted
+        cached[part] = Cached(reused, made_with, cache)
+    return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
 
 
 def _names_of_adaptive(settings: StrategySettings) -> list[str]:
@@ -181,6 +174,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         Expansion,
         HyDE,
         MultiQuery,
+        Rewrite,
         StepBack,
     )
 
@@ -190,6 +184,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         StepBack(settings.domain),
         Decomposition(settings.max_parts, settings.domain),
         Expansion(form=settings.expansion_form, domain=settings.domain),
+        Rewrite(settings.domain),
         ClassifyAndRewrite(),
     )
     by_name = {strategy.name: strategy for strategy in known}

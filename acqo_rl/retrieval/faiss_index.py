@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
-from acqo_rl.types import Encoder, Ranking
+from acqo_rl.types import Encoder, Passage, Ranking
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ _WIDEST = 2048  # documents fetched to bring a tie at the cut into document orde
 
 
 class FaissRetriever:
-    """Dense retrieval by inner product: one encode and one search a call, over the distinct texts.
+    """Dense retrieval by inner product: one search a call, over the distinct texts.
 
     Documents with equal scores are ordered as they are in the corpus.
     """
@@ -61,14 +61,23 @@ class FaissRetriever:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
         if not texts:
             return []
-        distinct = list(dict.fromkeys(texts))
+        distinct = list(dict.fromkeys((isinstance(text, Passage), text) for text in texts))
         use_threads(self._threads)  # here, because OpenMP keeps the number for each calling thread
-        nearest = self._nearest(self._encoder.encode_queries(distinct), k, min(k + 1, self._index.ntotal))
+        nearest = self._nearest(self._encode(distinct), k, min(k + 1, self._index.ntotal))
         rankings = {
-            text: Ranking(tuple(self._doc_ids[i] for i in positions), tuple(scores), self.name, text)
-            for text, (positions, scores) in zip(distinct, nearest, strict=True)
+            key: Ranking(tuple(self._doc_ids[i] for i in positions), tuple(scores), self.name, key[1])
+            for key, (positions, scores) in zip(distinct, nearest, strict=True)
         }
-        return [rankings[text] for text in texts]
+        return [rankings[isinstance(text, Passage), text] for text in texts]
+
+    def _encode(self, texts: Sequence[tuple[bool, str]]) -> NDArray[np.float32]:
+        """Embeddings of (is a passage, text), each as what it is, float32[texts, dim]."""
+        vectors = np.empty((len(texts), self._encoder.dim), np.float32)
+        for passages, encode in ((False, self._encoder.encode_queries), (True, self._encoder.encode_passages)):
+            rows = [row for row, (is_passage, _) in enumerate(texts) if is_passage == passages]
+            if rows:
+                vectors[rows] = encode([texts[row][1] for row in rows])
+        return vectors
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
         """Positions and scores of the ``k`` best vectors for each row, by descending score, then position.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.passage import well_formed
-from acqo_rl.types import Ranking
+from acqo_rl.types import Passage, Ranking
 
 if TYPE_CHECKING:
     import httpx
@@ -175,7 +175,10 @@ class RemoteRetriever:
         """
         if not texts:
             return []
-        body = self._call("POST", "/search", json={"texts": [well_formed(t) for t in texts], "k": k})
+        asked: dict[str, Any] = {"texts": [well_formed(text) for text in texts], "k": k}
+        if passages := [position for position, text in enumerate(texts) if isinstance(text, Passage)]:
+            asked["passages"] = passages
+        body = self._call("POST", "/search", json=asked)
         try:
             self._check_index(body["fingerprint"])
             rankings = [

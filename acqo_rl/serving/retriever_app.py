@@ -16,7 +16,7 @@ from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.schemas import Whole
-from acqo_rl.types import Ranking, Retriever
+from acqo_rl.types import Passage, Ranking, Retriever
 
 
 class TextsRequest(BaseModel):
@@ -28,6 +28,14 @@ class TextsRequest(BaseModel):
 
     texts: list[Annotated[str, Field(max_length=100_000)]] = Field(max_length=20_000)
     k: Whole = Field(default=10, ge=1, le=2000)
+    passages: list[Annotated[int, Field(ge=0)]] = Field(
+        default=[], max_length=20_000, description="Positions of texts that are embedded as passages are."
+    )
+
+    def marked(self) -> list[str]:
+        """The texts, those that are passages as such."""
+        passages = set(self.passages)
+        return [Passage(text) if i in passages else text for i, text in enumerate(self.texts)]
 
 
 class OneRanking(BaseModel):
@@ -77,7 +85,7 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, metrics: Metrics, 
     @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
     async def search(body: TextsRequest) -> Response:
         """The rankings of all texts; numbers are written so that they read back as they were."""
-        answer = await thread.run(lambda: _dump(retriever.search(body.texts, body.k), info.fingerprint))
+        answer = await thread.run(lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint))
         return Response(answer, media_type="application/json")
 
     finish_app(app, metrics, limits, lambda: True)

@@ -7,7 +7,7 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
-from acqo_rl.types import Query, Reformulation, Snippet, SubQuery
+from acqo_rl.types import Passage, Query, Reformulation, Snippet, SubQuery
 
 
 class CountingReformulator:
@@ -83,6 +83,15 @@ def test_each_text_is_searched_once_whatever_depth_and_process(open_cache, cache
     assert again.search(["x", "y", "x"], 2) == got
     assert again.ms("x") == retriever.ms("x") > 0
     assert scripted.calls == [["x", "y"], ["none"]]
+
+
+def test_a_passage_is_another_search_than_a_query_of_the_same_words(open_cache, cache):
+    scripted = ScriptedRetriever({"x": ("a",)})
+    for opened in (cache, open_cache()):
+        retriever = CachedRetriever("dense", scripted, "index", opened, embeds=True)
+        assert [r.doc_ids for r in retriever.search(["x", Passage("x"), "x"], 1)] == [("a",)] * 3
+        assert retriever.ms(Passage("x")) > 0
+    assert [[type(text) for text in call] for call in scripted.calls] == [[str, Passage]]
 
 
 def test_another_index_is_searched_anew(cache):

@@ -191,9 +191,16 @@ def test_claims_beside_what_was_measured(study):
     assert undecided.verdict == "undecided"
 
 
+def test_what_the_rules_find_is_a_claim_of_no_system(study):
+    """S4-14: the share of held-out questions whose challenges the rules name without a model."""
+    [found] = check_claims([Claim("most", "rules", "challenges_found", low=0.0)], study)
+    assert found.verdict == "holds"
+    assert 0 < found.measured < 1
+
+
 def test_the_claims_of_the_library_are_read():
     claims = read_claims()
-    assert {"multi_query", "hyde", "step_back", "decomposition", "expansion", "adaptive"} <= {
+    assert {"multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite_retrieve_read", "adaptive"} <= {
         claim.reformulator for claim in claims
     }
     assert all(claim.low > float("-inf") or claim.high < float("inf") for claim in claims)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,12 +13,13 @@ from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
 from acqo_rl.evaluation.claims import Claim
 from acqo_rl.evaluation.plots import Point, draw_costs
 from acqo_rl.evaluation.run import evaluate
-from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.study import Study, beside, contrasts
 from acqo_rl.evaluation.study_files import write_study
-from acqo_rl.evaluation.systems import Bench, System, evaluate_systems, reformulate_missing
+from acqo_rl.evaluation.systems import Bench, Parts, System, evaluate_systems, reformulate_missing
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.search import OriginalOnly, add_feedback, search
 
 MEASURES = ["nDCG@10", "R@10"]
 GOOD = {
@@ -63,7 +65,7 @@ def make_bench(tmp_path, world, retriever, scripted):
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
         return Bench(
             {n: CachedReformulator(n, lambda n=n: (Asked(known[n]), feedback, 3), n, cache) for n in names},
-            {"words": [words], "other": [other], "both": [words, other]},
+            {"words": Parts((words,)), "other": Parts((other,)), "both": Parts((words, other))},
             {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()},
             *(corpus, qrels, metadata, MEASURES, batch_size),
         )
@@ -134,6 +136,70 @@ def test_feedback_is_that_of_the_retriever_and_asked_once_for_each(make_bench, w
     assert got[System("good", "words", "rsf")].results[1].searches == 3
 
 
+def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_bench, world, retriever, scripted):
+    """S2-11: two parts of the compound query by one retriever, the query itself by the other."""
+    queries, qrels, *_ = world
+    make, _ = make_bench
+    bench = make(("raw", "good"))
+    words, other = bench.retrievers["both"].everything
+    bench = replace(bench, retrievers={"paths": Parts((words,), (other,))})
+    got = evaluate_systems(bench, {"": queries})[""]
+    compound = got[System("good", "paths", "rrf")].results[1]
+    assert (compound.searches, compound.embedded) == (3, 2)
+    assert got[System("raw", "paths", "rrf")].results[1].searches == 2
+    searched = [retriever, OriginalOnly(Backwards(retriever))]
+    plain = evaluate(scripted(GOOD), queries, qrels, searched, ReciprocalRankFusion(), measures=MEASURES)
+    assert compound.ranking.doc_ids == plain.results[1].ranking.doc_ids
+    assert not bench.retrievers["paths"].is_dense
+
+
+class LooksFirst:
+    """A stand-in for rewrite-retrieve-read: what finds nothing of Peru is reformulated from its top title."""
+
+    def __init__(self, reformulator, retriever, fusion, corpus):
+        self.parts = reformulator, retriever, fusion
+        self.corpus = corpus
+
+    def search(self, queries, k):
+        reformulator, retriever, fusion = self.parts
+        found = search(PassThrough().reformulate(queries), retriever, fusion, k)
+        weak = [i for i, result in enumerate(found) if "peru" not in result.fused.doc_ids]
+        asked = add_feedback([queries[i] for i in weak], retriever, self.corpus, 1, 1)
+        again = search(reformulator.reformulate(asked), retriever, fusion, k)
+        for i, second in zip(weak, again, strict=True):
+            kept = replace(found[i].reformulation, query=second.reformulation.query, calls=1)
+            found[i] = replace(found[i], reformulation=kept)
+        return found
+
+
+def test_what_looks_first_is_asked_for_weak_queries_only_and_pays_for_what_it_did_not_keep(make_bench, world):
+    """S3-07: the first search is kept everywhere; for one query a second one was made."""
+    queries, _, corpus, _ = world
+    queries = [*queries[:2], replace(queries[2], text="franc")]
+    make, asked = make_bench
+    bench = replace(make(("raw", "good")), searchers={"good": partial(LooksFirst, corpus=corpus)})
+    reformulate_missing(bench, {"": queries})
+    assert asked == queries  # by the other reformulator
+    asked.clear()
+    got = evaluate_systems(bench, {"": queries})[""]
+    assert [(s.reformulator, s.retriever) for s in got if s.fusion == "rsf"] == [
+        *(("raw", "words"), ("good", "words"), ("raw", "other"), ("raw", "both")),
+    ]
+    assert [(query.id, query.feedback[0].title) for query in asked] == [("ambiguous", "Chad money")]
+    results = got[System("good", "words", "rsf")].results
+    assert [r.searches for r in results] == [r.embedded for r in results] == [1, 1, 3]
+    assert [r.reformulation.calls for r in results] == [0, 0, 1]
+    assert [r.reformulation_ms > 0 for r in results] == [False, False, True]
+    assert results[2].retrieval_ms > got[System("raw", "words", "rsf")].results[2].retrieval_ms
+    assert results[0].measures == got[System("raw", "words", "rsf")].results[0].measures
+
+    study = Study(got, {}, "raw", MEASURES)
+    assert [e.name for e in beside(got, replace(study.reference, retriever="both"))] == ["raw"]
+    assert {
+        c.system.retriever for c in contrasts(got, "retriever", "other", MEASURES) if c.system.reformulator == "good"
+    } == set()
+
+
 def test_the_files_of_a_study(make_bench, world, tmp_path):
     queries, *_ = world
     make, _ = make_bench
@@ -159,7 +225,7 @@ def test_the_files_of_a_study(make_bench, world, tmp_path):
 
     page = (tmp_path / "report.html").read_text()
     assert "://" not in page
-    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 10
+    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 12
     content = json.loads((tmp_path / "comparison.json").read_text())
     assert [s["cost"]["searches"] for s in content["systems"]][:2] == pytest.approx([1, 5 / 3])
     assert [claim["verdict"] for claim in content["claims"]] == ["undecided", "does not hold", "not measured"]

@@ -51,6 +51,7 @@ def test_only_a_weak_search_is_rewritten_and_the_better_one_is_kept():
     )
     assert found[2].reformulation.reasoning.endswith("0.400 after a rewrite: kept the first search")
     assert found[0].reformulation.reasoning == ""
+    assert [len(f.reformulation.query.feedback) for f in found] == [0, 1, 1]
 
 
 def test_nothing_found_is_weak_and_nothing_found_again_keeps_the_first():

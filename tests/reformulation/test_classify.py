@@ -100,6 +100,25 @@ def test_when_a_model_should_be_asked(words, challenges, unsure):
     assert is_unsure("word " * words, challenges) is unsure
 
 
+@pytest.mark.parametrize(
+    ("text", "is_sql"),
+    [
+        ("SELECT name, age FROM users WHERE age > 30 AND city = 'Oslo' AND active", True),
+        (" select * from a join b on a.x = b.x where why and how", True),
+        ("insert into t (a, b) values ('x and y', 'z and w')", True),
+        ("UPDATE t SET a = 1 WHERE b AND c AND d", True),
+        ("delete from t where a and b and c", True),
+        ("Select a bike from the shop and a lock and a helmet", False),
+        ("selection bias and its causes and remedies", False),
+        ("update on the Suez Canal and the Panama Canal and Hormuz", False),
+    ],
+)
+def test_a_statement_of_sql_is_searched_as_it_stands(text, is_sql):
+    """S2-08: it takes a path of its own, past every rewriter."""
+    found = classify(Query("q", text))
+    assert ((found.query_type, found.route, found.challenges) == ("simple", "pass", ("simple",))) == is_sql
+
+
 @given(st.text(), st.lists(st.text(), max_size=2))
 def test_every_text_has_a_kind(text, history):
     found = classify(Query("q", text, tuple(history)))

@@ -8,7 +8,7 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator
-from acqo_rl.types import Query
+from acqo_rl.types import Query, SubQuery
 
 
 @pytest.fixture
@@ -34,6 +34,9 @@ def reformulate(name, text="Why is the sky blue?", **settings):
 def test_every_strategy_has_a_name(model, name):
     answer = reformulate(name)
     assert answer.made_by == name
+    if name == "rewrite":  # it stands for the query
+        assert answer.sub_queries == (SubQuery("one", "variant"),)
+        return
     assert answer.sub_queries[0].text == "Why is the sky blue?"
     assert len(answer.sub_queries) > 1
     assert answer.calls == len(model.calls[0])
@@ -94,6 +97,11 @@ def test_adaptive_can_ask_the_model_for_the_type(model):
     answer = reformulate("adaptive", classify_by_model=True)
     assert answer.calls == 2
     assert "What kind of question" in model.calls[0][0][0]["content"]
+
+
+def test_the_model_in_this_process_gets_large_batches(model):
+    reformulate("hyde", generation_batch=256)
+    assert model.settings["batch_size"] == 256
 
 
 def test_answers_are_kept(model):

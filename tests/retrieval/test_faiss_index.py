@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.faiss_index import FaissRetriever
+from acqo_rl.types import Passage
 
 
 def filled(factory, vectors, build_parameters=""):
@@ -52,6 +53,22 @@ def test_batched_search_equals_one_by_one_and_encodes_distinct_texts_once(make_e
     together = retriever.search(texts, k)
     assert encoder.calls == ([len(set(texts))] if texts else [])
     assert together == [retriever.search([text], k)[0] for text in texts]
+
+
+def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
+    """S3-03: an encoder that tells them apart, and one call with the same words as both."""
+
+    class Telling(make_encoder):
+        def encode_passages(self, texts):
+            return super().encode_queries([f"passage: {text}" for text in texts])
+
+    encoder = Telling()
+    vectors = encoder.encode_queries([str(i) for i in range(50)])
+    retriever = FaissRetriever(filled("Flat", vectors), [str(i) for i in range(50)], encoder)
+    texts = ["x", Passage("x"), "y", Passage("z"), Passage("x")]
+    wanted = ["x", "passage: x", "y", "passage: z", "passage: x"]
+    assert [r.doc_ids for r in retriever.search(texts, 5)] == [r.doc_ids for r in retriever.search(wanted, 5)]
+    assert retriever.search(["x"], 5) != retriever.search([Passage("x")], 5)
 
 
 def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):

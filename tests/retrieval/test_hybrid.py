@@ -7,7 +7,7 @@ import pytest
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.retrieval import HybridRetriever
-from acqo_rl.types import Ranking
+from acqo_rl.types import Passage, Ranking
 
 
 class Scripted:
@@ -37,6 +37,18 @@ def test_lists_are_merged_position_for_position():
     assert dense.asked == sparse.asked == [50]
     hybrid.search(["q"], 80)
     assert dense.asked == [50, 80]
+
+
+def test_passages_reach_the_parts_as_such():
+    kinds = []
+
+    class Noting(Scripted):
+        def search(self, texts, k):
+            kinds.append([type(text) for text in texts])
+            return super().search(texts, k)
+
+    HybridRetriever([Noting("a", {}), Noting("b", {})], ReciprocalRankFusion(60)).search(["q", Passage("p")], 5)
+    assert kinds == [[str, Passage]] * 2
 
 
 def test_retrievers_search_at_the_same_time():

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from serving_stand_ins import running
+from stand_ins import ScriptedRetriever
 
 from acqo_rl.data.beir import corpus_hash, write_beir
 from acqo_rl.errors import IndexMismatchError, SearchError
@@ -20,7 +21,7 @@ from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Passage
 
 DOCUMENTS = [
     Document(f"d{i}", f"Title {i}", f"passage {i} about {w}") for i, w in enumerate(["red", "green", "blue"] * 9)
@@ -104,6 +105,16 @@ class TestSameAsInProcess:
             assert behind.search(TEXTS, k) == local.search(TEXTS, k)
         assert behind.search([], 5) == []
         behind.close()
+
+    def test_passages_arrive_as_such(self, url, connect):
+        """HyDE by way of a server; one who sends none asks as before."""
+        index = ScriptedRetriever({"b": ("d1",)})
+        info = connect(url).info()
+        with running(make_retriever_app(index, info, Metrics(), Limits())) as address:
+            found = connect(address).search(["a", Passage("b")], 3)
+            connect(address).search(["a"], 3)
+        assert [[type(text) for text in call] for call in index.calls] == [[str, Passage], [str]]
+        assert [r.doc_ids for r in found] == [(), ("d1",)]
 
     def test_so_are_rewards(self, folder, url):
         from acqo_rl.reformulation.heuristic import Heuristic

@@ -18,7 +18,8 @@ from tiny_policy import full_model
 from acqo_rl import command
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.language_models import load as language_models
-from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.types import Document, Query
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare.py"
@@ -102,7 +103,11 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
         world,
         output,
         reformulator=["raw", "rules", f"policy={world / 'model'}"],
-        retriever=[f"short={world / 'short'}", f"long={world / 'long'}", "both=short+long"],
+        retriever=[
+            f"short={world / 'short'}",
+            f"long={world / 'long'}",
+            "both=short+long",
+        ],
         fusion=["rsf", "rrf", "combsum"],
         robustness=["typos"],
         measures=["R@5", "nDCG@10"],
@@ -155,17 +160,25 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     documents = [Document("d", "Peru", " ".join(texts))]
     queries = [Query(str(i), text) for i, text in enumerate(texts)]
     write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
-    build_bm25_index(tmp_path / "index", documents)
-    given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"bm25={tmp_path / 'index'}"}
-    given |= {"generation_batch": 256, "measures": "nDCG@10", "output": tmp_path / "out"}
+    build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
+    given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"dense={tmp_path / 'index'}"}
+    given |= {
+        "generation_batch": 256,
+        "measures": "nDCG@10",
+        "output": tmp_path / "out",
+        "similarity_threshold": 2,
+        "fusion": "rrf",
+    }
     words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
     command.run(script.main, script.make_parser(), words)
 
     assert len(loaded) == 2
     calls = [len(conversations) for model in loaded for conversations in model.calls]
     adaptive = [40, 40, 40, 80]  # decomposition for those that compare, and so on; two strategies for how-to questions
-    assert sorted(calls) == sorted([200] * 6 + [400] + adaptive)
-    assert len(systems(tmp_path / "out")) == 22
+    assert sorted(calls) == sorted([200] * 8 + [400] * 2 + adaptive)
+    assert len(systems(tmp_path / "out")) == 14
+    looked = systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"]["cost"]
+    assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
@@ -198,11 +211,14 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"split": "tset"}, "there are: dev, test"),
         ({"retriever": "short"}, "short=INDEX or short=ONE+OTHER"),
         ({"retriever": ["x=nowhere"]}, "nowhere holds no finished index"),
+        ({"retriever": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
         ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
         ({"reformulator": "policy=nowhere"}, "is no exported policy"),
         ({"reformulator": "raw=model"}, "needs no model"),
         ({"baseline": "policy"}, "none of the reformulators raw, rules"),
+        ({"reformulator": "rewrite_retrieve_read=x"}, "none of the reformulators"),
+        ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "looks at cosines; give a retriever that is a dense"),
         ({"fusion": "magic"}, "choose rsf, rrf"),
         ({"robustness": "noise"}, "choose typos, paraphrases"),
         ({"claims": "nowhere.yaml"}, "holds no list of claims"),
@@ -215,6 +231,15 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
         command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **changed))
     assert refused.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
+    """S2-11: a compound question is three searches, its parts by one index and itself by the other."""
+    given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
+    shown = arguments(world, tmp_path / "out", retriever=given, reformulator="rules", measures="R@5", fusion="rrf")
+    command.run(script.main, script.make_parser(), shown)
+    costs = {retriever: s["cost"]["searches"] for (_, retriever, _), s in systems(tmp_path / "out").items()}
+    assert costs == {"short": 1.5, "long": 1.5, "paths": 2.5}
 
 
 def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):

@@ -5,6 +5,7 @@ from acqo_rl.reformulation.strategies.decomposition import Decomposition
 from acqo_rl.reformulation.strategies.expansion import Expansion, ExpansionForm
 from acqo_rl.reformulation.strategies.hyde import HyDE
 from acqo_rl.reformulation.strategies.multi_query import MultiQuery
+from acqo_rl.reformulation.strategies.rewrite import Rewrite
 from acqo_rl.reformulation.strategies.step_back import StepBack
 from acqo_rl.reformulation.strategies.strategy import Reading, Strategy
 
@@ -16,6 +17,7 @@ __all__ = [
     "HyDE",
     "MultiQuery",
     "Reading",
+    "Rewrite",
     "StepBack",
     "Strategy",
 ]

@@ -34,9 +34,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 @dataclass(frozen=True)
 class HyDE:
-    """A hypothetical answer as a search of its own.
-
-    It is embedded like any other query: encoders that tell passages from queries take it for a query.
+    """A hypothetical answer as a search of its own; an encoder that tells passages from queries embeds it as a passage.
 
     Attributes:
         domain: what the corpus is about, in words; part of the prompt.

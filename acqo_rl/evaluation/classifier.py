@@ -1,0 +1,218 @@
+"""How well the rules tell kinds of questions, and what a wrong guess costs (S0-44, S4-14)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from acqo_rl.evaluation.run import Evaluation
+from acqo_rl.evaluation.significance import Difference, paired_bootstrap
+from acqo_rl.evaluation.tables import Table
+from acqo_rl.reformulation.adaptive import BY_TYPE
+from acqo_rl.reformulation.classify import Classification, classify, is_unsure, query_type_of
+from acqo_rl.reformulation.heuristic import rewrite
+from acqo_rl.reformulation.labelled import (
+    Agreement,
+    LabelledQuestion,
+    agreement,
+    held_out_questions,
+    labelled_questions,
+)
+from acqo_rl.text import one_line
+from acqo_rl.types import QueryType
+
+WHATS = ("query_type", "route", "challenges")
+"""What a person and the rules say of a question."""
+
+_INCOMPLETE = {"decompose": "answered in part", "disambiguate": "read as it stands"}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The rules on one set of questions.
+
+    Attributes:
+        name: of the set.
+        questions: with a person's labels.
+        found: what the rules say of each.
+        agreements: what -> how they agree; challenges count as right where all are.
+    """
+
+    name: str
+    questions: Sequence[LabelledQuestion]
+    found: Sequence[Classification]
+    agreements: Mapping[str, Agreement]
+
+    def accuracy(self, what: str) -> Difference:
+        """Share of questions whose labels are equal, as ``mean``, with its 95 % interval."""
+        right = [_label(q, what) == _label(c, what) for q, c in zip(self.questions, self.found, strict=True)]
+        return paired_bootstrap([0.0] * len(right), right)
+
+    def unsure(self) -> float:
+        """Share of questions whose challenges a model would be asked for."""
+        asked = [
+            is_unsure(one_line(q.query.text), c.challenges) for q, c in zip(self.questions, self.found, strict=True)
+        ]
+        return sum(asked) / len(asked)
+
+    def confused(self, what: str) -> Counter[tuple[str, str]]:
+        """(label, predicted) -> questions, where they differ."""
+        pairs = ((_label(q, what), _label(c, what)) for q, c in zip(self.questions, self.found, strict=True))
+        return Counter(pair for pair in pairs if pair[0] != pair[1])
+
+
+def judge_rules() -> list[Judged]:
+    """The rules on the questions that they were written beside, and on those that they have not seen."""
+    return [judge("seen", labelled_questions()), judge("held out", held_out_questions())]
+
+
+def judge(name: str, questions: Sequence[LabelledQuestion]) -> Judged:
+    """The rules on a set of questions."""
+    found = [classify(question.query) for question in questions]
+    agreements = {
+        what: agreement([_label(q, what) for q in questions], [_label(c, what) for c in found]) for what in WHATS
+    }
+    return Judged(name, questions, found, agreements)
+
+
+def classifier_tables(judged: Sequence[Judged], group: Sequence[Evaluation], measure: str) -> Iterator[Table]:
+    """Accuracy, confusion matrices, and the cost of each confusion.
+
+    Args:
+        judged: see ``judge_rules``.
+        group: systems that differ in their reformulators alone; what a strategy gives is read from them.
+        measure: what a wrong strategy loses.
+    """
+    yield _accuracies(judged)
+    for what in ("query_type", "route"):
+        for one in judged:
+            yield _matrix(one, what)
+    if any(one.confused("query_type") for one in judged):
+        yield _costs_of_types(judged, group, measure)
+    if any(one.confused("route") for one in judged):
+        yield _costs_of_routes(judged)
+
+
+def classifier_content(judged: Sequence[Judged]) -> dict[str, Any]:
+    """The same for programs; a rate of nothing is ``None``."""
+    return {
+        one.name: {
+            "questions": len(one.questions),
+            "unsure": one.unsure(),
+            **{what: _content(one, what) for what in WHATS},
+        }
+        for one in judged
+    }
+
+
+def _content(judged: Judged, what: str) -> dict[str, Any]:
+    agreed, accuracy = judged.agreements[what], judged.accuracy(what)
+    rates = {"precision": agreed.precision, "recall": agreed.recall}
+    return {
+        "accuracy": accuracy.mean,
+        "low": accuracy.low,
+        "high": accuracy.high,
+        **{name: {k: None if math.isnan(v) else v for k, v in rate.items()} for name, rate in rates.items()},
+        "confusion": agreed.confusion,
+    }
+
+
+def _label(labelled: LabelledQuestion | Classification, what: str) -> str:
+    value = getattr(labelled, what)
+    return " ".join(sorted(value)) if isinstance(value, tuple) else str(value)
+
+
+def _accuracies(judged: Sequence[Judged]) -> Table:
+    rows = []
+    for one in judged:
+        for what in WHATS:
+            accuracy = one.accuracy(what)
+            interval = f"{accuracy.mean:.1%} [{accuracy.low:.1%}, {accuracy.high:.1%}]"
+            unsure = f"{one.unsure():.1%}" if what == "challenges" else "-"
+            rows.append((one.name, what, str(len(one.questions)), interval, unsure))
+    note = (
+        "The rules that choose strategy and route, without a model, on questions labelled by hand in five languages. "
+        "They were corrected with the seen questions in sight; the others were written and labelled before the rules "
+        "answered them, and nothing was changed since. Intervals: 95 %, bootstrap over questions. Asks a model: share "
+        "of questions that are long, or not short and without any sign."
+    )
+    header = ("questions", "what", "number", "accuracy", "asks a model")
+    return Table("Classifier: accuracy", note, header, tuple(rows), labels=2)
+
+
+def _matrix(one: Judged, what: str) -> Table:
+    agreed = one.agreements[what]
+    rows = tuple(
+        (label, *(str(n) for n in row.values()), f"{agreed.recall[label]:.1%}")
+        for label, row in agreed.confusion.items()
+        if sum(row.values())
+    )
+    note = f"Number of {one.name} questions by a person's label (rows) and the rules' (columns)."
+    header = ("", *agreed.confusion, "found")
+    return Table(f"Classifier: {what.replace('_', ' ')}, {one.name} questions", note, header, rows)
+
+
+def _costs_of_types(judged: Sequence[Judged], group: Sequence[Evaluation], measure: str) -> Table:
+    by_name = {evaluation.name: evaluation for evaluation in group}
+    rows = []
+    for label, predicted, counts in _confusions(judged, "query_type"):
+        fitting, chosen = (BY_TYPE[cast(QueryType, query_type)] for query_type in (label, predicted))
+        wasted, lost, queries = "-", "-", 0
+        if fitting in by_name and chosen in by_name:
+            pairs = [
+                (right, wrong)
+                for right, wrong in zip(by_name[fitting].results, by_name[chosen].results, strict=True)
+                if query_type_of(right.reformulation.query.text) == label
+            ]
+            queries = len(pairs)
+            if pairs:
+                wasted = f"{sum(wrong.searches - right.searches for right, wrong in pairs) / queries:+.2f}"
+                gain = sum(right.measures[measure] - wrong.measures[measure] for right, wrong in pairs) / queries
+                lost = f"{gain:+.3f}"
+        calls = f"{_calls(chosen) - _calls(fitting):+d}"
+        rows.append((label, predicted, *counts, fitting, chosen, calls, wasted, lost, str(queries)))
+    note = (
+        "Each pair of types that the rules confuse, with the strategies that the adaptive choice makes of them. Calls: "
+        "of a model, more than the fitting strategy makes. Searches and what is lost were measured in this comparison, "
+        "on its queries that the rules take for the right type, where both strategies are in it; negative where the "
+        "other strategy did better."
+    )
+    header = (
+        *("type", "taken for", *(one.name for one in judged), "fitting", "chosen"),
+        *("calls", "searches wasted", f"{measure} lost", "queries"),
+    )
+    return Table("What a wrong type costs", note, header, tuple(rows), labels=2)
+
+
+def _costs_of_routes(judged: Sequence[Judged]) -> Table:
+    searches: dict[tuple[str, str], list[int]] = {}
+    for one in judged:
+        for question, found in zip(one.questions, one.found, strict=True):
+            written = rewrite(question.query, found.route)
+            searches.setdefault((question.route, found.route), []).append(len(written))
+    rows = []
+    for label, predicted, counts in _confusions(judged, "route"):
+        made_for = searches[label, predicted]
+        wasted = f"{sum(made_for) / len(made_for) - 1:+.2f}" if label == "pass" else "-"
+        rows.append((label, predicted, *counts, wasted, _INCOMPLETE.get(label, "-")))
+    note = (
+        "Each pair of routes that the rules confuse. A query that should pass costs the searches that the rules make "
+        "of it beyond one; one that should not pass is answered in part, or in whatever reading is most frequent. "
+        "What that loses is measured where a data set says the kind of its queries."
+    )
+    header = ("route", "taken for", *(one.name for one in judged), "searches wasted", "otherwise")
+    return Table("What a wrong route costs the labelled questions", note, header, tuple(rows), labels=2)
+
+
+def _confusions(judged: Sequence[Judged], what: str) -> list[tuple[str, str, list[str]]]:
+    """Label, prediction, and the number of questions of each set; the most frequent first."""
+    counts = [one.confused(what) for one in judged]
+    pairs = sorted(set().union(*counts), key=lambda pair: (-sum(count[pair] for count in counts), pair))
+    return [(label, predicted, [str(count[label, predicted]) for count in counts]) for label, predicted in pairs]
+
+
+def _calls(strategy: str) -> int:
+    return 0 if strategy == "raw" else len(strategy.split("+"))

@@ -1,0 +1,52 @@
+"""Rewriting: one better search in the query's place (Ma et al. 2023, arXiv 2305.14283)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acqo_rl.reformulation.lists import read_list
+from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.types import Completion, Conversation, Query, SubQuery
+
+_INSTRUCTIONS = """\
+Write the one search{for_domain} that finds what the last question asks for, in its language. Correct its spelling, \
+and take names and words that fit from what stands before it: earlier turns, and lines that a first search found. \
+One line, nothing else."""
+
+_EXAMPLES = (
+    ("Question: whats that brige in frisco, the red one", "Golden Gate Bridge San Francisco"),
+    (
+        "- Gustav Klimt: Austrian painter, born near Vienna in 1862\nQuestion: home town of The Kiss' painter",
+        "Gustav Klimt birthplace",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A search in place of the raw query, made with what a first search found where it is shown that.
+
+    Attributes:
+        domain: what the corpus is about, in words; part of the prompt.
+        original_weight: of the raw query beside it; 0 leaves it out.
+        weight: of the rewritten search.
+    """
+
+    domain: str = ""
+    original_weight: float = 0.0
+    weight: float = 1.0
+
+    name = "rewrite"
+    version = "1"
+
+    def conversation(self, query: Query) -> Conversation:
+        """Asks for the search."""
+        for_domain = f" of {self.domain}" if self.domain else ""
+        return ask(_INSTRUCTIONS.format(for_domain=for_domain), _EXAMPLES, query)
+
+    def read(self, query: Query, completion: Completion) -> Reading:
+        """The first line that is one."""
+        lines = read_list(completion, 1)
+        if not lines:
+            return nothing_usable(completion)
+        return Reading((SubQuery(lines[0], "variant", self.weight),), "expand")
