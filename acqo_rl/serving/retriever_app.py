@@ -28,7 +28,7 @@ class TextsRequest(BaseModel):
 
     texts: list[Annotated[str, Field(max_length=100_000)]] = Field(max_length=20_000)
     k: Whole = Field(default=10, ge=1, le=2000)
-    passages: list[Annotated[int, Field(ge=0)]] = Field(
+    passages: list[Annotated[Whole, Field(ge=0)]] = Field(
         default=[], max_length=20_000, description="Positions of texts that are embedded as passages are."
     )
 
