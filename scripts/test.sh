@@ -3,9 +3,10 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+# Two processes of one thread each: most tests wait for imports and files, and small models gain nothing from threads.
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1
 ruff check .
 ruff format --check .
 mypy
 lint-imports
-pytest "$@"
+pytest --numprocesses 2 --dist loadfile "$@"
