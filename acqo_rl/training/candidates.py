@@ -82,19 +82,14 @@ def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[
 
 
 def _with_spans_of_the_feedback(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
-    """One or two names that the question and its first results hold: what the question only describes.
-
-    A name alone finds its own page, with the question's words what is said of it elsewhere; together they did best.
-    """
+    """One or two names that the question and its first results hold: what the question only describes."""
     titles = [snippet.title for snippet in query.feedback if snippet.title]
     inside = [name for snippet in query.feedback for name in _names(snippet.text)]
     names = list(dict.fromkeys([*_names(query.text), *titles, *inside]))[:_MAX_FEEDBACK_NAMES]
-    words = " ".join(asked)
     for name in names:
         yield "decompose", [name]
-    for name in names:
-        yield "decompose", [f"{name} {words}"]
-        yield "decompose", [name, f"{name} {words}"]
+    for title in titles:
+        yield "decompose", [f"{title} {' '.join(asked)}"]
     for pair in combinations(names, 2):
         yield "decompose", pair
 
