@@ -30,7 +30,8 @@ class Difference:
         mean: over the queries.
         low: lower end of the 95 % percentile interval.
         high: upper end of it.
-        p: two-sided: twice the smaller share of resampled means on one side of zero, at most 1.
+        p: two-sided: twice the smaller share of resampled means on one side of zero; at most 1, and no less than a
+            sign test of so many queries can reach, since few queries all on one side resample to certainty.
         queries: number of pairs.
     """
 
@@ -42,8 +43,8 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes zero."""
-        return self.low > 0 or self.high < 0
+        """Whether the interval excludes zero, with queries enough to say so (six)."""
+        return (self.low > 0 or self.high < 0) and self.p < 1 - CONFIDENCE
 
 
 def paired_bootstrap(
@@ -73,7 +74,7 @@ def paired_bootstrap(
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
-    p = min(1.0, 2 * (one_sided + 1) / (resamples + 1))
+    p = min(1.0, max(2 * (one_sided + 1) / (resamples + 1), 2.0 ** (1 - differences.size)))
     return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
 
 

@@ -40,6 +40,14 @@ def test_a_gain_on_every_query_is_significant():
     assert got.p == pytest.approx(2 / 10_001)
 
 
+@pytest.mark.parametrize(("queries", "significant"), [(1, False), (5, False), (6, True)])
+def test_few_queries_that_all_gain_are_no_proof(queries, significant):
+    got = paired_bootstrap(np.zeros(queries), np.full(queries, 0.2))
+    assert got.low > 0
+    assert got.p == 2.0 ** (1 - queries)
+    assert got.significant is significant
+
+
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     generator = np.random.default_rng(1)
     covered = 0
