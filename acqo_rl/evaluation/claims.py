@@ -12,7 +12,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.classifier import judge
 from acqo_rl.evaluation.cost import Cost, cost_of
 from acqo_rl.evaluation.routing import routing_of
-from acqo_rl.evaluation.significance import Difference, paired_bootstrap
+from acqo_rl.evaluation.significance import FEWEST, Difference, paired_bootstrap
 from acqo_rl.evaluation.study import Study, beside
 from acqo_rl.evaluation.systems import System
 from acqo_rl.reformulation.labelled import held_out_questions
@@ -133,7 +133,7 @@ def _gain(claim: Claim, study: Study, system: System, against: System) -> Findin
         [r.measures[claim.measure] for r in study.evaluations[s].results if claim.kind in ("", r.kind)]
         for s in (against, system)
     )
-    if not sum(before):
+    if not sum(before) or len(before) < FEWEST:
         return Finding(claim)
     difference: Difference = paired_bootstrap(before, after)
     mean = sum(before) / len(before)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
+FEWEST = 6
+"""Queries that can show a difference: if all of five gain, a sign test has p = 0.06."""
 _CHUNK = 1 << 22
 """Random numbers drawn at once: bounds the memory, not the result."""
 
@@ -43,7 +45,7 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes zero, with queries enough to say so (six)."""
+        """Whether the interval excludes zero, with queries enough to say so."""
         return (self.low > 0 or self.high < 0) and self.p < 1 - CONFIDENCE
 
 
