@@ -220,7 +220,7 @@ def value_at(content: Any, keys: Sequence[str]) -> float | None:
     """The value under nested keys, ``None`` where there is none."""
     for key in keys:
         if isinstance(content, list):
-            items = [item for item in content if key in (str(item.get("step")), item.get("system"))]
+            items = [item for item in content if key in (str(item.get("step")), item.get("system"), item.get("name"))]
             content = {name: value for item in items for name, value in item.items()}
         else:
             content = content.get(key) if isinstance(content, dict) else None

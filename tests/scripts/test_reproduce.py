@@ -66,6 +66,12 @@ class TestValues:
         assert reproduce.value_at(log, ("20", "loss")) == 1
         content = {"comparisons": [{"system": "a", "helped": 0.25}, {"system": "b", "helped": 0.5}]}
         assert reproduce.value_at(content, ("comparisons", "b", "helped")) == 0.5
+        assert (
+            reproduce.value_at(
+                [{"name": "a / dense / rsf", "cost": {"calls": 1}}], ("a / dense / rsf", "cost", "calls")
+            )
+            == 1
+        )
 
     def test_what_is_not_there_is_none(self, reproduce):
         for keys in (("a",), ("b", "c"), ("b",), ("b", "c", "d"), ("e", "f")):
