@@ -44,16 +44,22 @@ def judged(qrels: Qrels) -> Qrels:
     return {query_id: documents for query_id, documents in qrels.items() if gold_of(qrels, query_id)}
 
 
-def check_measures(measures: Sequence[str]) -> None:
+def check_measures(measures: Sequence[str], depth: int) -> None:
     """Refuses unknown measures before anything is computed.
 
+    Args:
+        measures: names.
+        depth: documents of a ranking; no measure can look deeper.
+
     Raises:
-        ConfigError: a measure is unknown or cannot be computed here, or there is none.
+        ConfigError: a measure is unknown, looks too deep or cannot be computed here, or there is none.
     """
     if not measures:
         raise ConfigError(f"No measure is given; give names such as {', '.join(MEASURES)}.")
     for name in measures:
-        _parse(name)
+        cutoff = _parse(name).params.get("cutoff")
+        if cutoff is not None and not 1 <= cutoff <= depth:
+            raise ConfigError(f"{name} looks at {cutoff} documents; a ranking has 1 to {depth} of them.")
 
 
 def per_query(measures: Sequence[str], qrels: Qrels, run: Run) -> dict[str, dict[str, float]]:

@@ -38,6 +38,7 @@ from acqo_rl.evaluation.inputs import ORIGINAL, fingerprint, hash_queries, name_
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.search import DEPTH
 from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
 if TYPE_CHECKING:
@@ -106,7 +107,17 @@ def main(config: CompareConfig, strategies: StrategySettings) -> None:
     print("Comparing and writing the report ...", flush=True)
     for table in write_study(Path(config.output), study, claims, asdict(config) | asdict(strategies))[:2]:
         print(f"\n{table.title}. {table.note}\n\n{aligned(table)}")
+    for name, share in failing(study).items():
+        print(f"\nWarning: {share:.0%} of {name}'s completions could not be used; those queries were searched raw.")
     print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, comparison.json, systems.csv, queries.csv)")
+
+
+def failing(study: Study) -> dict[str, float]:
+    """Reformulators most of whose completions could not be used, with their share."""
+    from acqo_rl.evaluation.cost import cost_of
+
+    shares = {system.reformulator: cost_of(evaluation).problems for system, evaluation in study.evaluations.items()}
+    return {name: share for name, share in shares.items() if share > 0.5}
 
 
 def check(config: CompareConfig) -> None:
@@ -130,7 +141,7 @@ def check(config: CompareConfig) -> None:
         fusion_named(name)
     for name in config.robustness:
         query_set_named(name)
-    check_measures(config.measures)
+    check_measures(config.measures, DEPTH)
 
 
 def compare(config: CompareConfig, strategies: StrategySettings) -> Study:

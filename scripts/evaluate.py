@@ -27,6 +27,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
+from acqo_rl.search import DEPTH
 from acqo_rl.types import Document, Qrels, Query
 
 
@@ -105,7 +106,7 @@ def check(config: EvaluateConfig) -> None:
         if value is not None and value < 1:
             raise ConfigError(f"{key} is {value}; it must be at least 1.")
     fusion_named(config.fusion)
-    check_measures(config.measures)
+    check_measures(config.measures, DEPTH)
 
 
 def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:

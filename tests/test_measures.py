@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.measures import MEASURES, judged, mean, per_query, to_run
+from acqo_rl.measures import MEASURES, check_measures, judged, mean, per_query, to_run
 from acqo_rl.types import Ranking
 
 TREC_NAMES = {
@@ -119,6 +119,13 @@ def test_scores_of_a_ranking_do_not_matter_only_its_order():
     assert sorted(run["q"], key=run["q"].__getitem__, reverse=True) == ["b", "c", "a"]
     assert len(set(run["q"].values())) == 3
     assert per_query(["RR@10"], {"q": {"a": 1}}, run)["RR@10"]["q"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("name", ["nDCG@0", "R@101"])
+def test_a_measure_deeper_than_a_ranking_is_refused(name):
+    """trec_eval dies of the first, and would give the second the value of R@100."""
+    with pytest.raises(ConfigError, match="a ranking has 1 to 100 of them"):
+        check_measures([name], 100)
 
 
 @pytest.mark.parametrize("name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", ""])

@@ -12,7 +12,7 @@ import numpy as np
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
-from acqo_rl.search import Retrievers, SearchResult, search, searched_text
+from acqo_rl.search import DEPTH, Retrievers, SearchResult, search, searched_text
 from acqo_rl.text import distinct
 from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator
 
@@ -158,7 +158,7 @@ def _evaluate(
 ) -> Evaluation:
     from tqdm import tqdm
 
-    check_measures(measures)
+    check_measures(measures, DEPTH)
     relevant = judged(qrels)
     measured = [query for query in queries if query.id in relevant]
     if not measured:

@@ -33,7 +33,7 @@ class AnthropicModel:
             name: of the model.
             base_url: of the server; Anthropic's own by default.
             max_new_tokens: limit of each completion.
-            timeout: seconds without an answer after which a call has failed.
+            timeout: seconds that the server may be silent before a call has failed.
             max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
                 growing pauses.
             concurrency: calls at once.
@@ -52,7 +52,7 @@ class AnthropicModel:
             raise ConfigError("ANTHROPIC_API_KEY is not set: a model of Anthropic cannot be asked without it.")
         self.name = name
         self._client = anthropic.Anthropic(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
-        self._errors = (anthropic.AnthropicError, ValueError)
+        self._errors = (anthropic.AnthropicError, ValueError, TypeError, AttributeError, LookupError)
         self._concurrency = concurrency
         self._max_new_tokens = max_new_tokens
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import LanguageModel
 
@@ -25,13 +27,13 @@ def load_language_model(
         max_new_tokens: limit of each completion.
         temperature: 0 is greedy; Anthropic has none.
         seed: of the sampling; Anthropic has none.
-        timeout: seconds for a server's answer.
+        timeout: seconds that a server may be silent.
         max_retries: of a server's failed call.
         concurrency: calls of a server at once.
         batch_size: completions at once of a model in this process.
 
     Raises:
-        ConfigError: there is no such model, or its package or key is missing.
+        ConfigError: there is no such model, its package or key is missing, or its address holds a password.
     """
     from acqo_rl.language_models.anthropic import AnthropicModel
     from acqo_rl.language_models.local import TransformersModel
@@ -45,6 +47,11 @@ def load_language_model(
     model, _, url = rest.partition("@")
     if not model:
         raise ConfigError(f"{name!r} names no model; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
+    if urlsplit(url).password:
+        raise ConfigError(
+            f"The address of {provider}:{model} holds a password, and settings are written into results. Give the"
+            f" server's key as {provider.upper()}_API_KEY in the environment."
+        )
     if provider == "openai":
         return OpenAIModel(
             model,

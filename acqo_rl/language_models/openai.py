@@ -38,7 +38,7 @@ class OpenAIModel:
             max_new_tokens: limit of each completion.
             temperature: 0 is greedy.
             seed: of the sampling, where the server heeds it.
-            timeout: seconds without an answer after which a call has failed.
+            timeout: seconds that the server may be silent before a call has failed.
             max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
                 growing pauses.
             concurrency: calls at once.
@@ -59,8 +59,8 @@ class OpenAIModel:
             )
         self.name = name
         self._client = openai.OpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
-        # The client leaves a body that is no JSON to the parser's own error.
-        self._errors = (openai.OpenAIError, ValueError)
+        # The client leaves a body that is no JSON to the parser's own error, and checks no shape of one that is.
+        self._errors = (openai.OpenAIError, ValueError, TypeError, AttributeError, LookupError)
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None:
@@ -82,7 +82,7 @@ class OpenAIModel:
                 **self._settings,
             ) as pieces:
                 for piece in pieces:
-                    tokens = piece.usage.completion_tokens if piece.usage else tokens
+                    tokens = _tokens(piece.usage) or tokens
                     for choice in piece.choices[:1]:
                         reason = choice.finish_reason or reason
                         if choice.delta.content:
@@ -98,8 +98,14 @@ class OpenAIModel:
         reply: ChatCompletion = self._client.chat.completions.create(
             model=self.name, messages=cast(Any, conversation), **self._settings
         )
-        choices = getattr(reply, "choices", None)
-        if not choices or not choices[0].message or not choices[0].message.content:
+        choices = getattr(reply, "choices", None) or [None]
+        text = getattr(getattr(choices[0], "message", None), "content", None)
+        if not text or not isinstance(text, str):
             return failed(f"the server gave no text: {str(reply)[:150]}")
-        tokens = reply.usage.completion_tokens if reply.usage else 0
-        return Completion(choices[0].message.content, tokens, finished=choices[0].finish_reason != "length")
+        return Completion(text, _tokens(reply.usage), finished=choices[0].finish_reason != "length")
+
+
+def _tokens(usage: Any) -> int:
+    """Tokens of a completion, 0 where the server does not count them as it should."""
+    count = getattr(usage, "completion_tokens", None)
+    return count if isinstance(count, int) else 0

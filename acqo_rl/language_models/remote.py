@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
+
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 def complete_each(
@@ -37,5 +40,7 @@ def complete_each(
 
 
 def failed(why: str) -> Completion:
-    """The completion of a call that gave no text."""
+    """The completion of a call that gave no text; a key that the server's message repeats is left out."""
+    for key in filter(None, map(os.environ.get, _KEYS)):
+        why = why.replace(key, "***")
     return Completion("", 0, finished=False, problem=one_line(why)[:300])

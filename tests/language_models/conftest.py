@@ -62,6 +62,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send(200, "{this is no JSON")
         if wish == "something else":
             return self.send(200, {"detail": "another protocol"})
+        if wish.startswith("{"):
+            return self.send(200, wish)
+        if wish == "repeat the key":
+            key = self.headers.get("authorization") or self.headers.get("x-api-key")
+            return self.send(401, {"error": {"type": "authentication_error", "message": f"no such key: {key}"}})
         if wish == "hang up":
             self.close_connection = True
             return self.connection.shutdown(socket.SHUT_RDWR)

@@ -75,6 +75,44 @@ def test_one_failure_is_one_items_problem_position_for_position(connect):
     assert all(len(problem) <= 300 for problem in problems.values() if problem)
 
 
+ODD = [
+    '{"choices": "text"}',
+    '{"choices": {"a": 1}}',
+    '{"choices": [{"message": "text"}]}',
+    '{"choices": [{"message": {"content": 5}}]}',
+    '{"choices": [{"message": {"content": [{"type": "text", "text": "a"}]}}]}',
+    '{"content": "text"}',
+    '{"content": [{"type": "text", "text": 5}]}',
+]
+
+
+@pytest.mark.parametrize("body", ODD)
+def test_json_of_another_shape_is_a_problem(connect, body):
+    [odd, good] = connect().generate([say(body), say("a")])
+    assert not odd.text
+    assert odd.problem
+    assert good.text == "reply to a"
+
+
+@pytest.mark.parametrize("usage", ["null", '"many"', '{"completion_tokens": null}', '{"completion_tokens": "7"}'])
+def test_tokens_that_a_server_does_not_count_are_none(server, usage):
+    model = OpenAIModel("m", base_url=f"{server.url}/v1", max_retries=0)
+    [answer] = model.generate([say(f'{{"choices": [{{"message": {{"content": "Lima"}}}}], "usage": {usage}}}')])
+    assert (answer.text, answer.tokens, answer.problem) == ("Lima", 0, None)
+    model._client.close()
+
+
+def test_a_key_that_the_server_repeats_is_not_told(connect, monkeypatch):
+    [answer] = connect().generate([say("repeat the key")])
+    assert "no such key" in answer.problem
+    assert "key-1" not in answer.problem
+
+
+def test_a_password_in_an_address_is_refused():
+    with pytest.raises(ConfigError, match="holds a password"):
+        load_language_model("openai:m@http://user:secret@localhost/v1", max_new_tokens=5)
+
+
 def test_a_slow_answer_is_a_problem_after_the_time_out(connect):
     begin = time.monotonic()
     slow, quick = connect(timeout=0.5).generate([say("slow 5"), say("a")])
