@@ -101,9 +101,10 @@ class AdaptiveSearcher:
             timeouts: see :class:`Timeouts`.
             cache_size: reformulations, and results, that are kept; 0 keeps none.
             cache_seconds: how long they are kept.
-            threads: retriever calls at the same time over all queries, and as many calls of ``asearch``; a call that
-                hangs holds one.
-            workers: threads that several searchers share, which none of them ends; own ones by default.
+            threads: calls of the reformulator, of each retriever and of ``asearch`` at the same time over all queries;
+                a call that hangs holds one.
+            workers: threads that several searchers share, which none of them ends; retrievers of one name share
+                theirs. Own ones by default.
 
         Raises:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
@@ -239,7 +240,7 @@ class AdaptiveSearcher:
             limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
             timeout = min((limit for limit in limits if limit is not None), default=None)
             call = partial(self.reformulator.reformulate, list(new.values()))
-            [outcome] = self._workers.run([call], timeout)
+            [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
                 reason = reason_of(outcome)
                 failed = (Failure("reformulation", reason),)

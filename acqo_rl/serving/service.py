@@ -55,7 +55,7 @@ class Service:
             answer_seconds: after which an answer begins no model call.
             cache_size: results kept by each searcher and pipeline; 0 keeps none.
             cache_seconds: how long they are kept.
-            threads: retriever and model calls at the same time.
+            threads: calls of each retriever and of each reformulator at the same time.
         """
         self.collections = Collections(collections)
         self.strategies = strategies
@@ -110,7 +110,7 @@ class Service:
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers in so many seconds."""
         retrievers = [retriever for collection in self.collections for retriever in collection.retrievers]
-        outcomes = self._workers.run([partial(r.search, ["ready"], 1) for r in retrievers], seconds)
+        outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
         return not any(isinstance(outcome, Exception) for outcome in outcomes)
 
     def warm_up(self) -> None:
