@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.pipeline.analyzer import InitialSearch
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
+from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import ESSENTIAL, Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from acqo_rl.pipeline.context import cut, numbered
+from acqo_rl.pipeline.context import cut, numbered, question
 from acqo_rl.pipeline.replies import first_of, read_answer, read_ids, read_json, read_search, read_text
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
@@ -60,7 +60,7 @@ class Decomposer:
 
     def run(self, state: RetrievalState) -> None:
         """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
-        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"], examples=_EXAMPLES)
+        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [question(state.query)], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
         is_whole = state.sub_questions[0].kind == "original"
         if is_whole and reply is not None and normalised(state.query.text) not in normalised(reply):

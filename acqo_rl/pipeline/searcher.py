@@ -261,7 +261,7 @@ def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
                 rank[doc_id] = (position, ranking.query)
     clusters: dict[str, list[str]] = {s.text: [] for s in distinct(found.reformulation.sub_queries)}
     for doc_id in found.fused.doc_ids:
-        clusters[rank[doc_id][1]].append(doc_id)
+        clusters.setdefault(rank[doc_id][1], []).append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
 
 

@@ -119,8 +119,10 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
     )
     async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
+        strategy = body.rewriting_strategy or service.strategies.default
         chosen = service.collections.named(body.knowledge_pool_ids)
-        events = stream_answer(service, threads, metrics, _query(body), chosen, request.state.request_id)
+        pipeline = await threads.run(service.pipeline, strategy, body.num_variants, chosen)
+        events = stream_answer(pipeline, _query(body), threads, metrics, strategy, request.state.request_id)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     finish_app(app, metrics, limits, service.is_ready, open_paths=add_page(app))
