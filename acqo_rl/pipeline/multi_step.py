@@ -17,7 +17,7 @@ from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
-from acqo_rl.pipeline.state import RetrievalState, read_question
+from acqo_rl.pipeline.state import RetrievalState, read_query
 from acqo_rl.pipeline.synthesis import Synthesizer
 from acqo_rl.reformulation.classify import challenges_of
 from acqo_rl.text import one_line
@@ -101,7 +101,7 @@ class MultiStepRetriever:
             ConfigError: the question is empty, or there is no such mode.
             SearchError: nothing was found because every search failed.
         """
-        query = read_question(question)
+        query = read_query(question)
         if mode not in ("auto", *get_args(Mode)):
             raise ConfigError(f"There is no mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
         chosen: Mode = choose_mode(query.text) if mode == "auto" else mode

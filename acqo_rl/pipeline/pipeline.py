@@ -15,7 +15,7 @@ from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
-from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_question
+from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_query
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.pipeline.trace import Step, Trace
@@ -139,7 +139,7 @@ class Pipeline:
             ConfigError: the question is empty.
             SearchError: the first search failed.
         """
-        query = read_question(query)
+        query = read_query(query)
         key: Hashable = (query_key(query), getattr(self._retriever, "fingerprint", ""))
         known = self._cache.get(key)
         if known:

@@ -12,12 +12,13 @@ from functools import partial
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline.gathering import Failure, Gathering, reason_of
 from acqo_rl.pipeline.rounds import in_rounds
+from acqo_rl.pipeline.state import read_query
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_snippets
-from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.text import distinct, normalised
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
 
@@ -153,7 +154,7 @@ class AdaptiveSearcher:
         """
         if k < 1:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
-        asked = _asked(queries)
+        asked = [read_query(query) for query in queries]
         state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
         keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
@@ -173,8 +174,7 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [asked] = _asked([query])
-        [reformulation], _ = self._reformulate([asked], "", self._gathering(), Trace())
+        [reformulation], _ = self._reformulate([read_query(query)], "", self._gathering(), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -263,14 +263,6 @@ def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
     for doc_id in found.fused.doc_ids:
         clusters.setdefault(rank[doc_id][1], []).append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
-
-
-def _asked(queries: Sequence[Query | str]) -> list[Query]:
-    """The queries as such; empty ones are refused."""
-    asked = [query if isinstance(query, Query) else Query("query", query) for query in queries]
-    if any(not one_line(query.text) for query in asked):
-        raise ConfigError("A query is empty; give some words.")
-    return asked
 
 
 def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:

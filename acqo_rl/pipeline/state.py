@@ -215,13 +215,13 @@ class Engine(Protocol):
         ...
 
 
-def read_question(question: Query | str) -> Query:
-    """The question; a text is one without conversation.
+def read_query(given: Query | str) -> Query:
+    """The query; a text is one without conversation.
 
     Raises:
         ConfigError: it is empty.
     """
-    query = question if isinstance(question, Query) else Query("query", question)
+    query = given if isinstance(given, Query) else Query("query", given)
     if not one_line(query.text):
-        raise ConfigError("The question is empty; give some words.")
+        raise ConfigError("A query is empty; give some words.")
     return query
