@@ -7,9 +7,9 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
 The reformulator is raw, rules, turns, policy, prompted, adaptive, or a strategy that asks a language model:
-multi_query, hyde, step_back, decomposition, expansion, or several joined by "+". The model is a folder, a Hub id,
-embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. Weights of searches
-count in rrf and combsum.
+multi_query, hyde, step_back, decomposition, expansion, rewrite, or several joined by "+". The model is a folder, a
+Hub id, embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. Weights of
+searches count in rrf and combsum.
 
 Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
 conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.
@@ -28,7 +28,7 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import STRATEGIES, StrategySettings
+from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery
@@ -145,13 +145,13 @@ def check(config: SearchConfig) -> None:
         raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
     if config.k < 1:
         raise ConfigError(f"k is {config.k}; it must be at least 1.")
-    single = ("raw", "rules", "turns", "prompted", "policy", "adaptive")
-    if config.reformulator not in single and not set(config.reformulator.split("+")) <= set(STRATEGIES):
+    single = (*WITHOUT_MODEL, "prompted", "policy", "adaptive")
+    if config.reformulator not in single and not asks_model(config.reformulator):
         raise ConfigError(
             f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
-            "or join some of the last five by '+'."
+            "or join some of the last six by '+'."
         )
-    if config.reformulator not in ("raw", "rules", "turns") and not config.model:
+    if config.reformulator not in WITHOUT_MODEL and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import WITHOUT_MODEL
 from acqo_rl.types import Qrels, Query
 
-WITHOUT_MODEL = ("raw", "rules", "turns")
 ORIGINAL = "@original"
 """Ends the part of a retriever that searches the raw query only."""
 

@@ -1,6 +1,8 @@
 """What a study of the pipeline compares: plain search, the policy, the steps of the pipeline one by one, all of it.
 
 Every system but the policy begins with the same first search of ten passages, so that what it gains is its steps' own.
+Only the whole pipeline has the policy, where one is given, make questions with earlier turns stand alone, as a service
+does.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.pipeline.analyzer import InitialSearch
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
+from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import ESSENTIAL, Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Confidence, Engine, RetrievalState
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.search import add_feedback
@@ -30,6 +33,7 @@ from acqo_rl.types import (
     LanguageModel,
     Query,
     Ranking,
+    Reformulation,
     Reformulator,
     Retriever,
 )
@@ -144,6 +148,11 @@ class _Meter:
         self.tokens += sum(completion.tokens for completion in completions)
         return completions
 
+    def note(self, reformulation: Reformulation) -> None:
+        """What the policy wrote."""
+        self.tokens += reformulation.tokens
+        self.replies.append(reformulation.completion)
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -245,11 +254,14 @@ def _pipeline(query: Query, meter: _Meter) -> _Found:
         meter,
         parts.corpus,
         meter,
+        searcher=_searcher(meter),
         max_model_calls=parts.max_model_calls,
         answer_style=parts.answer_style,
         cache_size=0,
     )
     result = pipeline.ask(query)
+    if result.reformulation:
+        meter.note(result.reformulation)
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in result.chunks),
         calls=result.model_calls,
@@ -261,14 +273,23 @@ def _pipeline(query: Query, meter: _Meter) -> _Found:
     )
 
 
+def _searcher(meter: _Meter) -> AdaptiveSearcher | None:
+    if meter.parts.policy is None:
+        return None
+    policy, results, words = meter.parts.policy
+    fusion, corpus = meter.parts.fusion, meter.parts.corpus
+    return AdaptiveSearcher(
+        policy, meter, fusion, corpus=corpus, feedback_results=results, feedback_words=words, cache_size=0
+    )
+
+
 def _policy(query: Query, meter: _Meter) -> _Found:
     assert meter.parts.policy is not None
     reformulator, results, words = meter.parts.policy
     asked = add_feedback([query], meter, meter.parts.corpus, results, words)
     [reformulation] = reformulator.reformulate(asked)
     [result] = search_path([reformulation], meter, meter.parts.fusion, _K)
-    meter.tokens += reformulation.tokens
-    meter.replies.append(reformulation.completion)
+    meter.note(reformulation)
     return _Found(
         doc_ids=result.fused.doc_ids,
         calls=reformulation.calls,

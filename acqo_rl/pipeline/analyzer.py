@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.context import question
+from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.classify import challenges_of, is_unsure
 from acqo_rl.reformulation.model_classifier import read_labels
@@ -34,27 +35,13 @@ class Analyzer:
             text = one_line(state.query.text)
             found = challenges_of(text)
         if is_unsure(text, found):
-            [reply] = self._asker.ask(state, self.name, _INSTRUCTIONS, [f"Question: {state.query.text}"])
+            [reply] = self._asker.ask(state, self.name, _INSTRUCTIONS, [question(state.query)])
             by_model = read_labels(Completion(reply or "", 0), get_args(Challenge))
             if reply is not None and not by_model:
                 state.misread(self.name, f"no challenge can be read from {reply[:80]!r}")
             found = _joined(found, by_model)
         state.challenges = found
         state.trace.add(self.name, ", ".join(found))
-
-
-class InitialSearch:
-    """Searches the question as it stands."""
-
-    name = "initial"
-
-    def __init__(self, search: PassageSearch, k: int = 10) -> None:
-        self._search = search
-        self._k = k
-
-    def run(self, state: RetrievalState) -> None:
-        """Adds the first passages."""
-        self._search.search(state, self.name, [state.query.text], self._k)
 
 
 def _joined(by_rules: Sequence[Challenge], by_model: Sequence[Challenge]) -> tuple[Challenge, ...]:

@@ -45,3 +45,8 @@ class Budget:
             if essential:
                 self._reserved = max(0, self._reserved - calls)
             return True
+
+    def settle(self, granted: int, made: int) -> None:
+        """Counts the calls that were made in place of those that were granted beforehand."""
+        with self._lock:
+            self._used += made - granted

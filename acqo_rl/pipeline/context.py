@@ -1,10 +1,15 @@
-"""Passages as text: for a model to read, and for people to see what it read."""
+"""Passages and questions as text: for a model to read, and for people to see what it read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
+from acqo_rl.text import one_line
+from acqo_rl.types import Query
+
+_TURN_CHARACTERS, _TURNS_CHARACTERS = 500, 1500
+"""Of each earlier turn, and of all that are shown."""
 
 
 def cut(text: str, characters: int) -> str:
@@ -30,6 +35,19 @@ def numbered(chunks: Sequence[Chunk], characters: int) -> str:
         f"({number}) {chunk.document.title}: {cut(' '.join(chunk.document.text.split()), characters)}"
         for number, chunk in enumerate(chunks, start=1)
     )
+
+
+def question(query: Query) -> str:
+    """The question as a model reads it, after the last turns of its conversation, as many as there is room for."""
+    turns: list[str] = []
+    left = _TURNS_CHARACTERS
+    for turn in reversed(query.history):
+        line = cut(one_line(turn), _TURN_CHARACTERS)
+        left -= len(line)
+        if left < 0:
+            break
+        turns.insert(0, f"- {line}")
+    return "\n".join([*(["Earlier turns:", *turns, ""] if turns else []), f"Question: {query.text}"])
 
 
 def hops(state: RetrievalState) -> str:

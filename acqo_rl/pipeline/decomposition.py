@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from acqo_rl.pipeline.context import cut, numbered
+from acqo_rl.pipeline.context import cut, numbered, question
 from acqo_rl.pipeline.replies import first_of, read_answer, read_ids, read_json, read_search, read_text
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
@@ -60,10 +60,9 @@ class Decomposer:
 
     def run(self, state: RetrievalState) -> None:
         """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
-        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [f"Question: {state.query.text}"], examples=_EXAMPLES)
+        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [question(state.query)], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
-        is_whole = state.sub_questions[0].kind == "original"
-        if is_whole and reply is not None and normalised(state.query.text) not in normalised(reply):
+        if _is_whole(state) and reply is not None and normalised(state.query.text) not in normalised(reply):
             state.misread(self.name, f"no parts can be read from {reply[:80]!r}")
         try:
             levels = list(levels_of(state.sub_questions))
@@ -71,11 +70,11 @@ class Decomposer:
             state.misread(self.name, f"the parts wait for each other in a circle ({error.args[1]}); asked as one")
             state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
             levels = [state.sub_questions]
-        if state.sub_questions[0].kind == "original" and state.has_searched(state.query.text):
+        if _is_whole(state) and state.has_searched(state.query.text):
             return
         for level in levels:
             self._search_level(state, level)
-            if state.sub_questions[0].kind == "decomposed":
+            if not _is_whole(state):
                 self._answer_level(state, level)
 
     def _search_level(self, state: RetrievalState, level: list[SubQuestion]) -> None:
@@ -126,6 +125,10 @@ def levels_of(parts: Sequence[SubQuestion]) -> Iterator[list[SubQuestion]]:
         ready = order.get_ready()
         yield [by_id[i] for i in sorted(ready)]
         order.done(*ready)
+
+
+def _is_whole(state: RetrievalState) -> bool:
+    return state.sub_questions[0].kind == "original"
 
 
 def _from_json(value: Any) -> Iterator[SubQuestion]:

@@ -80,7 +80,8 @@ class Gathering:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
         calls = [(number, group) for number in range(len(self._retrievers)) for group in groups]
-        outcomes = self._workers.run([partial(self._call, *call) for call in calls], self._patience())
+        asked = [(self._retrievers[number].name, partial(self._call, number, group)) for number, group in calls]
+        outcomes = self._workers.run(asked, self._patience())
         for (number, group), outcome in zip(calls, outcomes, strict=True):
             for position, text in enumerate(group):
                 if isinstance(outcome, Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acqo_rl.pipeline.context import numbered
+from acqo_rl.pipeline.context import numbered, question
 from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_search, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
@@ -80,7 +80,7 @@ class MultiHop:
 
     def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
         """The last hop with its analysis, and what to search next, empty for nothing; ``None`` without an analysis."""
-        [reply] = self._asker.ask(state, self.name, _GAP, [_question(state)], examples=_GAP_EXAMPLES)
+        [reply] = self._asker.ask(state, self.name, _GAP, [_seen(state)], examples=_GAP_EXAMPLES)
         if reply is None:
             return None
         fields = read_fields(reply)
@@ -131,7 +131,7 @@ class SelfQuery:
             if number == self._iterations:
                 state.trace.add(self.name, f"stopped: {number} iterations are made")
                 return
-            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_question(state)], examples=_COMPLETE_EXAMPLES)
+            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_seen(state)], examples=_COMPLETE_EXAMPLES)
             if reply is None:
                 return
             fields = read_fields(reply)
@@ -151,6 +151,6 @@ def _next_search(fields: dict[str, Any]) -> str:
     return read_search(first_of(fields, "next_query", "gap_query")) or read_search(first_of(fields, "missing"))
 
 
-def _question(state: RetrievalState) -> str:
+def _seen(state: RetrievalState) -> str:
     chunks = state.ranked()[:_READ_CHUNKS]
-    return f"Passages:\n{numbered(chunks, _READ_CHARACTERS)}\n\nQuestion: {state.query.text}"
+    return f"Passages:\n{numbered(chunks, _READ_CHARACTERS)}\n\n{question(state.query)}"

@@ -10,13 +10,14 @@ from typing import Any, Literal, get_args
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline import context
-from acqo_rl.pipeline.analyzer import InitialSearch
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
+from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.state import RetrievalState, read_question
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.pipeline.state import RetrievalState, read_query
 from acqo_rl.pipeline.synthesis import Synthesizer
 from acqo_rl.reformulation.classify import challenges_of
 from acqo_rl.text import one_line
@@ -63,6 +64,8 @@ class MultiStepRetriever:
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
+        searcher: AdaptiveSearcher | None = None,
+        reformulation_calls: int = 1,
         max_model_calls: int = 20,
         seconds: float | None = None,
     ) -> None:
@@ -72,13 +75,15 @@ class MultiStepRetriever:
             retriever: its document ids are keys of ``corpus``.
             corpus: document id -> document.
             model: without one, references are still followed, and there is no answer.
+            searcher: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
+            reformulation_calls: model calls of one reformulation of the searcher, at most.
             max_model_calls: for one question, never exceeded; one of them is reserved for the answer.
             seconds: no call is begun after so many.
         """
         search, asker = PassageSearch(retriever, corpus), Asker(model)
         self._max_model_calls = max_model_calls
         self._seconds = seconds
-        self._simple = InitialSearch(search, k=5)
+        self._initial = InitialSearch(search, 5, searcher, reformulation_calls)
         self._decomposer = Decomposer(search, asker)
         self._follower = ReferenceFollower(search)
         self._multi_hop = MultiHop(search, asker)
@@ -96,7 +101,7 @@ class MultiStepRetriever:
             ConfigError: the question is empty, or there is no such mode.
             SearchError: nothing was found because every search failed.
         """
-        query = read_question(question)
+        query = read_query(question)
         if mode not in ("auto", *get_args(Mode)):
             raise ConfigError(f"There is no mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
         chosen: Mode = choose_mode(query.text) if mode == "auto" else mode
@@ -110,13 +115,13 @@ class MultiStepRetriever:
         return MultiStepResult(state.answer, chosen, text, _info(state, chosen), state)
 
     def _retrieve(self, state: RetrievalState, mode: Mode) -> None:
-        if mode == "simple":
-            self._simple.run(state)
-        elif mode == "multi_hop":
+        if mode == "simple" or state.query.history:
+            self._initial.run(state)
+        if mode == "multi_hop":
             self._multi_hop.run(state)
         elif mode == "self_query":
             self._self_query.run(state)
-        else:
+        elif mode == "recursive":
             self._decomposer.run(state)
             self._follower.run(state)
 
@@ -141,7 +146,7 @@ def _context(state: RetrievalState, mode: Mode) -> str:
     if mode == "multi_hop":
         return context.hops(state)
     if mode == "recursive" and len(state.sub_questions) > 1:
-        followed = [d for step in state.path for d in step.doc_ids]
+        followed = [d for step in state.path if step.action == "aggregate" for d in step.doc_ids]
         parts = [context.sub_questions(state), context.passages([state.chunks[d] for d in followed])]
         return "\n\n===\n\n".join(part for part in parts if part)
     return context.passages(state.ranked())
@@ -154,11 +159,11 @@ def _info(state: RetrievalState, mode: Mode) -> dict[str, Any]:
     elif mode == "self_query":
         info |= {"iterations": state.iterations, "total_iterations": len(state.iterations)}
     elif mode == "recursive":
-        depths = [int(step.step_id.split("_")[1]) for step in state.path]
+        depths = [step.depth for step in state.path if step.action in ("retrieve", "follow_reference")]
         info |= {
             "decomposition": state.sub_questions,
             "retrieval_path": state.path,
             "depth_reached": max(depths, default=0),
-            "total_retrieval_steps": len(state.sub_questions) + len(state.path),
+            "total_retrieval_steps": len(state.sub_questions) + len(depths),
         }
     return info

@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.pipeline.analyzer import Analyzer, InitialSearch
+from acqo_rl.pipeline.analyzer import Analyzer
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
+from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_question
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_query
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.timed_cache import TimedCache, query_key
-from acqo_rl.types import Challenge, Document, LanguageModel, Query, Retriever
+from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulation, Retriever
 
 ESSENTIAL = 2
 """Model calls that are reserved: the answer and its grounding."""
@@ -38,6 +40,7 @@ class PipelineResult:
         trace: every step with its time.
         skipped: steps that were left out, and why.
         failures: calls that failed, which keep a result out of the cache, and replies of which nothing could be used.
+        reformulation: what was searched for a question with earlier turns; ``None`` where it was searched as it stands.
         cached: it was found before.
     """
 
@@ -50,6 +53,7 @@ class PipelineResult:
     trace: tuple[Step, ...]
     skipped: tuple[str, ...]
     failures: tuple[str, ...]
+    reformulation: Reformulation | None = None
     cached: bool = False
 
 
@@ -57,7 +61,8 @@ class Pipeline:
     """Cache, analyzer, first search, then what the challenges call for, answer and confidence.
 
     The engines share one state and know nothing of each other; any of them can be another one. With the defaults, a
-    simple or temporal question takes 2 model calls, one of two hops 4, one of three parts 6, and all of it 9.
+    simple or temporal question takes 2 model calls, one of two hops 4, one of three parts 6, and all of it 9; a
+    question with earlier turns also those of its reformulation.
     """
 
     def __init__(
@@ -66,6 +71,8 @@ class Pipeline:
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
+        searcher: AdaptiveSearcher | None = None,
+        reformulation_calls: int = 1,
         max_model_calls: int = 20,
         seconds: float | None = None,
         dates: Mapping[str, date] | None = None,
@@ -81,6 +88,9 @@ class Pipeline:
             retriever: its document ids are keys of ``corpus``.
             corpus: document id -> document.
             model: writes and judges; without one everything else still works.
+            searcher: makes a question with earlier turns stand alone for its first search, over the same documents;
+                without one it is searched as it stands. Models read the last turns all the same.
+            reformulation_calls: model calls of one reformulation of the searcher, at most.
             max_model_calls: for one question, never exceeded.
             seconds: no call is begun after so many; retriever and model bring time-outs of their own.
             dates: document id -> date, where known.
@@ -97,9 +107,12 @@ class Pipeline:
             raise ConfigError(f"{max_model_calls} model calls a question; answer and grounding need {ESSENTIAL}.")
         search, asker = PassageSearch(retriever, corpus), Asker(model)
         self._retriever = retriever
-        self._max_model_calls = max_model_calls
+        self.max_model_calls = max_model_calls
         self._seconds = seconds
-        self._before: tuple[Engine, ...] = (Analyzer(asker), InitialSearch(search))
+        self._before: tuple[Engine, ...] = (
+            Analyzer(asker),
+            InitialSearch(search, searcher=searcher, calls=reformulation_calls),
+        )
         self._engines: dict[Challenge, Engine] = {
             "temporal": TemporalReranker(dates, today),
             "multi_hop": MultiHop(search, asker),
@@ -126,13 +139,13 @@ class Pipeline:
             ConfigError: the question is empty.
             SearchError: the first search failed.
         """
-        query = read_question(query)
+        query = read_query(query)
         key: Hashable = (query_key(query), getattr(self._retriever, "fingerprint", ""))
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
-        budget = Budget(self._max_model_calls, ESSENTIAL)
+        budget = Budget(self.max_model_calls, ESSENTIAL)
         state = RetrievalState(query, budget, deadline, trace=Trace(on_step), on_text=on_text)
         result = self._walk(state)
         if not state.broken:
@@ -142,7 +155,7 @@ class Pipeline:
     def _walk(self, state: RetrievalState) -> PipelineResult:
         for engine in self._before:
             engine.run(state)
-        if "search" in state.broken:
+        if "search" in state.broken and not state.chunks:
             raise SearchError(f"The first search failed ({state.failures[-1]}): see that the retriever answers.")
         strategies = [c for c in self._engines if c in state.challenges]
         for challenge in strategies:
@@ -160,4 +173,5 @@ class Pipeline:
             trace=state.trace.steps,
             skipped=tuple(state.skipped),
             failures=tuple(state.failures),
+            reformulation=state.reformulation,
         )

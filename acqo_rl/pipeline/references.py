@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
@@ -67,42 +67,57 @@ class ReferenceFollower:
 
     def run(self, state: RetrievalState) -> None:
         """Adds steps and passages; starts from the passages that are there, or from the question."""
-        start = 1 if state.chunks else 0
-        queries = _references(state.chunks.values()) if state.chunks else (state.query.text,)
-        added = 0
-        for depth in range(start, self._depth):
-            queries = tuple(query for query in queries if not state.has_searched(query))[:MOST]
-            if not queries or added >= self._documents:
-                break
-            before = set(state.chunks)
-            found = self._search.search(state, f"{self.name} {depth}", queries, self._k)
+        depth = 1 if state.chunks else 0
+        queries = _unsearched(state, _references(state.chunks.values()) if state.chunks else [state.query.text])
+        added: list[str] = []
+        while not (reason := self._reason_to_stop(depth, len(added), queries)):
+            action: Action = "follow_reference" if depth else "retrieve"
             references: list[str] = []
-            for query, chunks in zip(queries, found, strict=True):
-                new = [chunk for chunk in chunks if chunk.document.id not in before]
-                room = max(0, self._documents - added)
-                for chunk in new[room:]:
-                    state.chunks.pop(chunk.document.id, None)
-                new = new[:room]
-                before.update(chunk.document.id for chunk in new)
-                added += len(new)
-                pointed = _references(new)
+            for query, new in zip(queries, self._search_new(state, depth, queries, len(added)), strict=True):
+                doc_ids, pointed = tuple(chunk.document.id for chunk in new), _references(new)
+                told = f"Retrieved {len(new)} new documents, found {len(pointed)} references"
+                state.path.append(_step(action, depth, query, doc_ids, pointed, told))
+                added += doc_ids
                 references += pointed
-                state.path.append(_step(depth, query, new, pointed))
-            queries = tuple(dict.fromkeys(references))
-        state.trace.add(self.name, f"stopped: {added} new documents in {len(state.path)} steps")
+            queries = _unsearched(state, references)
+            depth += 1
+        told = f"{len(added)} new documents in {len(state.path)} steps"
+        state.path.append(_step("aggregate", depth, state.query.text, tuple(added), (), f"Joined {told}"))
+        state.path.append(_step("stop", depth, state.query.text, (), queries, reason))
+        state.trace.add(self.name, f"stopped: {told}")
+
+    def _reason_to_stop(self, depth: int, added: int, queries: Sequence[str]) -> str:
+        if not queries:
+            return "Nothing new is referred to"
+        if added >= self._documents:
+            return f"{added} new documents are enough"
+        return "" if depth < self._depth else f"{self._depth} depths are searched"
+
+    def _search_new(
+        self, state: RetrievalState, depth: int, queries: Sequence[str], added: int
+    ) -> Iterator[list[Chunk]]:
+        """The passages of each query that were not there before, as many as there is room for."""
+        before = set(state.chunks)
+        for chunks in self._search.search(state, f"{self.name} {depth}", queries, self._k):
+            new = [chunk for chunk in chunks if chunk.document.id not in before]
+            room = max(0, self._documents - added)
+            for chunk in new[room:]:
+                state.chunks.pop(chunk.document.id, None)
+            before.update(chunk.document.id for chunk in new[:room])
+            added += len(new[:room])
+            yield new[:room]
 
 
 def _references(chunks: Iterable[Chunk]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(r for chunk in chunks for r in find_references(chunk.document.text)))
 
 
-def _step(depth: int, query: str, new: list[Chunk], references: tuple[str, ...]) -> RetrievalStep:
-    action: Action = "follow_reference" if depth else "retrieve"
-    return RetrievalStep(
-        step_id=f"step_{depth}_{hashlib.sha256(query.encode('utf-8', 'replace')).hexdigest()[:6]}",
-        action=action,
-        query=query,
-        doc_ids=tuple(chunk.document.id for chunk in new),
-        references_found=references,
-        reasoning=f"Retrieved {len(new)} new documents, found {len(references)} references",
-    )
+def _unsearched(state: RetrievalState, texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(text for text in dict.fromkeys(texts) if not state.has_searched(text))[:MOST]
+
+
+def _step(
+    action: Action, depth: int, query: str, doc_ids: tuple[str, ...], references: tuple[str, ...], reasoning: str
+) -> RetrievalStep:
+    digest = hashlib.sha256(query.encode("utf-8", "replace")).hexdigest()
+    return RetrievalStep(f"step_{depth}_{digest[:6]}", action, query, doc_ids, references, reasoning, depth)

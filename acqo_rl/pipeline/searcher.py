@@ -12,12 +12,13 @@ from functools import partial
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline.gathering import Failure, Gathering, reason_of
 from acqo_rl.pipeline.rounds import in_rounds
+from acqo_rl.pipeline.state import read_query
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_snippets
-from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.text import distinct, normalised
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
 
@@ -101,9 +102,10 @@ class AdaptiveSearcher:
             timeouts: see :class:`Timeouts`.
             cache_size: reformulations, and results, that are kept; 0 keeps none.
             cache_seconds: how long they are kept.
-            threads: retriever calls at the same time over all queries, and as many calls of ``asearch``; a call that
-                hangs holds one.
-            workers: threads that several searchers share, which none of them ends; own ones by default.
+            threads: calls of the reformulator, of each retriever and of ``asearch`` at the same time over all queries;
+                a call that hangs holds one.
+            workers: threads that several searchers share, which none of them ends; retrievers of one name share
+                theirs. Own ones by default.
 
         Raises:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
@@ -152,7 +154,7 @@ class AdaptiveSearcher:
         """
         if k < 1:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
-        asked = _asked(queries)
+        asked = [read_query(query) for query in queries]
         state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
         keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
@@ -172,8 +174,7 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [asked] = _asked([query])
-        [reformulation], _ = self._reformulate([asked], "", self._gathering(), Trace())
+        [reformulation], _ = self._reformulate([read_query(query)], "", self._gathering(), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -239,7 +240,7 @@ class AdaptiveSearcher:
             limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
             timeout = min((limit for limit in limits if limit is not None), default=None)
             call = partial(self.reformulator.reformulate, list(new.values()))
-            [outcome] = self._workers.run([call], timeout)
+            [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
                 reason = reason_of(outcome)
                 failed = (Failure("reformulation", reason),)
@@ -260,16 +261,8 @@ def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
                 rank[doc_id] = (position, ranking.query)
     clusters: dict[str, list[str]] = {s.text: [] for s in distinct(found.reformulation.sub_queries)}
     for doc_id in found.fused.doc_ids:
-        clusters[rank[doc_id][1]].append(doc_id)
+        clusters.setdefault(rank[doc_id][1], []).append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
-
-
-def _asked(queries: Sequence[Query | str]) -> list[Query]:
-    """The queries as such; empty ones are refused."""
-    asked = [query if isinstance(query, Query) else Query("query", query) for query in queries]
-    if any(not one_line(query.text) for query in asked):
-        raise ConfigError("A query is empty; give some words.")
-    return asked
 
 
 def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:

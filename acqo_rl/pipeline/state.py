@@ -11,7 +11,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.trace import Trace
 from acqo_rl.text import normalised, one_line
-from acqo_rl.types import Challenge, Document, Query
+from acqo_rl.types import Challenge, Document, Query, Reformulation
 
 Action = Literal["retrieve", "follow_reference", "aggregate", "stop"]
 Broken = Literal["search", "model"]
@@ -70,7 +70,18 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalStep:
-    """One step along references; ``doc_ids`` are the new ones only."""
+    """One step along references (S1-01, S1-02).
+
+    Attributes:
+        step_id: depth and digest of the query.
+        action: ``retrieve`` searches the question, ``follow_reference`` what a passage points to, ``aggregate`` joins
+            what they found, ``stop`` says why it ended.
+        query: what was searched; of the last two, the question.
+        doc_ids: the new documents; of ``aggregate`` those of all steps.
+        references_found: in the new documents; of ``stop`` those that were not followed.
+        reasoning: in words.
+        depth: of the search, from 0.
+    """
 
     step_id: str
     action: Action
@@ -78,6 +89,7 @@ class RetrievalStep:
     doc_ids: tuple[str, ...]
     references_found: tuple[str, ...]
     reasoning: str
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +142,8 @@ class RetrievalState:
         skipped: steps that were left out, and why.
         failures: calls that failed, and replies of which nothing could be used.
         broken: what the failed calls were of.
-        searched: normalised texts that were searched.
+        searched: normalised texts that were searched; the question too, where others were searched for it.
+        reformulation: what was searched for a question with earlier turns; ``None`` where it was left as it stands.
         on_text: is given the answer piece by piece, where the model can be watched.
     """
 
@@ -151,6 +164,7 @@ class RetrievalState:
     failures: list[str] = field(default_factory=list)
     broken: set[Broken] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
+    reformulation: Reformulation | None = None
     on_text: Callable[[str], None] | None = None
 
     def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> list[Chunk]:
@@ -201,13 +215,13 @@ class Engine(Protocol):
         ...
 
 
-def read_question(question: Query | str) -> Query:
-    """The question; a text is one without conversation.
+def read_query(given: Query | str) -> Query:
+    """The query; a text is one without conversation.
 
     Raises:
         ConfigError: it is empty.
     """
-    query = question if isinstance(question, Query) else Query("query", question)
+    query = given if isinstance(given, Query) else Query("query", given)
     if not one_line(query.text):
-        raise ConfigError("The question is empty; give some words.")
+        raise ConfigError("A query is empty; give some words.")
     return query

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from acqo_rl.pipeline.context import cut, numbered
+from acqo_rl.pipeline.context import cut, numbered, question
 from acqo_rl.pipeline.replies import first_of, read_answer, read_fields, read_ids, read_json, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
@@ -60,7 +60,7 @@ class Synthesizer:
         context = context or numbered(state.ranked()[: self._k], CONTEXT_CHARACTERS // self._k)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
-        content = f"Passages:\n{cut(context, CONTEXT_CHARACTERS)}\n{partial}\nQuestion: {state.query.text}"
+        content = f"Passages:\n{cut(context, CONTEXT_CHARACTERS)}\n{partial}\n{question(state.query)}"
         [reply] = self._asker.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
         answer = read_answer(reply or "", state.query.text)
         if reply is not None and not answer:

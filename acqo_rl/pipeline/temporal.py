@@ -41,20 +41,20 @@ class TemporalReranker:
         today = self._today()
         text = one_line(state.query.text)
         asked = [year for year in years_in(text) if year <= today.year]
-        since = _SINCE.search(text)
+        since, trend = _SINCE.search(text), _TREND.search(text)
 
         def boost(chunk: Chunk) -> float:
             years = self._years(chunk, today)
             if since:
                 return _since(years, int(since.group(1)))
-            if _TREND.search(text):
+            if trend:
                 return 1.3 if len(years) >= 3 else 1.2 if len(years) == 2 else 0.9
             if asked:
                 return 1.0 + 0.3 * len(years & set(asked)) / len(set(asked))
             return _latest(years, today.year)
 
         state.boost = boost
-        intent = "since" if since else "trend" if _TREND.search(text) else "years" if asked else "latest"
+        intent = "since" if since else "trend" if trend else "years" if asked else "latest"
         state.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
 
     def _years(self, chunk: Chunk, today: date) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -11,38 +12,52 @@ T = TypeVar("T")
 
 
 class Workers:
-    """Threads that all queries share: none is started for a query, and a call that hangs holds one of them."""
+    """Threads that all queries share: none is started for a query, and a call that hangs holds one of its room."""
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="acqo")
+        """No thread is started yet.
 
-    def run(self, calls: Sequence[Callable[[], T]], timeout: float | None = None) -> list[T | Exception]:
+        Args:
+            threads: calls of one room at the same time.
+        """
+        self._threads = threads
+        self._rooms: dict[str, ThreadPoolExecutor] = {}
+        self._lock = threading.Lock()
+
+    def run(self, calls: Sequence[tuple[str, Callable[[], T]]], timeout: float | None = None) -> list[T | Exception]:
         """The result or the exception of every call, position for position.
 
         Args:
-            calls: run at the same time.
-            timeout: seconds for all of them, the wait for a free thread included; ``None`` waits for ever, and a
-                single call is then made in the caller's thread.
+            calls: run at the same time, each in a room, which is the name of whom it asks: where one hangs, the
+                others still have their threads.
+            timeout: seconds for all of them, the wait for a free thread included; ``None`` waits for ever, and the
+                last call is then made in the caller's thread.
         """
         if timeout is None:
-            others = [self._submit(call) for call in calls[:-1]]
-            last = [_outcome(call) for call in calls[-1:]]
+            others = [self._submit(*call) for call in calls[:-1]]
+            last = [_outcome(call) for _, call in calls[-1:]]
             return [*(future.result() for future in others), *last]
         timeout = max(timeout, 0.0)
-        futures = [self._submit(call) for call in calls]
+        futures = [self._submit(*call) for call in calls]
         _, late = wait(futures, timeout)
         for future in late:
             future.cancel()
         in_vain = TimeoutError(f"no answer within {timeout:.3g} s")
         return [in_vain if future in late else future.result() for future in futures]
 
-    def _submit(self, call: Callable[[], T]) -> Future[T | Exception]:
+    def _submit(self, room: str, call: Callable[[], T]) -> Future[T | Exception]:
         """In the caller's context, so that log lines bear the id of its request."""
-        return self._pool.submit(copy_context().run, _outcome, call)
+        with self._lock:
+            if room not in self._rooms:
+                self._rooms[room] = ThreadPoolExecutor(self._threads, thread_name_prefix=f"acqo-{room}")
+            pool = self._rooms[room]
+        return pool.submit(copy_context().run, _outcome, call)
 
     def close(self) -> None:
         """Lets the threads end; calls that still wait for one are dropped."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            for pool in self._rooms.values():
+                pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _outcome(call: Callable[[], T]) -> T | Exception:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
 """What a language model can be asked to do; several are joined by ``+``."""
 
+WITHOUT_MODEL = ("raw", "rules", "turns")
+"""Those that need no model."""
+
 
 @dataclass
 class StrategySettings:
@@ -57,6 +60,18 @@ class StrategySettings:
 def asks_model(name: str) -> bool:
     """Whether a name is that of one or several strategies that ask a language model; a policy is its own model."""
     return name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES)
+
+
+def most_calls(name: str, settings: StrategySettings) -> int:
+    """Model calls of one query at most, by the name that :func:`load_reformulator` takes."""
+    from acqo_rl.reformulation.adaptive import BY_TYPE
+
+    if name == "adaptive":
+        chosen = [settings.force_strategy] if settings.force_strategy else BY_TYPE.values()
+        return settings.classify_by_model + max(most_calls(strategy, settings) for strategy in chosen)
+    if name in WITHOUT_MODEL:
+        return 0
+    return len(name.split("+")) if asks_model(name) else 1
 
 
 def load_reformulator(

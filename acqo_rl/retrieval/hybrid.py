@@ -35,6 +35,11 @@ class HybridRetriever:
         self._fusion = fusion
         self._depth = depth
 
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the documents of any retriever that says so."""
+        return " ".join(str(getattr(retriever, "fingerprint", "")) for retriever in self._retrievers)
+
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, position for position. A failure of one retriever is raised."""
         depth = max(k, self._depth)

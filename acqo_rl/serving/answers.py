@@ -10,12 +10,11 @@ from collections.abc import AsyncIterator
 import anyio
 
 from acqo_rl.errors import AcqoError
+from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.trace import Step
-from acqo_rl.serving.collections import Collection
 from acqo_rl.serving.http import Threads
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.schemas import AnswerResponse, Problem, Traced
-from acqo_rl.serving.service import Service
 from acqo_rl.types import Query
 
 _PING_SECONDS = 15.0
@@ -23,16 +22,24 @@ _PING_SECONDS = 15.0
 
 
 async def stream_answer(
-    service: Service,
+    pipeline: Pipeline,
+    query: Query,
     threads: Threads,
     metrics: Metrics,
-    query: Query,
-    collections: tuple[Collection, ...],
+    strategy: str,
     request_id: str,
 ) -> AsyncIterator[str]:
     """``step`` events, ``token`` events where the model can be watched, then one ``result`` or ``error``.
 
     A client that leaves does not stop a model: its place is kept until the work has ended.
+
+    Args:
+        pipeline: answers.
+        query: the question.
+        threads: one is taken.
+        metrics: are told of the result.
+        strategy: name of who reformulates a question with earlier turns.
+        request_id: of the request.
     """
     begin = time.perf_counter()
     loop = asyncio.get_running_loop()
@@ -44,15 +51,15 @@ async def stream_answer(
     def tell_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
 
-    work = asyncio.ensure_future(threads.run(service.answer, query, collections, tell_step, tell_text))
+    work = asyncio.ensure_future(threads.run(pipeline.ask, query, tell_step, tell_text))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:
             yield event
         result = work.result()
-        metrics.answered(result, service.max_model_calls)
+        metrics.answered(result, pipeline.max_model_calls)
         ms = 1000 * (time.perf_counter() - begin)
-        yield _event("result", AnswerResponse.of(result, request_id, ms).model_dump_json())
+        yield _event("result", AnswerResponse.of(result, strategy, request_id, ms).model_dump_json())
     except AcqoError as error:
         yield _event("error", Problem(detail=str(error)).model_dump_json())
     finally:

@@ -64,6 +64,14 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
         lifespan=lifespan,
     )
 
+    _add_listings(app, service)
+    _add_searches(app, service, threads, metrics)
+    _add_answers(app, service, threads, metrics)
+    finish_app(app, metrics, limits, service.is_ready, open_paths=add_page(app))
+    return app
+
+
+def _add_listings(app: FastAPI, service: Service) -> None:
     @app.get("/v1/strategies", tags=["search"], responses={code: REFUSALS[code] for code in (401, 429)})
     async def strategies() -> StrategiesResponse:
         """Who can reformulate."""
@@ -74,6 +82,8 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
         """What can be searched."""
         return CollectionsResponse(collections=[PoolInfo.of(collection) for collection in service.collections])
 
+
+def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
     async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
         """What a search would search; the query itself, and why, where reformulating fails."""
@@ -111,6 +121,8 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
             request_id=request.state.request_id,
         )
 
+
+def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
     @app.post(
         "/v1/answer",
         tags=["answer"],
@@ -119,12 +131,11 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
     )
     async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
+        strategy = body.rewriting_strategy or service.strategies.default
         chosen = service.collections.named(body.knowledge_pool_ids)
-        events = stream_answer(service, threads, metrics, _query(body), chosen, request.state.request_id)
+        pipeline = await threads.run(service.pipeline, strategy, body.num_variants, chosen)
+        events = stream_answer(pipeline, _query(body), threads, metrics, strategy, request.state.request_id)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-    finish_app(app, metrics, limits, service.is_ready, open_paths=add_page(app))
-    return app
 
 
 def _query(body: QueryRequest) -> Query:

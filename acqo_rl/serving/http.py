@@ -89,11 +89,11 @@ def finish_app(
     app.add_exception_handler(RequestValidationError, _refuse_schema)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
-    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=[*_PLAIN, *_documents(app), *open_paths])
+    app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=[*_PLAIN, *_documentation(app), *open_paths])
     app.add_middleware(Observed, metrics=metrics, paths=_paths(app), quiet=_PLAIN)
 
 
-def _documents(app: FastAPI) -> Collection[str]:
+def _documentation(app: FastAPI) -> Collection[str]:
     return [path for path in (app.docs_url, app.redoc_url, app.openapi_url) if path]
 
 

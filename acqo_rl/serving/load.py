@@ -36,7 +36,7 @@ class ServiceSettings:
     result_cache_seconds: float = field(default=3600.0, metadata={"help": "How long they are kept."})
     batch_size: int = field(default=32, metadata={"help": "Queries of one call of a model in this process."})
     batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
-    threads: int = field(default=64, metadata={"help": "Retriever and model calls at the same time."})
+    threads: int = field(default=64, metadata={"help": "Calls of each retriever and strategy at the same time."})
 
 
 def load_service(

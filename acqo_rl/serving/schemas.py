@@ -74,8 +74,8 @@ class SearchRequest(ReformulateRequest):
     include_rankings: bool = Field(default=False, description="Tell each list before the fusion.")
 
 
-class AnswerRequest(QueryRequest):
-    """A question that is to be answered from the documents."""
+class AnswerRequest(ReformulateRequest):
+    """A question that is to be answered from the documents; one with earlier turns is reformulated first."""
 
     model_config = _request(query="Which company developed the firm's first computer?")
 
@@ -239,6 +239,9 @@ class AnswerResponse(BaseModel):
     confidence: float
     confidence_label: str
     challenges: list[str]
+    query_rewrite_info: QueryRewriteInfo | None = Field(
+        description="What was searched for a question with earlier turns; None where it was searched as it stands."
+    )
     passages: list[Passage]
     model_calls: int
     skipped: list[str]
@@ -248,13 +251,15 @@ class AnswerResponse(BaseModel):
     request_id: str
 
     @classmethod
-    def of(cls, result: PipelineResult, request_id: str, ms: float) -> AnswerResponse:
+    def of(cls, result: PipelineResult, strategy: str, request_id: str, ms: float) -> AnswerResponse:
         """A result of the pipeline."""
+        made = result.reformulation
         return cls(
             answer=result.answer,
             confidence=result.confidence.score,
             confidence_label=result.confidence.label,
             challenges=list(result.challenges),
+            query_rewrite_info=QueryRewriteInfo.of(made, strategy) if made else None,
             passages=[Passage.of(chunk) for chunk in result.chunks[:PASSAGES]],
             model_calls=result.model_calls,
             skipped=list(result.skipped),

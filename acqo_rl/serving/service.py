@@ -10,9 +10,8 @@ from typing import TypeVar
 from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
+from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
-from acqo_rl.pipeline.trace import Step
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.search import DEPTH
@@ -27,7 +26,7 @@ Made = TypeVar("Made")
 
 
 class Service:
-    """One searcher a strategy and choice of collections, and one pipeline a choice; all share their threads."""
+    """One searcher a strategy and choice of collections, and as many pipelines; all share their threads."""
 
     def __init__(
         self,
@@ -55,11 +54,11 @@ class Service:
             answer_seconds: after which an answer begins no model call.
             cache_size: results kept by each searcher and pipeline; 0 keeps none.
             cache_seconds: how long they are kept.
-            threads: retriever and model calls at the same time.
+            threads: calls of each retriever and of each reformulator at the same time.
         """
         self.collections = Collections(collections)
         self.strategies = strategies
-        self.max_model_calls = max_model_calls
+        self._max_model_calls = max_model_calls
         self._fusion = fusion
         self._answer_model = answer_model
         self._timeouts = timeouts
@@ -91,26 +90,23 @@ class Service:
         """
         return self._searcher(strategy, num_variants, collections).search(query, DEPTH)
 
-    def answer(
-        self,
-        query: Query,
-        collections: tuple[Collection, ...],
-        on_step: Callable[[Step], None] | None = None,
-        on_text: Callable[[str], None] | None = None,
-    ) -> PipelineResult:
-        """An answer from the collections; see :meth:`acqo_rl.pipeline.pipeline.Pipeline.ask`.
+    def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
+        """What answers from the collections; the strategy reformulates questions with earlier turns.
 
         Raises:
-            ConfigError: the query is empty.
-            SearchError: the first search failed.
+            NotFoundError: there is no such strategy.
         """
-        pipeline = self._keep(("answer", _names(collections)), lambda: self._pipeline(collections))
-        return pipeline.ask(query, on_step, on_text)
+        offered = self.strategies.get(strategy, num_variants)
+        searcher = self._searcher(strategy, num_variants, collections)
+        return self._keep(
+            ("answer", id(offered), _names(collections)),
+            lambda: self._pipeline(searcher, offered.calls, collections),
+        )
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers in so many seconds."""
         retrievers = [retriever for collection in self.collections for retriever in collection.retrievers]
-        outcomes = self._workers.run([partial(r.search, ["ready"], 1) for r in retrievers], seconds)
+        outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
         return not any(isinstance(outcome, Exception) for outcome in outcomes)
 
     def warm_up(self) -> None:
@@ -146,14 +142,16 @@ class Service:
 
         return self._keep((id(offered), _names(collections)), make)
 
-    def _pipeline(self, collections: tuple[Collection, ...]) -> Pipeline:
+    def _pipeline(self, searcher: AdaptiveSearcher, calls: int, collections: tuple[Collection, ...]) -> Pipeline:
         retrievers: list[Retriever] = [retriever for c in collections for retriever in c.retrievers]
         size, seconds = self._cache
         return Pipeline(
             retrievers[0] if len(retrievers) == 1 else HybridRetriever(retrievers, self._fusion),
             DocumentsOf(collections),
             self._answer_model,
-            max_model_calls=self.max_model_calls,
+            searcher=searcher,
+            reformulation_calls=calls,
+            max_model_calls=self._max_model_calls,
             seconds=self._answer_seconds,
             cache_size=size,
             cache_seconds=seconds,

@@ -11,18 +11,32 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, load_strategy_model
+from acqo_rl.reformulation.load import (
+    StrategySettings,
+    asks_model,
+    load_reformulator,
+    load_strategy_model,
+    most_calls,
+)
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.types import LanguageModel, Reformulator
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A reformulator, and how many results of a first search and words of each it reads."""
+    """A reformulator.
+
+    Attributes:
+        reformulator: itself.
+        feedback_results: results of a first search that it reads.
+        feedback_words: words of each.
+        calls: model calls of one query, at most.
+    """
 
     reformulator: Reformulator
     feedback_results: int = 0
     feedback_words: int = 28
+    calls: int = 1
 
 
 class Strategies:
@@ -86,12 +100,12 @@ class Strategies:
     def _load(self, name: str, num_variants: int) -> Offered:
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
-        asks = name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES)
+        asks = asks_model(name)
         language_model = self._language_model(name, model) if asks else None
         logged, results, words = load_reformulator(name, model, settings, language_model=language_model)
         if model and not asks:  # a policy: its prompts are made in the thread of its model too
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
-        return Offered(logged, results, words)
+        return Offered(logged, results, words, most_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:
         key = (model, name == "prompted")  # which is asked with settings of its own

@@ -48,6 +48,17 @@ def parts(model=None, retriever=None, **settings):
     )
 
 
+def test_the_pipeline_has_the_policy_read_a_conversation():
+    """As a service does; what the policy wrote is counted."""
+    follow_up = Query("q", "and who owns it?", ("U: Who made BERT?", "S: Google."))
+    outcome = run_system("pipeline", parts(policy=(Policy(), 1, 9)), follow_up)
+    assert outcome.searched == (follow_up.text, "owner of Google", CHAIN.text)
+    assert (set(outcome.doc_ids), outcome.calls) == ({"alphabet", "bert"}, 1 + 2)
+    assert (outcome.tokens, "split" in outcome.replies) == (7 + 2, True)
+    alone = run_system("pipeline", parts(policy=(Policy(), 1, 9)), CHAIN)
+    assert "split" not in alone.replies
+
+
 @pytest.mark.parametrize(
     ("name", "found", "searches", "calls"),
     [

@@ -35,6 +35,15 @@ def test_is_never_exceeded(limit, reserved, wishes):
         assert granted - essential_granted <= max(0, limit - reserved)
 
 
+@given(st.integers(0, 3), st.integers(0, 3))
+def test_what_was_granted_and_not_made_is_free_again(granted, unused):
+    budget = Budget(8, reserved=2)
+    assert budget.use(granted + unused)
+    budget.settle(granted + unused, granted)
+    assert budget.used == granted
+    assert budget.use(6 - granted) and not budget.use()
+
+
 def test_between_threads():
     budget, granted = Budget(100, reserved=0), []
     threads = [threading.Thread(target=lambda: granted.extend(budget.use() for _ in range(50))) for _ in range(8)]

@@ -40,7 +40,8 @@ def test_references(state, retriever):
     ReferenceFollower(PassageSearch(retriever, corpus)).run(state)
     assert retriever.calls == [(["q"], 5), (["Alpha", "Bravo", "Charlie", "Delta", "Foxtrot"], 5)]
     assert len(state.chunks) == 10
-    assert sum(len(step.doc_ids) for step in state.path) == 10
+    *steps, joined, _ = state.path
+    assert sum(len(step.doc_ids) for step in steps) == len(joined.doc_ids) == 10
 
 
 def test_references_of_several_passages_are_five_a_depth(state, retriever):
@@ -105,7 +106,7 @@ def test_what_the_recursive_mode_tells(retriever):
     model = ModelByRole(decompose="SUB1: one\nSUB2: two", sub_answer="said", synthesis="said")
     info = MultiStepRetriever(retriever, corpus, model).query("q", "recursive").retrieval_info
     assert (info["mode"], info["depth_reached"], info["total_documents"]) == ("recursive", 1, 6 + 5)
-    assert [step.action for step in info["retrieval_path"]] == ["follow_reference"]
+    assert [step.action for step in info["retrieval_path"]] == ["follow_reference", "aggregate", "stop"]
     assert info["total_retrieval_steps"] == 3
 
 

@@ -226,5 +226,5 @@ def test_the_trace_tells_every_step(corpus):
 
 
 def test_empty_questions_are_refused(corpus):
-    with pytest.raises(ConfigError, match="question is empty"):
+    with pytest.raises(ConfigError, match="query is empty"):
         pipeline(corpus, None).ask(" ")

@@ -54,19 +54,27 @@ def test_breadth_first_by_depth(state, search_over):
         ("retrieve", ("bert", "undated")),
         ("follow_reference", ("transformer",)),
         ("follow_reference", ("attention",)),
+        ("aggregate", ("bert", "undated", "transformer", "attention")),
+        ("stop", ()),
     ]
-    first, second, _ = state.path
+    first, second, *_, joined, stop = state.path
     assert first.references_found == ("Transformer",)
     assert second.reasoning == "Retrieved 1 new documents, found 1 references"
     assert second.step_id.startswith("step_1_") and len(second.step_id) == len("step_1_") + 6
+    assert joined.reasoning == "Joined 4 new documents in 3 steps"
+    assert (stop.reasoning, stop.references_found) == ("Nothing new is referred to", ())
 
 
 def test_depth_and_documents_end_it(state, search_over):
     ReferenceFollower(search_over(FOUND), depth=2).run(state)
     assert set(state.chunks) == {"bert", "undated", "transformer"}
+    stop = state.path[-1]
+    assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "2 depths are searched")
+    assert stop.references_found == ("Attention Is All You Need",)  # S1-01: what was left
     fresh = RetrievalState(Query("q", "q"))
     ReferenceFollower(search_over(FOUND), documents=1).run(fresh)
     assert list(fresh.chunks) == ["bert"]
+    assert fresh.path[-1].reasoning == "1 new documents are enough"
     assert fresh.trace.steps[-1].detail == "stopped: 1 new documents in 1 steps"
 
 

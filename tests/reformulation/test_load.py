@@ -7,8 +7,25 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
-from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator
+from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, most_calls
 from acqo_rl.types import Query, SubQuery
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "calls"),
+    [
+        ("turns", {}, 0),
+        ("any policy", {}, 1),
+        ("prompted", {}, 1),
+        ("multi_query+hyde", {}, 2),
+        ("adaptive", {}, 2),
+        ("adaptive", {"force_strategy": "raw", "classify_by_model": True}, 1),
+        ("adaptive", {"classify_by_model": True}, 3),
+    ],
+)
+def test_model_calls_of_one_query(name, settings, calls):
+    """What a budget has to grant beforehand."""
+    assert most_calls(name, StrategySettings(**settings)) == calls
 
 
 @pytest.fixture
@@ -33,6 +50,7 @@ def reformulate(name, text="Why is the sky blue?", **settings):
 @pytest.mark.parametrize("name", [*STRATEGIES, "multi_query+hyde", "multi_query+step_back", "adaptive"])
 def test_every_strategy_has_a_name(model, name):
     answer = reformulate(name)
+    assert answer.calls <= most_calls(name, StrategySettings())
     assert answer.made_by == name
     if name == "rewrite":  # it stands for the query
         assert answer.sub_queries == (SubQuery("one", "variant"),)

@@ -39,6 +39,16 @@ def test_lists_are_merged_position_for_position():
     assert dense.asked == [50, 80]
 
 
+def test_its_fingerprint_changes_with_that_of_a_part():
+    """What is kept of its results is kept for these documents only."""
+    dense, sparse = Scripted("dense", {}), Scripted("bm25", {})
+    hybrid = HybridRetriever([dense, sparse], ReciprocalRankFusion(60))
+    sparse.fingerprint = "one"
+    before = hybrid.fingerprint
+    sparse.fingerprint = "two"
+    assert hybrid.fingerprint != before
+
+
 def test_passages_reach_the_parts_as_such():
     kinds = []
 

@@ -14,6 +14,7 @@ from serving_stand_ins import DOCUMENTS, Gate, Parts, Scripted, Words, events
 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Document
 
 PERU_AND_CHAD = "capital of Peru and capital of Chad"
@@ -261,6 +262,27 @@ class TestAnswers:
         assert (again[-1][1]["cached"], again[-1][1]["model_calls"]) == (True, 0)
         assert "acqo_budget_used_ratio_sum 0.1" in metrics
         assert 'acqo_cache_requests_total{cache="answer",outcome="hit"} 1.0' in metrics
+
+    def test_a_follow_up_is_made_to_stand_alone_by_the_strategy_of_the_request(self, serving):
+        """The steps say what was searched; the reformulation of a search before it is not asked for again."""
+        parts, turns = Parts(), ["U: capital of Peru and capital of Chad?"]
+        strategies = Scripted(parts=parts, turns=RecentTurns())
+        with serving(answer_model=ModelByRole(**MODEL), strategies=strategies) as client:
+            asked = {"query": "its currency and Peru", "history": turns}
+            post(client, **asked)
+            told = events(post(client, "/v1/answer", **asked).text)
+            by_turns = events(post(client, "/v1/answer", **asked, rewriting_strategy="turns").text)
+            alone = events(post(client, "/v1/answer", query="capital of Peru").text)
+            unknown = post(client, "/v1/answer", **asked, rewriting_strategy="magic")
+        assert {"name": "initial", "ms": 0.0, "detail": "searched ['its currency', 'Peru']"} in [d for _, d in told]
+        _, result = told[-1]
+        info = result["query_rewrite_info"]
+        assert (info["strategy"], [v["text"] for v in info["variants"]]) == ("parts", ["its currency", "Peru"])
+        assert (result["model_calls"], len(parts.batches)) == (2, 1)
+        [variant] = by_turns[-1][1]["query_rewrite_info"]["variants"]
+        assert variant["text"] == f"{turns[0]} its currency and Peru"
+        assert alone[-1][1]["query_rewrite_info"] is None
+        assert unknown.status_code == 404
 
     def test_a_step_is_told_while_the_next_one_runs(self, serving):
         """The model waits; what was done before it is there already."""

@@ -20,8 +20,9 @@ async function ask(wantsAnswer) {
   try {
     await offer(options);
     if (!boxes().some((box) => box.checked)) throw new Problem("No collection is chosen. Tick at least one, then search again.");
-    const body = { query: $("question").value.trim(), history: turns(), knowledge_pool_ids: chosenCollections() };
-    const how = { rewriting_strategy: $("strategy").value, limit: Number($("limit").value), include_rankings: true };
+    const body = { query: $("question").value.trim(), history: turns(), knowledge_pool_ids: chosenCollections(),
+      rewriting_strategy: $("strategy").value };
+    const how = { limit: Number($("limit").value), include_rankings: true };
     const found = await json("v1/search", { body: { ...body, ...how }, ...options });
     mine.signal.throwIfAborted();
     showResults(found);
