@@ -42,7 +42,9 @@ class ServeConfig:
     requests_at_once: int = field(default=32, metadata={"help": "Requests worked on at the same time."})
     requests_waiting: int = field(default=64, metadata={"help": "Requests that wait for their turn; above it: 429."})
     waiting_seconds: float = field(default=5.0, metadata={"help": "How long they wait; then: 429."})
-    graceful_seconds: float = field(default=30.0, metadata={"help": "For what is in flight when the service ends."})
+    graceful_seconds: float = field(
+        default=90.0, metadata={"help": "For what is in flight when the service ends; more than an answer may take."}
+    )
     log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
 
 
@@ -72,7 +74,7 @@ def make_limits(config: ServeConfig) -> Limits:
     from acqo_rl.serving.limits import Limits
 
     return Limits(
-        keys=tuple(key for key in os.environ.get("ACQO_API_KEYS", "").split(",") if key),
+        keys=tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(",")))),
         body_bytes=config.max_body_bytes,
         rate=config.rate,
         concurrency=config.requests_at_once,

@@ -60,7 +60,7 @@ def main(config: ServeRetrieverConfig) -> None:
     retriever = load_retriever(config.index, device=config.device, mmap=config.mmap, threads=config.threads)
     retriever.search(["the first search of a process is slow"], 1)
     limits = Limits(
-        keys=tuple(key for key in os.environ.get("ACQO_API_KEYS", "").split(",") if key),
+        keys=tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(",")))),
         body_bytes=config.max_body_bytes,
         concurrency=1,
         waiting=config.waiting,

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
@@ -13,6 +14,8 @@ from acqo_rl.text import normalised, one_line, unnumbered
 
 _LABELLED = re.compile(r"^[\W_]*([A-Za-z][A-Za-z _-]{1,30}?)[\s*_`]*[:=]\s*(.*)$")
 _WORD = re.compile(r"\w")
+_ID = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
+_MOST_TRIED = 20
 _DRESS = " \t*_`\"'"
 _ANSWER_LABEL = re.compile(r"^[\W_]*(?:question|(?:the )?(?:final )?answer(?: is)?)[\s*_]*:[\s*_]*", re.I)
 _AGAIN = re.compile(r"(\S[^\n]{3,100}?)(?:\s+\1){2,}")
@@ -22,8 +25,11 @@ _NOTHING = frozenset(("", "none", "null", "nil", "n/a", "na", "nothing", "-", "n
 
 
 def read_json(reply: str) -> Any:
-    """The first JSON object or array that can be read, also with Python's literals; ``None`` where there is none."""
-    for start in (match.start() for match in re.finditer(r"[{\[]", reply)):
+    """The first JSON object or array that can be read, also with Python's literals; ``None`` where there is none.
+
+    A reply of brackets alone is no reason to try each.
+    """
+    for start in (match.start() for match in islice(re.finditer(r"[{\[]", reply), _MOST_TRIED)):
         for value in _values_at(reply, start):
             if isinstance(value, dict) or (isinstance(value, list) and value):
                 return value
@@ -33,7 +39,7 @@ def read_json(reply: str) -> Any:
 def _values_at(reply: str, start: int) -> Iterator[Any]:
     try:
         yield json.JSONDecoder(strict=False).raw_decode(reply, start)[0]
-    except ValueError:
+    except (ValueError, RecursionError):
         end = reply.rfind("}" if reply[start] == "{" else "]") + 1
         try:
             yield ast.literal_eval(reply[start:end])
@@ -114,7 +120,7 @@ def read_items(value: Any) -> tuple[str, ...]:
 
 def read_ids(value: Any) -> tuple[int, ...]:
     """The numbers of a dependency, whatever stands around them: "sub 1", "1", "sub1, sub2", "SUB1."."""
-    return tuple(dict.fromkeys(int(number) for number in re.findall(r"\d+", str(value if value is not None else ""))))
+    return tuple(dict.fromkeys(int(number) for number in _ID.findall(str(value if value is not None else ""))))
 
 
 def _name(label: str) -> str:

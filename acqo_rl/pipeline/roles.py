@@ -9,7 +9,7 @@ from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.prompt import untrusted
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Retriever, StreamingModel
+from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Ranking, Retriever, StreamingModel
 
 
 class PassageSearch:
@@ -31,16 +31,17 @@ class PassageSearch:
         try:
             with state.trace.step(source, f"searched {list(texts)}"):
                 rankings = self.retriever.search(texts, k)
+                passages = [self._passages(ranking, k) for _, ranking in zip(texts, rankings, strict=True)]
         except Exception as error:
             state.fail(source, reason_of(error), "search")
             return [[] for _ in texts]
-        found = []
-        for text, ranking in zip(texts, rankings, strict=True):
-            similarities = ranking.similarities or ranking.scores
-            passages = [(self.corpus[d], s) for d, s in zip(ranking.doc_ids[:k], similarities, strict=False)]
-            state.add_chunks(passages, source, text)
-            found.append([state.chunks[document.id] for document, _ in passages])
-        return found
+        for text, some in zip(texts, passages, strict=True):
+            state.add_chunks(some, source, text)
+        return [[state.chunks[document.id] for document, _ in some] for some in passages]
+
+    def _passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
+        similarities = ranking.similarities or ranking.scores
+        return [(self.corpus[d], s) for d, s in zip(ranking.doc_ids[:k], similarities, strict=False)]
 
 
 class Asker:
@@ -82,6 +83,8 @@ class Asker:
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
                     completions = self._complete(conversations, state.on_text if watched else None)
+                    if len(completions) != len(granted):
+                        raise ValueError(f"{len(completions)} completions for {len(granted)} prompts")
             except Exception as error:
                 state.fail(step, reason_of(error), "model")
                 completions = []

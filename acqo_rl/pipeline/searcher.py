@@ -239,7 +239,7 @@ class AdaptiveSearcher:
         if new:
             limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
             timeout = min((limit for limit in limits if limit is not None), default=None)
-            call = partial(self.reformulator.reformulate, list(new.values()))
+            call = partial(_one_each, self.reformulator, list(new.values()))
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
                 reason = reason_of(outcome)
@@ -250,6 +250,13 @@ class AdaptiveSearcher:
                 if reformulation.problem is None:
                     self._reformulations.put(key, reformulation)
         return [_of(known[key], query) for key, query in zip(keys, queries, strict=True)], failed
+
+
+def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformulation]:
+    answers = reformulator.reformulate(queries)
+    if len(answers) != len(queries):
+        raise ValueError(f"{len(answers)} reformulations for {len(queries)} queries; a reformulator owes one a query")
+    return answers
 
 
 def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import AsyncIterator
 
@@ -16,6 +17,8 @@ from acqo_rl.serving.http import Threads
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.schemas import AnswerResponse, Problem, Traced
 from acqo_rl.types import Query
+
+logger = logging.getLogger(__name__)
 
 _PING_SECONDS = 15.0
 """Proxies close a connection on which nothing comes."""
@@ -62,6 +65,10 @@ async def stream_answer(
         yield _event("result", AnswerResponse.of(result, strategy, request_id, ms).model_dump_json())
     except AcqoError as error:
         yield _event("error", Problem(detail=str(error)).model_dump_json())
+    except Exception as error:
+        logger.exception("answer_failed", extra={"request_id": request_id})
+        detail = f"The answer failed ({type(error).__name__}); the log of the service says more."
+        yield _event("error", Problem(detail=detail).model_dump_json())
     finally:
         with anyio.CancelScope(shield=True):
             await asyncio.wait([work])

@@ -113,3 +113,16 @@ def test_an_answer_repeats_neither_the_question_nor_itself(reply, answer):
 @given(st.text(alphabet="ab \n.:", max_size=300))
 def test_any_answer_is_read(reply):
     assert len(read_answer(reply, "a b")) <= len(reply)
+
+
+@pytest.mark.parametrize("reply", ["[" * 3000, '{"a":' * 3000, "{" * 20_000, "[" * 100_000])
+def test_a_reply_of_brackets_is_no_json_and_costs_little(reply):
+    """Python's parser raises RecursionError on deep nesting."""
+    assert read_json(reply) is None
+    assert read_fields(reply) == {}
+
+
+def test_a_number_that_is_no_id_is_left_out():
+    """Python refuses to read integers of more than 4,300 digits."""
+    assert read_ids("9" * 5000) == ()
+    assert read_ids(f"sub 2, {'9' * 5000} and 3") == (2, 3)

@@ -235,6 +235,18 @@ class TestSubQueries:
 
 
 class TestReformulation:
+    @pytest.mark.parametrize("answers", [[], None])
+    def test_one_that_owes_answers_has_failed(self, answers):
+        class Careless:
+            name = "careless"
+
+            def reformulate(self, queries):
+                return answers
+
+        found = searcher(Careless(), Echo()).search("q")
+        assert [s.text for s in found.reformulation.sub_queries] == ["q"]
+        assert [failure.step for failure in found.failures] == ["reformulation"]
+
     def test_a_failure_falls_back_to_the_raw_query(self):
         found = searcher(Failing(), ScriptedRetriever({"q": ("1",)})).search("q")
         assert found.fused.doc_ids == ("1",)

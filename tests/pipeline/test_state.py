@@ -9,7 +9,7 @@ from stand_ins import BrokenRetriever, ScriptedLanguageModel
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
-from acqo_rl.types import Document, Query
+from acqo_rl.types import Completion, Document, Query, Ranking
 
 
 @pytest.fixture
@@ -29,6 +29,31 @@ def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
 def test_a_failed_search_is_named_and_finds_nothing(state, corpus):
     assert PassageSearch(BrokenRetriever(), corpus).search(state, "hop", ["a", "b"], 3) == [[], []]
     assert state.failures == ["hop: ConnectionError: the search server does not answer"]
+
+
+@pytest.mark.parametrize(
+    ("rankings", "reason"),
+    [([], "ValueError"), (None, "TypeError"), ([Ranking(("no such",), (1.0,), "r")], "KeyError: 'no such'")],
+)
+def test_a_retriever_that_does_not_keep_its_word_has_failed(state, corpus, rankings, reason):
+    class Careless:
+        name = "careless"
+
+        def search(self, texts, k):
+            return rankings
+
+    assert PassageSearch(Careless(), corpus).search(state, "hop", ["a"], 3) == [[]]
+    assert state.failures[0].startswith(f"hop: {reason}")
+
+
+@pytest.mark.parametrize("completions", [[], None, [Completion("a", 1), Completion("b", 1)]])
+def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
+    class Careless:
+        def generate(self, conversations):
+            return completions
+
+    assert Asker(Careless()).ask(state, "gap", "", ["x"]) == [None]
+    assert state.broken == {"model"}
 
 
 def test_no_model_no_money_no_time(state):

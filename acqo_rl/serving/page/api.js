@@ -37,7 +37,7 @@ export async function* events(response) {
     const blocks = (text + value).split("\n\n");
     text = blocks.pop();
     for (const block of blocks) {
-      const [, name, data] = block.match(/^event: (.*)\ndata: (.*)$/) ?? [];
+      const [, name, data] = block.match(/^event: ([^\n]*)\ndata: ([^\n]*)$/) ?? [];
       if (name) yield [name, JSON.parse(data)];
     }
   }
