@@ -10,6 +10,26 @@ import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.signals import LONGEST, REFERENCE, YEAR, clauses, find_list, readings
+from acqo_rl.reformulation.type_words import (
+    ASKED,
+    CHOOSING,
+    COMPARISON,
+    EITHER,
+    FACTS,
+    FAULTS,
+    NO_CHOICE,
+    NO_FAULT,
+    NO_SYMPTOM,
+    OWN,
+    REASONS,
+    STEPS,
+    SYMPTOMS,
+    TASKS,
+    WHOSE,
+    WHY,
+    WHY_I,
+    spaced,
+)
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Query, QueryType, Route
 
@@ -35,60 +55,61 @@ class Classification:
     problem: str | None = None
 
 
-def _words(spaced: str, unspaced: str) -> re.Pattern[str]:
-    """Alternatives at word boundaries, and those of scripts that are written without spaces; blanks only lay it out."""
-    return re.compile(rf"\b(?:{spaced})\b|{unspaced}", re.I | re.X)
-
-
-_COMPARISON = _words(
-    r"""compare[ds]?|comparing|comparisons?|comparable|vs|versus|differ|differs|differences?|different\ from
-    |(?:\w+er|more|less|worse)(?:\ [\w-]+)?\ than(?!\ \d)
-    |which\ (?:\w+\ )?(?:is|are)\ (?:\w+er|more|less|worse)
-    |pros\ and\ cons|advantages\ and\ disadvantages|\w+er,\ [\w ]{2,30}\ or
-    |should\ (?:i|we)\ \w+\ [\w ]{2,30}\ or
-    |vor-\ und\ nachteile|ventajas\ y\ desventajas|avantages\ et\ inconvénients
-    |vergleich\w*|unterschied\w*|unterscheide\w*|\w+er\ als
-    |compar(?:a|ar|ación|aison|er|ez)|diferencias?|(?:más|menos)\ (?:\w+\ )?que|mejor(?:es)?\ que
-    |différences?|(?:plus|moins)\ \w+\ que""",
-    "比较|对比|区别|相比|差异|不同|哪个更|哪一?种更",
+_NAME_OF_ERROR = re.compile(
+    r"\b[A-Z]\w*(?:Error|Exception|BackOff)\b|\b(?:HTTP|status|code)(?: code)? [45]\d\d\b|\b[A-Z]+_[A-Z_]{3,}\b|#N/A|#{4,}"
 )
-_DEBUGGING = _words(
-    r"""(?<!standard\ )errors?|exceptions?|tracebacks?|stack\ ?traces?|bugs?|debug\w*
-    |fix|fixes|fixed|fail|fails|failed|failing|failure
-    |crash(?:es|ed|ing)?|segfaults?|broken|stuck|keeps?\ \w+ing
-    |issues?\ with|troubleshoot\w*|(?:isn't|is\ not|not|stopped)\ working
-    |(?:doesn't|does\ not|won't|will\ not|can't|cannot)\ (?:work|start|load|connect|compile|open|find|boot|import)
-    |\w*fehler\w*|funktioniert\ nicht|stürzt\b.*\bab|startet\ nicht
-    |errores|falla|fallo|no\ (?:funciona|arranca)|erreurs?|ne\ (?:marche|fonctionne|démarre)\ pas|plante""",
-    "报错|出错|错误|异常|崩溃|失败|无法|修复",
+_COMPARATIVE = re.compile(
+    r"""[ ]than[ ](?!\d)|[ ]as[ ](?!soon|well|far|long|much|possible)\w+[ ](?:[\w-]+[ ]){0,3}as[ ]
+    |[ ](?:choose|prefer|pick|benefits[ ]of|advantages[ ]of)[ ](?:\S+[ ]){1,4}over[ ]
+    |[ ]sets?[ ](?:\S+[ ]){1,4}apart[ ]
+    |[ ]which[ ](?:\w+[ ])?(?:is|are)[ ](?:\w+er|more|less|worse)[ ]
+    |[ ]\w+er[ ]als[ ]|[ ](?:plus|moins|aussi)[ ]\w+[ ]qu[e'][ ]|[ ](?:más|menos|tan)[ ](?:\w+[ ])?(?:que|como)[ ]
+    |比\w{1,10}(?:高|大|长|快|好|多|贵|便宜|重|远|强)|[和与跟]\w+哪\w?(?:更|个|种|家)""",
+    re.X,
 )
-_NAME_OF_ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b|\b(?:HTTP|status)(?: code)? [45]\d\d\b")
-_HOW_TO = _words(
-    r"""how\ (?:do|can|could|should|would|might|shall)\ (?:i|we|you|one|someone|people)|how\ to|steps?\ (?:to|for)
-    |ways?\ to|(?:guide|instructions)\ (?:to|for)|tutorial|recipe\ for|wie\ \w+\ (?:ich|man|wir)|anleitung\w*
-    |c[oó]mo\ (?:puedo|podemos|se\ (?:puede|hace)|hago|\w+[aei]r(?:se)?)|pasos\ para
-    |comment\ (?:puis-je|faire|\w+er|\w+ir)""",
-    "如何|怎么(?!样)|怎样|步骤|教程",
+_HAPPENS = re.compile(
+    r"""[ ](?:when|while|after)[ ](?:\w+ing|upgrading)[ ]
+    |(?<!\^)[ ](?:breaks|burns|buzzes|curdles|dies|drips|drops|exits|freezes|grinds|hangs|jams|lags|leaks|loses|prints
+        |sinks|skips|slips|smells|splits|stalls|sticks|throws|tears|beeps|reboots|restarts|returns|shakes|wilts)
+        [ ](?:a|after|all|and|at|blank|during|empty|every|from|immediately|in|into|it|my|nothing|null|off|on|out|over|the
+        |under|when|while|with|\w+s|\#\S+)[ ]
+    |(?<!\^)[ ](?:accepts|appears|asks|becomes|closes|comes|connects|deletes|does|feels|gets|gives|goes|ignores|keeps
+        |loads|looks|makes|needs|opens|remains|runs|says|seems|sends|shows|sounds|spins|starts|stays|takes|tastes|turns)
+        [ ](?:a|all|as|at|away|bad|cold|down|for|forever|hot|in|into|it|itself|like|loud|me|my|no|nothing|off|on|only|out
+        |over|slow|the|three|two|up|very|weird|wet|wrong|empty|password|\w+ly|\w+ing)[ ]
+    |[ ]\w+s[ ](?:me|my|itself|nothing|over|to[ ]the[ ](?:left|right|ground)|double)[ ]
+    |[ ]no[ ](?:me[ ]|se[ ]|le[ ])?\w+(?=[ ].*[ ](?:el|la|los|las|mi|en|al|del)[ ])|[ ](?:la|el|mi)[ ].*[ ]no[ ]\w
+    |[ ](?:n'|ne)[ ]\w+[ ](?:pas|plus)[ ]""",
+    re.X,
 )
-_CONCEPTUAL = _words(
-    r"""why|explain\w*|explanation|concepts?|conceptual(?:ly)?|theor(?:y|ies)|principles?|intuition|philosophy
-    |meaning\ of|what\ causes|how\ come|understand(?:ing)?|idea\ behind|purpose\ of|what\ (?:does|do)\ .{1,60}\ mean
-    |how\ (?:do|does|did|is|are|was|were)\ (?!i\b|we\b|you\b|one\b).{1,80}
-        \ (?:works?|affect|influence|happen|form|formed|evolve|lead|made|caused|related|arise|emerge)
-    |warum|wieso|weshalb|erklär\w*|bedeutet|wie\ funktionier\w+|por\ qué|expli[cq]\w*|c[oó]mo\ funcionan?|significa
-    |pourquoi|comment\ fonctionnent?|signifie""",
-    "为什么|为何|解释|原理|概念|意味|含义|理解|如何工作|怎么运作",
+"""What a thing does that it should not: a verb with what surrounds it, for "drops" alone may be a noun."""
+_STEPS = re.compile(
+    r"""[ ]how[ ]2[ ]|[ ]wie[ ]\w+[ ](?:ich|man|wir|du)[ ]|[ ]c[oó]mo[ ](?!es[ ]|se[ ]llam|muri|está)\w+
+    |[ ]comment[ ](?:est-ce[ ]que?[ ]|est-ce[ ]qu'[ ])?(?:on|je|nous|puis-je|peut-on|\w+(?:er|ir|re))[ ]""",
+    re.X,
 )
-_FACTUAL = _words(
-    r"""who|whom|whose|when|where|which|what(?:'s)?
-    |how|wer|wen|wem|wann|wo|welche[mnrs]?|was|wie\ (?:viele?|hoch|alt|groß|lange?|weit|heißt)
-    |qui[eé]n(?:es)?|cu[aá]ndo|d[oó]nde|cu[aá]l(?:es)?|cu[aá]nt[oa]s?|qué|qui|quand|où|quel(?:le)?s?|combien""",
-    "谁|何时|什么|哪里|哪[个些年座国位种]|多少|几[个年点月]|多[大高长远]",
+_EXPLAINED = re.compile(
+    r"""[ ]how[ ](?:do|does|did|is|are|was|were|can)[ ](?!i[ ]|you[ ]|we[ ]|u[ ]|one[ ]|people[ ]|someone[ ]|my[ ])
+    |[ ](?:do|does|did)[ ].+[ ]mean[ ]|[ ]how[ ].+[ ]works?[ ]|[ ]how[ ].+[ ](?:changed|evolved|evolve)[ ]because
+    |[ ]wie[ ](?!heißen|viel)\w+en[ ](?!ich|man|wir|sie[ ]|du)|[ ]cómo[ ]\w+n[ ](?:el|la|los|las)[ ]
+    |是(?:如何|怎么|怎样)|如何.{1,8}(?:形成|产生|运作|工作|影响)""",
+    re.X,
 )
-_YES_OR_NO = re.compile(
-    r"^(?:is|are|was|were|do|does|did|has|have|had|can|will|ist|sind|war|hat|est-ce)\b|[吗么][?\uff1f]?$", re.I
+_ORDERED = re.compile(
+    r"\^ (?!(?:what|is|are|was|were|of|in|on|at|to|for|from|by|with|like|such|over|under|once|all|not|find|what's|how|why|who"
+    r"|and|or|do|does|did|can|has|had|have|about|the|into|through|around|when|where|which|suggest|recommend|plan"
+    r"|after|before|behind|beyond|as)\b)[a-z]+ (?:a|an|my|your) "
 )
-_JOINING = _words("and|with|using|also|while|but|und|mit|sowie|y|con|et|avec", "以及|并且|同时|和|还有")
+"""An order: a first word that is no function word, before an article."""
+_JOINING = re.compile(r" (?:and|with|using|also|while|but|und|mit|sowie|y|con|et|avec) |以及|并且|同时|和|还有")
+_TWO_OF = re.compile(r"\w (?:and|und|y|et) (?:\w+ ){1,2}(?:of|von|de|del|der|du|des) \w")
+_LISTED = re.compile(
+    r"(?:^|[ ¿])(?:[^\W_]+ ){0,2}[^\W_]+, (?:[^\W_]+ ){0,2}[^\W_]+,? (?:and|und|sowie|y|e|et) \w|、.+[和与及]|[^、]、.+以及"
+    r"|\w (?:and|und|y|et) (?:when|where|why|how|wann|wo|warum|wie|cuándo|dónde|quand|où)\W*$"
+)
+_ASKED_TWICE_ZH = re.compile(
+    r"(?:什么|哪|谁|多[少大高长远久]|几|如何|怎|是否).*[,\uff0c].*(?:什么|哪|谁|多[少大高长远久]|几|如何|怎|是否)"
+)
 
 _SQL = re.compile(
     r"""\s*(?:select\b.+\bfrom\s+\S+(?:\s+\w+)?\s*(?:$|[;,)]|\b(?:where|join|inner|left|group|order|limit)\b)
@@ -96,6 +117,12 @@ _SQL = re.compile(
     re.I | re.X,
 )
 """A statement in a query language is no question: nothing in it is to be said otherwise (S2-08)."""
+
+
+def _words(spaced_words: str, unspaced: str) -> re.Pattern[str]:
+    """Alternatives at word boundaries, and those of scripts that are written without spaces; blanks only lay it out."""
+    return re.compile(rf"\b(?:{spaced_words})\b|{unspaced}", re.I | re.X)
+
 
 _TEMPORAL = _words(
     r"""latest|(?:most\ )?recent(?:ly)?|newest|upcoming|today|nowadays|right\ now|so\ far|trends?|timeline|as\ of|since
@@ -159,17 +186,60 @@ def query_type_of(text: str) -> QueryType:
     """The first type whose signs the text shows; ``simple`` is a text that asks nothing in words."""
     if _SQL.match(text):
         return "simple"
-    if _COMPARISON.search(text):
+    words = spaced(text)
+    if _compares(words):
         return "comparison"
-    if _DEBUGGING.search(text) or _NAME_OF_ERROR.search(text):
+    if _is_faulty(text, words):
         return "debugging"
-    if len(_JOINING.findall(text)) > 1 or len(clauses(text)) > 1:
+    if len(_JOINING.findall(words)) > 1 or len(clauses(text)) > 1 or _lists(text):
         return "complex"
-    if _CONCEPTUAL.search(text):
+    if _explains(words):
         return "conceptual"
-    if _HOW_TO.search(text):
+    if STEPS.within(words) or _STEPS.search(words):
         return "how_to"
-    return "factual" if _FACTUAL.search(text) or _YES_OR_NO.search(text) else "simple"
+    if _is_question(text, words):
+        return "factual"
+    return "how_to" if TASKS.within(words) or _ORDERED.search(words) else "simple"
+
+
+def _explains(words: str) -> bool:
+    """Whether it asks why, or how something comes about that nobody does."""
+    if REASONS.within(words):
+        return True
+    found = _EXPLAINED.search(words)
+    return bool(found) and not (STEPS.within(words) and found.group().strip().startswith("how"))
+
+
+def _compares(words: str) -> bool:
+    """Whether things are weighed against each other: words of comparing, or a choice between two."""
+    if COMPARISON.within(words) or _COMPARATIVE.search(words):
+        return True
+    if not EITHER.within(words) or NO_CHOICE.within(words):
+        return False
+    return CHOOSING.within(words) or not (FACTS.within(words) or REASONS.within(words) or STEPS.within(words))
+
+
+def _is_faulty(text: str, words: str) -> bool:
+    """Whether something does not do what it should."""
+    if _NAME_OF_ERROR.search(text) or WHY_I.within(words) or (WHY.within(words) and OWN.within(words)):
+        return True
+    if not NO_FAULT.within(words) and FAULTS.within(words):
+        return OWN.within(words) or not ASKED.within(words)
+    if _is_question(text, words) or STEPS.within(words) or REASONS.within(words):
+        return False
+    return (
+        WHOSE.within(words) or bool(_HAPPENS.search(words)) or (SYMPTOMS.within(words) and not NO_SYMPTOM.within(words))
+    )
+
+
+def _is_question(text: str, words: str) -> bool:
+    """Whether a fact is asked for: a question word, a verb that opens, or a question mark after several words."""
+    return FACTS.within(words) or (text.rstrip().endswith(("?", "\uff1f")) and len(words.split()) > 3)
+
+
+def _lists(text: str) -> bool:
+    """Whether several things are named of which something is asked."""
+    return bool(_LISTED.search(text) or _TWO_OF.search(text) or _ASKED_TWICE_ZH.search(text))
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:
@@ -189,7 +259,8 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
 def _asks_several(text: str) -> bool:
     """Whether the text shows several needs (S0-02, S4-10): things compared or listed, periods, clauses, "and" twice."""
     return bool(
-        _COMPARISON.search(text)
+        _compares(spaced(text))
+        or _lists(text)
         or _TOGETHER.search(text)
         or find_list(text)
         or len(set(YEAR.findall(text))) > 1
