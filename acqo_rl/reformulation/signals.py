@@ -41,6 +41,12 @@ _NEXT_NEED = re.compile(
     rf"\s*(?:[?;\uff1f\uff1b]|,?\s+(?:and|plus|und|y|et)\s+(?:also\s+|auch\s+|tambi\u00e9n\s+)?(?=(?:{_BEFORE_ASK}\s+)?{_ASK}))\s*",
     re.I,
 )
+SQL = re.compile(
+    r"""\s*(?:select\b.+\bfrom\s+\S+(?:\s+\w+)?\s*(?:$|[;,)]|\b(?:where|join|inner|left|group|order|limit)\b)
+    |insert\s+into\s+\w+\s*[(]|update\s+\S+\s+set\b.+=|delete\s+from\s+\w+\s*(?:$|;|where\b)|create\s+table\s+\w+\s*[(])""",
+    re.I | re.X,
+)
+"""A statement in a query language is no question: nothing in it is to be said otherwise (S2-08)."""
 REFERENCE = re.compile(
     r"\b(?:it|its|it's|they|their|them|he|she|his|her|him|this|that|these|those|there|one|former|latter|same|"
     r"what about|how about)\b",
