@@ -12,7 +12,7 @@ from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.evaluation.tables import Table
 from acqo_rl.reformulation.adaptive import BY_TYPE
-from acqo_rl.reformulation.classify import Classification, classify, is_unsure, query_type_of
+from acqo_rl.reformulation.classify import Classification, classify, is_unsure
 from acqo_rl.reformulation.heuristic import rewrite
 from acqo_rl.reformulation.labelled import (
     Agreement,
@@ -21,6 +21,7 @@ from acqo_rl.reformulation.labelled import (
     held_out_questions,
     labelled_questions,
 )
+from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.text import one_line
 from acqo_rl.types import QueryType
 
@@ -136,8 +137,8 @@ def _accuracies(judged: Sequence[Judged]) -> Table:
     note = (
         "The rules that choose strategy and route, without a model, on questions labelled by hand in five languages. "
         "They were corrected with the seen questions in sight; the others were written and labelled before the rules "
-        "answered them, and nothing was changed since. Intervals: 95 %, bootstrap over questions. Asks a model: share "
-        "of questions that are long, or not short and without any sign."
+        "answered them, and no rule was changed with them in sight. Intervals: 95 %, bootstrap over questions. "
+        "Asks a model: share of questions that are long, or not short and without any sign."
     )
     header = ("questions", "what", "number", "accuracy", "asks a model")
     return Table("Classifier: accuracy", note, header, tuple(rows), labels=2)

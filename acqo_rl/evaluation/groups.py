@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.reformulation.classify import query_type_of
+from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.types import Query
 
 

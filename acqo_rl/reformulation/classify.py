@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, YEAR, clauses, find_list, readings
+from acqo_rl.reformulation.query_types import compares, lists, query_type_of
+from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, YEAR, clauses, find_list, readings
+from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Query, QueryType, Route
 
@@ -35,67 +37,10 @@ class Classification:
     problem: str | None = None
 
 
-def _words(spaced: str, unspaced: str) -> re.Pattern[str]:
+def _words(spaced_words: str, unspaced: str) -> re.Pattern[str]:
     """Alternatives at word boundaries, and those of scripts that are written without spaces; blanks only lay it out."""
-    return re.compile(rf"\b(?:{spaced})\b|{unspaced}", re.I | re.X)
+    return re.compile(rf"\b(?:{spaced_words})\b|{unspaced}", re.I | re.X)
 
-
-_COMPARISON = _words(
-    r"""compare[ds]?|comparing|comparisons?|comparable|vs|versus|differ|differs|differences?|different\ from
-    |(?:\w+er|more|less|worse)(?:\ [\w-]+)?\ than(?!\ \d)
-    |which\ (?:\w+\ )?(?:is|are)\ (?:\w+er|more|less|worse)
-    |pros\ and\ cons|advantages\ and\ disadvantages|\w+er,\ [\w ]{2,30}\ or
-    |should\ (?:i|we)\ \w+\ [\w ]{2,30}\ or
-    |vor-\ und\ nachteile|ventajas\ y\ desventajas|avantages\ et\ inconvénients
-    |vergleich\w*|unterschied\w*|unterscheide\w*|\w+er\ als
-    |compar(?:a|ar|ación|aison|er|ez)|diferencias?|(?:más|menos)\ (?:\w+\ )?que|mejor(?:es)?\ que
-    |différences?|(?:plus|moins)\ \w+\ que""",
-    "比较|对比|区别|相比|差异|不同|哪个更|哪一?种更",
-)
-_DEBUGGING = _words(
-    r"""(?<!standard\ )errors?|exceptions?|tracebacks?|stack\ ?traces?|bugs?|debug\w*
-    |fix|fixes|fixed|fail|fails|failed|failing|failure
-    |crash(?:es|ed|ing)?|segfaults?|broken|stuck|keeps?\ \w+ing
-    |issues?\ with|troubleshoot\w*|(?:isn't|is\ not|not|stopped)\ working
-    |(?:doesn't|does\ not|won't|will\ not|can't|cannot)\ (?:work|start|load|connect|compile|open|find|boot|import)
-    |\w*fehler\w*|funktioniert\ nicht|stürzt\b.*\bab|startet\ nicht
-    |errores|falla|fallo|no\ (?:funciona|arranca)|erreurs?|ne\ (?:marche|fonctionne|démarre)\ pas|plante""",
-    "报错|出错|错误|异常|崩溃|失败|无法|修复",
-)
-_NAME_OF_ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b|\b(?:HTTP|status)(?: code)? [45]\d\d\b")
-_HOW_TO = _words(
-    r"""how\ (?:do|can|could|should|would|might|shall)\ (?:i|we|you|one|someone|people)|how\ to|steps?\ (?:to|for)
-    |ways?\ to|(?:guide|instructions)\ (?:to|for)|tutorial|recipe\ for|wie\ \w+\ (?:ich|man|wir)|anleitung\w*
-    |c[oó]mo\ (?:puedo|podemos|se\ (?:puede|hace)|hago|\w+[aei]r(?:se)?)|pasos\ para
-    |comment\ (?:puis-je|faire|\w+er|\w+ir)""",
-    "如何|怎么(?!样)|怎样|步骤|教程",
-)
-_CONCEPTUAL = _words(
-    r"""why|explain\w*|explanation|concepts?|conceptual(?:ly)?|theor(?:y|ies)|principles?|intuition|philosophy
-    |meaning\ of|what\ causes|how\ come|understand(?:ing)?|idea\ behind|purpose\ of|what\ (?:does|do)\ .{1,60}\ mean
-    |how\ (?:do|does|did|is|are|was|were)\ (?!i\b|we\b|you\b|one\b).{1,80}
-        \ (?:works?|affect|influence|happen|form|formed|evolve|lead|made|caused|related|arise|emerge)
-    |warum|wieso|weshalb|erklär\w*|bedeutet|wie\ funktionier\w+|por\ qué|expli[cq]\w*|c[oó]mo\ funcionan?|significa
-    |pourquoi|comment\ fonctionnent?|signifie""",
-    "为什么|为何|解释|原理|概念|意味|含义|理解|如何工作|怎么运作",
-)
-_FACTUAL = _words(
-    r"""who|whom|whose|when|where|which|what(?:'s)?
-    |how|wer|wen|wem|wann|wo|welche[mnrs]?|was|wie\ (?:viele?|hoch|alt|groß|lange?|weit|heißt)
-    |qui[eé]n(?:es)?|cu[aá]ndo|d[oó]nde|cu[aá]l(?:es)?|cu[aá]nt[oa]s?|qué|qui|quand|où|quel(?:le)?s?|combien""",
-    "谁|何时|什么|哪里|哪[个些年座国位种]|多少|几[个年点月]|多[大高长远]",
-)
-_YES_OR_NO = re.compile(
-    r"^(?:is|are|was|were|do|does|did|has|have|had|can|will|ist|sind|war|hat|est-ce)\b|[吗么][?\uff1f]?$", re.I
-)
-_JOINING = _words("and|with|using|also|while|but|und|mit|sowie|y|con|et|avec", "以及|并且|同时|和|还有")
-
-_SQL = re.compile(
-    r"""\s*(?:select\b.+\bfrom\s+\S+(?:\s+\w+)?\s*(?:$|[;,)]|\b(?:where|join|inner|left|group|order|limit)\b)
-    |insert\s+into\s+\w+\s*[(]|update\s+\S+\s+set\b.+=|delete\s+from\s+\w+\s*(?:$|;|where\b)|create\s+table\s+\w+\s*[(])""",
-    re.I | re.X,
-)
-"""A statement in a query language is no question: nothing in it is to be said otherwise (S2-08)."""
 
 _TEMPORAL = _words(
     r"""latest|(?:most\ )?recent(?:ly)?|newest|upcoming|today|nowadays|right\ now|so\ far|trends?|timeline|as\ of|since
@@ -146,7 +91,7 @@ def classify(query: Query) -> Classification:
 def route_of(query: Query) -> Route:
     """The route the signals of S0-02 point at: references and known ambiguous names, then signs of several needs."""
     text = _readable(query)
-    if _SQL.match(text):
+    if SQL.match(text):
         return "pass"
     if query.history and REFERENCE.search(text):
         return "disambiguate"
@@ -155,26 +100,9 @@ def route_of(query: Query) -> Route:
     return "decompose" if _asks_several(text) else "pass"
 
 
-def query_type_of(text: str) -> QueryType:
-    """The first type whose signs the text shows; ``simple`` is a text that asks nothing in words."""
-    if _SQL.match(text):
-        return "simple"
-    if _COMPARISON.search(text):
-        return "comparison"
-    if _DEBUGGING.search(text) or _NAME_OF_ERROR.search(text):
-        return "debugging"
-    if len(_JOINING.findall(text)) > 1 or len(clauses(text)) > 1:
-        return "complex"
-    if _CONCEPTUAL.search(text):
-        return "conceptual"
-    if _HOW_TO.search(text):
-        return "how_to"
-    return "factual" if _FACTUAL.search(text) or _YES_OR_NO.search(text) else "simple"
-
-
 def challenges_of(text: str) -> tuple[Challenge, ...]:
     """Every challenge the text shows signs of, ``("simple",)`` where it shows none (S4-12)."""
-    if _SQL.match(text):
+    if SQL.match(text):
         return ("simple",)
     found: list[Challenge] = []
     if _TEMPORAL.search(text) or YEAR.search(text):
@@ -189,7 +117,8 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
 def _asks_several(text: str) -> bool:
     """Whether the text shows several needs (S0-02, S4-10): things compared or listed, periods, clauses, "and" twice."""
     return bool(
-        _COMPARISON.search(text)
+        compares(spaced(text))
+        or lists(text)
         or _TOGETHER.search(text)
         or find_list(text)
         or len(set(YEAR.findall(text))) > 1

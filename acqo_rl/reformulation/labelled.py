@@ -25,7 +25,7 @@ class LabelledQuestion:
 
 
 def labelled_questions() -> list[LabelledQuestion]:
-    """The project's own set: every type, route and challenge, in five languages; the rules were written beside it."""
+    """The project's own set: every type, route and challenge, in five languages; the rules were corrected beside it."""
     return _read("labelled_questions.jsonl")
 
 

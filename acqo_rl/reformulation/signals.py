@@ -33,11 +33,20 @@ YEAR = re.compile(rf"(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}])")
 """1500 to 2099; Chinese writes it without a space before what follows."""
 _ASK = (
     r"(?:who|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name"
-    r"|wer|was|wann|wo|welche[mnrs]?|warum|wie|qui[e\u00e9]n(?:es)?|qu\u00e9|cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo|quand|o\u00f9|quel(?:le)?s?)\b"
+    r"|wer|was|wann|wo|welche[mnrs]?|warum|wie|qui[e\u00e9]n(?:es)?|qu\u00e9|cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo"
+    r"|cu[a\u00e1]nt[oa]s?|cu[a\u00e1]l(?:es)?|por\s+qu\u00e9|wieso|wem|wen|quand|o\u00f9|quel(?:le)?s?|combien|comment|pourquoi|qui)\b"
 )
+_BEFORE_ASK = r"(?:in|at|to|from|by|for|on|with|ab|an|auf|zu|mit|von|seit|a|de|en|por|con|\u00e0|par|pour|avec)"
 _NEXT_NEED = re.compile(
-    rf"\s*(?:[?;\uff1f\uff1b]|,?\s+(?:and|und|y|et)\s+(?:also\s+|auch\s+|tambi\u00e9n\s+)?(?={_ASK}))\s*", re.I
+    rf"\s*(?:[?;\uff1f\uff1b]|,?\s+(?:and|plus|und|y|et)\s+(?:also\s+|auch\s+|tambi\u00e9n\s+)?(?=(?:{_BEFORE_ASK}\s+)?{_ASK}))\s*",
+    re.I,
 )
+SQL = re.compile(
+    r"""\s*(?:select\b.+\bfrom\s+\S+(?:\s+\w+)?\s*(?:$|[;,)]|\b(?:where|join|inner|left|group|order|limit)\b)
+    |insert\s+into\s+\w+\s*[(]|update\s+\S+\s+set\b.+=|delete\s+from\s+\w+\s*(?:$|;|where\b)|create\s+table\s+\w+\s*[(])""",
+    re.I | re.X,
+)
+"""A statement in a query language is no question: nothing in it is to be said otherwise (S2-08)."""
 REFERENCE = re.compile(
     r"\b(?:it|its|it's|they|their|them|he|she|his|her|him|this|that|these|those|there|one|former|latter|same|"
     r"what about|how about)\b",

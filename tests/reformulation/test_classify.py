@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.reformulation.classify import challenges_of, classify, is_unsure, query_type_of, route_of
+from acqo_rl.reformulation.classify import challenges_of, classify, is_unsure, route_of
+from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.types import Query
 
 
@@ -16,6 +17,27 @@ from acqo_rl.types import Query
     ("text", "query_type"),
     [
         ("prefix sum", "simple"),
+        ("error correction codes", "simple"),
+        ("eye drops for dry eyes", "simple"),
+        ("Pride and Prejudice summary", "simple"),
+        ("bike chain slips under load", "debugging"),
+        ("my sourdough never rises", "debugging"),
+        ("la batterie se décharge trop vite", "debugging"),
+        ("El pan me sale duro", "debugging"),
+        ("Drucker druckt nicht", "debugging"),
+        ("空调不制冷", "debugging"),
+        ("Why did the Weimar Republic fail?", "conceptual"),
+        ("When was the first computer bug found?", "factual"),
+        ("oslo or bergen for a weekend trip", "comparison"),
+        ("Can I travel with or without a visa?", "factual"),
+        ("How do bees find their way home?", "conceptual"),
+        ("How do you find a notary?", "how_to"),
+        ("¿Cómo se prepara un ceviche?", "how_to"),
+        ("¿Cómo se forman los huracanes?", "conceptual"),
+        ("unclog a kitchen sink", "how_to"),
+        ("Fahrradkette wechseln", "how_to"),
+        ("birthplace and cause of death of Frida Kahlo", "complex"),
+        ("latitude and longitude of Tarawa", "simple"),
         ("tissue box", "simple"),
         ("terror attacks list", "simple"),
         ("flat tvs", "simple"),

@@ -17,9 +17,9 @@ HELD_OUT = held_out_questions()
 
 
 def test_the_set_holds_every_kind_and_five_languages():
-    assert len(QUESTIONS) >= 150
+    assert len(QUESTIONS) >= 800
     assert len({q.query.text for q in QUESTIONS}) == len(QUESTIONS)
-    assert min(Counter(q.query_type for q in QUESTIONS).values()) >= 20
+    assert min(Counter(q.query_type for q in QUESTIONS).values()) >= 80
     assert {q.query_type for q in QUESTIONS} == set(get_args(QueryType))
     assert {q.route for q in QUESTIONS} == {"pass", "disambiguate", "decompose"}
     assert {c for q in QUESTIONS for c in q.challenges} == set(get_args(Challenge))
