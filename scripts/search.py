@@ -7,7 +7,7 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
 The reformulator is raw, rules, turns, policy, prompted, adaptive, or a strategy that asks a language model:
-multi_query, hyde, step_back, decomposition, expansion, or several joined by "+". The model is a folder, a Hub id,
+multi_query, hyde, step_back, decomposition, expansion, rewrite, or several joined by "+". The model is a folder, a Hub id,
 embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. Weights of searches
 count in rrf and combsum.
 
@@ -149,7 +149,7 @@ def check(config: SearchConfig) -> None:
     if config.reformulator not in single and not set(config.reformulator.split("+")) <= set(STRATEGIES):
         raise ConfigError(
             f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
-            "or join some of the last five by '+'."
+            f"or join some of the last {len(STRATEGIES)} by '+'. (scripts/compare.py measures rewrite_retrieve_read.)"
         )
     if config.reformulator not in ("raw", "rules", "turns") and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")

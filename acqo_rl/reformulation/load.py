@@ -59,6 +59,21 @@ def asks_model(name: str) -> bool:
     return name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES)
 
 
+def check_strategy(name: str, model: str) -> None:
+    """Refuses a name that is no strategy's though only one can be meant: a prompted model, or several joined by ``+``.
+
+    Raises:
+        ConfigError: the name is one of those.
+    """
+    if asks_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
+        return
+    unknown = [part for part in name.split("+") if part not in STRATEGIES]
+    raise ConfigError(
+        f"There is no strategy {unknown[0]!r}; choose prompted, adaptive, {', '.join(STRATEGIES)}, "
+        f"or join some of the last {len(STRATEGIES)} by '+'."
+    )
+
+
 def load_reformulator(
     name: str, model: str, settings: StrategySettings | None = None, *, language_model: LanguageModel | None = None
 ) -> tuple[Logged, int, int]:
@@ -92,6 +107,7 @@ def load_reformulator(
     settings = settings or StrategySettings()
     if asks_model(name):
         return Logged(_prompted(name, model, settings, language_model)), 0, 0
+    check_strategy(name, model)
     policy = Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
     return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
 
