@@ -54,6 +54,9 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
 
     parser = Parser(config_types, description=description, formatter_class=Formatter)
     parser.register("type", dict, json.loads)
+    for action in parser._actions:  # the parser gives both of a pair the same help
+        if f"--no_{action.dest}" in action.option_strings:
+            action.help = f"The opposite of --{action.dest}."
     return parser
 
 

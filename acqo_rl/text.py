@@ -10,7 +10,8 @@ from acqo_rl.types import SubQuery
 
 _CLOSING = " ?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 _NUMBERING = re.compile(  # Chinese writes no space after it
-    r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*\u2022])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*|\d{1,2}[.)](?=[\u4e00-\u9fff]))"
+    r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*+\u2013\u2022\u25e6])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*"
+    r"|\d{1,2}[.)](?=[\u4e00-\u9fff])|[\u2460-\u2473]\s*|[一二三四五六七八九十]{1,3}\u3001\s*)"
 )
 
 

@@ -37,7 +37,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.inputs import ORIGINAL, fingerprint, hash_queries, name_reformulators, name_retrievers
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.load import StrategySettings, check_strategy
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
@@ -132,11 +132,17 @@ def check(config: CompareConfig) -> None:
         if value is not None and value < 1:
             raise ConfigError(f"{key} is {value}; it must be at least 1.")
     names = name_reformulators(config.reformulator, config.model)
+    for name, model in names.items():
+        if name != LOOKS_FIRST:
+            check_strategy(name, model)
     name_retrievers(config.retriever)
     baseline = config.baseline or next(iter(names))
     if baseline not in names or baseline == LOOKS_FIRST:
         possible = ", ".join(name for name in names if name != LOOKS_FIRST)
         raise ConfigError(f"The baseline {baseline!r} is none of the reformulators {possible}.")
+    for what, given in (("fusion", config.fusion), ("measures", config.measures), ("robustness", config.robustness)):
+        if twice := [name for name in given if given.count(name) > 1]:
+            raise ConfigError(f"{what} holds {twice[0]!r} more than once; give it once.")
     for name in config.fusion:
         fusion_named(name)
     for name in config.robustness:

@@ -149,7 +149,7 @@ def check(config: SearchConfig) -> None:
     if config.reformulator not in single and not asks_model(config.reformulator):
         raise ConfigError(
             f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
-            "or join some of the last six by '+'."
+            f"or join some of the last {len(STRATEGIES)} by '+'. (scripts/compare.py measures rewrite_retrieve_read.)"
         )
     if config.reformulator not in WITHOUT_MODEL and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")

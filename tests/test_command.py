@@ -113,3 +113,13 @@ def test_help_shows_examples_and_the_file(capsys):
     assert "\n    python it.py --data x\n" in text
     assert "--config FILE" in text
     assert "(default: explore)" in text
+
+
+def test_the_opposite_of_a_switch_has_its_own_help():
+    @dataclass
+    class Switch:
+        fast: bool = field(default=True, metadata={"help": "A switch."})
+
+    shown = " ".join(command.make_parser(Switch, description="").format_help().split())
+    assert "The opposite of --fast." in shown
+    assert shown.count("A switch.") == 1

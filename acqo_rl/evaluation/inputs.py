@@ -55,7 +55,7 @@ def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
             only.
 
     Raises:
-        ConfigError: a name is taken twice or is no file name, an index is missing, nothing searches what a
+        ConfigError: a name is taken twice, unknown or no file name, an index is missing, nothing searches what a
             reformulator writes, or there is no retriever.
     """
     retrievers: dict[str, tuple[str, ...]] = {}
@@ -65,13 +65,29 @@ def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if not what:
             raise ConfigError(f"The retriever {name!r} needs an index: give {name}=INDEX or {name}=ONE+OTHER.")
         parts = tuple(what.split("+"))
-        single = [part for part in parts if len(retrievers.get(part.removesuffix(ORIGINAL), ())) == 1]
-        retrievers[name] = parts if len(single) == len(parts) > 1 else (what,)
+        retrievers[name] = _check_parts(item, parts, retrievers) if _is_hybrid(what) else (what,)
         if all(part.endswith(ORIGINAL) for part in parts):
             raise ConfigError(f"In {item!r} nothing searches sub-queries; leave {ORIGINAL} out of one part.")
     if not retrievers:
         raise ConfigError("No retriever is given; give one or several as NAME=INDEX.")
     return retrievers
+
+
+def _is_hybrid(what: str) -> bool:
+    """Whether names are meant; an index may have a ``+`` in its path or URL, or be there under such a name."""
+    return "+" in what and "/" not in what and not Path(what).exists()
+
+
+def _check_parts(item: str, parts: tuple[str, ...], retrievers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    given = [name for name, made_of in retrievers.items() if len(made_of) == 1]
+    if unknown := [part for part in parts if part.removesuffix(ORIGINAL) not in given]:
+        raise ConfigError(
+            f"{item!r} names the unknown retriever {unknown[0]!r}; "
+            f"single ones given before it: {', '.join(given) or 'none'}."
+        )
+    if len(set(parts)) < len(parts):
+        raise ConfigError(f"{item!r} names one retriever twice; a hybrid is of different ones.")
+    return parts
 
 
 def check_name(name: str, taken: Mapping[str, object]) -> None:

@@ -74,6 +74,21 @@ def most_calls(name: str, settings: StrategySettings) -> int:
     return len(name.split("+")) if asks_model(name) else 1
 
 
+def check_strategy(name: str, model: str) -> None:
+    """Refuses a name that is no strategy's though only one can be meant: a prompted model, or several joined by ``+``.
+
+    Raises:
+        ConfigError: the name is one of those.
+    """
+    if asks_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
+        return
+    unknown = [part for part in name.split("+") if part not in STRATEGIES]
+    raise ConfigError(
+        f"There is no strategy {unknown[0]!r}; choose prompted, adaptive, {', '.join(STRATEGIES)}, "
+        f"or join some of the last {len(STRATEGIES)} by '+'."
+    )
+
+
 def load_reformulator(
     name: str, model: str, settings: StrategySettings | None = None, *, language_model: LanguageModel | None = None
 ) -> tuple[Logged, int, int]:
@@ -107,6 +122,7 @@ def load_reformulator(
     settings = settings or StrategySettings()
     if asks_model(name):
         return Logged(_prompted(name, model, settings, language_model)), 0, 0
+    check_strategy(name, model)
     policy = Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
     return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
 

@@ -37,11 +37,62 @@ def read(text, most=9, finished=True):
         (" \n?\n...\n", []),
         ("Here are the queries:", []),
         ("x" * 201 + "\nshort", ["short"]),
+        ("**1.** a b\n**2**. c d\n**Query 3:** e", ["a b", "c d", "e"]),
+        ("\u2013 a\n+ b\n\u25e6 c", ["a", "b", "c"]),
+        ("Q1: a\nQuery: b\nAnswer: x", ["a", "b", "x"]),
+        ("查询1\uff1aa\n一、b\n①c", ["a", "b", "c"]),
+        ("a\nHope this helps!\nNote: these are general.", ["a"]),
+        ("## Queries\na\n\n**Queries**\nb\nQueries\n---", ["a", "b"]),
+        ("| # | query |\n|---|---|\n| 1 | a |", []),
+        ("<think>hmm, one could ask\nfor a", []),
+        ('`SELECT *`\n**kwargs in Python\n27"\n__init__', ["SELECT *", "**kwargs in Python", '27"', "__init__"]),
+        ('"a" or "b"', ['"a" or "b"']),
+        ("Here is Where band\nWhat is SQL injection:", ["Here is Where band", "What is SQL injection:"]),
+        (
+            "I can't help falling in love\nI'm Sorry I Haven't a Clue\n对不起\uff0c我爱你",
+            ["I can't help falling in love", "I'm Sorry I Haven't a Clue", "对不起\uff0c我爱你"],
+        ),
     ],
 )
 def test_reads_what_is_meant(text, entries):
     """S2-04, S3-17, D3-02: a preamble is no entry, a number of the text is no numbering, and short is not empty."""
     assert read(text) == entries
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ('```json\n["a", "b"]\n```', ["a", "b"]),
+        ('```json ["a", "b"]```', ["a", "b"]),
+        ('Here you are. ["a", "b"]', ["a", "b"]),
+        ('These are the searches:\n[\n  "a",\n  "b"\n]\nHope this helps!', ["a", "b"]),
+        ('{"queries": ["a", "b"]}', ["a", "b"]),
+        ('[{"query": "a", "why": "because"}, {"query": "b"}]', ["a", "b"]),
+        ('{"query": "a"}\n{"query": "b"}', ["a", "b"]),
+        ('{"1": "a", "2": "b"}', ["a", "b"]),
+        ('["a", "b", "and th', ["a", "b"]),
+        ("[]", []),
+        ("[x] in Markdown", ["[x] in Markdown"]),
+        ("[1] as a citation", ["[1] as a citation"]),
+        ("[" * 100_000, []),
+    ],
+)
+def test_json_in_any_wrapping(text, entries):
+    assert read(text, finished=not text.endswith("th")) == entries
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I\u2019m sorry, but I can\u2019t help with that.\nPlease ask something else.",
+        "As an AI language model, I have no access to the internet.",
+        "I cannot assist with this request.",
+        "对不起\uff0c我无法回答。",
+    ],
+)
+def test_a_refusal_holds_no_search(text):
+    assert read(text) == []
 
 
 def test_no_more_than_asked_for():

@@ -155,3 +155,9 @@ def test_what_is_out_of_range_is_refused_before_a_model_is_loaded(model, setting
 def test_any_other_name_is_a_policy(tmp_path):
     with pytest.raises(GrammarError, match="no exported policy"):
         load_reformulator("final", str(tmp_path))
+
+
+@pytest.mark.parametrize(("name", "model"), [("multiquery", "openai:m@http://x"), ("multi_query+hyd", "nowhere")])
+def test_a_name_that_can_only_be_a_strategy(name, model):
+    with pytest.raises(ConfigError, match=r"no strategy '(multiquery|hyd)'; choose prompted, adaptive, multi"):
+        load_reformulator(name, model)

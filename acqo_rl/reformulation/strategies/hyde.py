@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.lists import read_text
+from acqo_rl.reformulation.remarks import is_refusal
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
@@ -22,13 +23,15 @@ _EXAMPLES = (
     ),
 )
 
+_LABEL = re.compile(r"^(?:answer|passage|\u7b54\u6848)\s*[:\uff1a]\s*", re.I)
 _LONGEST = 2_000  # characters; encoders read less
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
 _DISCLAIMER = re.compile(
-    r"\b(?:as an ai|language model|i(?:'m| am) (?:sorry|not sure|unable)"
+    r"\b(?:i(?:'m| am) (?:sorry|not sure|unable)"
     r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
     re.I,
 )
+_WISH = re.compile(r"^(?:i )?hope (?:this|that|it) helps\b", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
@@ -47,7 +50,7 @@ class HyDE:
     weight: float = 1.5
 
     name = "hyde"
-    version = "1"
+    version = "2"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the passage."""
@@ -56,8 +59,9 @@ class HyDE:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """The whole text, without announcement and disclaimers."""
-        text = _ANNOUNCED.sub("", read_text(completion).strip())
-        told = [s for s in _SENTENCE_END.split(one_line(text)[:_LONGEST]) if not _DISCLAIMER.search(s)]
+        text = one_line(_ANNOUNCED.sub("", read_text(completion).strip()))[:_LONGEST]
+        sentences = _SENTENCE_END.split(_LABEL.sub("", text))
+        told = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
         passage = " ".join(told).strip()
         if not normalised(passage):
             return nothing_usable(completion)

@@ -37,7 +37,7 @@ class Rewrite:
     weight: float = 1.0
 
     name = "rewrite"
-    version = "1"
+    version = "2"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the search."""

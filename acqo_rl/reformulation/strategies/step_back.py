@@ -33,7 +33,7 @@ class StepBack:
     weight: float = 0.8
 
     name = "step_back"
-    version = "1"
+    version = "2"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the general search."""

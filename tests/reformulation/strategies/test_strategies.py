@@ -72,10 +72,16 @@ class TestHyDE:
             "As an AI language model, I have no eyes. Air scatters blue light.",
             "I'm not sure about this. Air scatters blue light. I cannot provide more.",
             "<think>Rayleigh?</think>Air scatters blue light.",
+            "Answer: Air scatters blue light. Hope this helps!",
+            "对不起\uff0c我无法回答。Air scatters blue light.",
         ],
     )
     def test_no_announcement_and_no_disclaimer(self, reply):
         assert reformulate(HyDE(), reply).sub_queries[1].text == "Air scatters blue light."
+
+    def test_a_passage_about_language_models_stays(self):
+        passage = "A language model predicts the next word. As an AI technique it needs much text."
+        assert reformulate(HyDE(), passage).sub_queries[1].text == passage
 
     def test_a_text_that_was_cut_is_searched_all_the_same(self):
         assert reformulate(HyDE(), Completion("Air scatters bl", 3, finished=False)).sub_queries[1].text == (
@@ -144,7 +150,19 @@ class TestExpansion:
 
 @EVERY
 class TestEvery:
-    @pytest.mark.parametrize("reply", ["", " \n\t", "?", "...", "Here are the queries:"])
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "",
+            " \n\t",
+            "?",
+            "...",
+            "Here are the queries:",
+            "I'm sorry, but I can't help with that.",
+            "对不起\uff0c我无法回答。",
+            "<think>hmm",
+        ],
+    )
     def test_an_empty_reply_searches_the_query_and_says_why(self, strategy, reply):
         """D3-13."""
         answer = reformulate(strategy, reply)

@@ -1,0 +1,53 @@
+"""What language models write around an answer: announcements, headings, good wishes, refusals."""
+
+from __future__ import annotations
+
+import re
+
+_LISTED = (
+    r"(?:quer(?:y|ies)|search(?:es)?|questions?|lists?|variants?|variations?|versions?|rewrit\w+|rewordings?|parts?"
+    r"|terms?|synonyms?|alternatives?|suggestions?|passages?|answers?|ones?)\b"
+)
+_INTERROGATIVE = r"(?:what|who|whom|whose|which|when|where|why|how|is|are|was|were|do|does|did|can|should)\b"
+_REMARK = re.compile(
+    rf"^(?!{_INTERROGATIVE}).*[:\uff1a]$"
+    r"|^(?:sure|certainly|of course|okay)(?:[,.!:]| here\b)"
+    rf"|^here(?: are| is|'s)\b.*\b{_LISTED}|^here (?:are|is)\b.*[:\uff1a]$"
+    r"|^(?:below are|the following are)\b"
+    r"|^(?:hier sind|aqu\u00ed (?:est\u00e1n|tiene)|voici)\b|^\u4ee5\u4e0b\u662f"
+    r"|^(?:i )?hope (?:this|these|that|it)\b|^let me know (?:if|whether)\b|^feel free to\b"
+    r"|^note\s*[:\uff1a]|^(?:please )?note that\b"
+    r"|^#{1,6}\s|^\|.*\|$|^[-=*_|:\s]{3,}$"
+    r"|^(?:(?:search |rewritten |alternative )?quer(?:y|ies)|sub-?quer(?:y|ies)|\u5b50?\u67e5\u8be2)$",
+    re.I,
+)
+_REFUSAL = re.compile(
+    r"^(?:i'm|i am) (?:very |really |so )?(?:sorry|afraid)(?:[,.!]|$| but\b| i (?:can|am|do)| (?:that )?i can)"
+    r"|^sorry, (?:but|i)\b|^my apologies\b|^i apologi[sz]e\b"
+    r"|^(?:unfortunately, )?i (?:can't|cannot|can not|won't|am unable to|am not able to|'m unable to)"
+    r" (?:help (?:you|with)|assist|answer|provide|comply|fulfil|generate|access|discuss)"
+    r"|\bas an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:language )?(?:model|assistant))?"
+    r"(?: (?:trained|made|developed|created) [^.,]*)?, i\b"
+    r"|^i(?:'m| am) (?:just |only )?an? (?:ai|(?:large )?language model)\b"
+    r"|^(?:\u5f88?\u62b1\u6b49|\u5bf9\u4e0d\u8d77|\u4e0d\u597d\u610f\u601d)[\uff0c,\u3002\uff01 ]*.{0,12}"
+    r"(?:\u65e0\u6cd5|\u4e0d\u80fd|\u6ca1\u6cd5|\u6ca1\u6709\u529e\u6cd5)"
+    r"|^\u6211(?:\u65e0\u6cd5|\u4e0d\u80fd)(?:\u56de\u7b54|\u63d0\u4f9b|\u5e2e\u52a9|\u534f\u52a9|\u6ee1\u8db3)",
+    re.I,
+)
+
+
+def is_remark(line: str) -> bool:
+    """Whether a line is about the answer and no part of it: "Here are three queries:", "## Queries", a refusal.
+
+    What only begins like one is none: "Here is Where band", "What is SQL injection:".
+    """
+    return bool(_REMARK.search(_plain(line))) or is_refusal(line)
+
+
+def is_refusal(line: str) -> bool:
+    """Whether a model speaks of itself in place of an answer ("I'm sorry, but I can't help with that")."""
+    return bool(_REFUSAL.search(_plain(line)))
+
+
+def _plain(line: str) -> str:
+    return line.strip().replace("\u2019", "'")
