@@ -15,7 +15,7 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import Whole
+from acqo_rl.serving.schemas import Position, Whole
 from acqo_rl.types import Passage, Ranking, Retriever
 
 
@@ -28,7 +28,7 @@ class TextsRequest(BaseModel):
 
     texts: list[Annotated[str, Field(max_length=100_000)]] = Field(max_length=20_000)
     k: Whole = Field(default=10, ge=1, le=2000)
-    passages: list[Annotated[int, Field(ge=0)]] = Field(
+    passages: list[Position] = Field(
         default=[], max_length=20_000, description="Positions of texts that are embedded as passages are."
     )
 

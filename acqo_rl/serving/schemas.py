@@ -27,6 +27,7 @@ def _whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Position = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 
 _QUERY = "Compare the populations of Oslo and Bergen"
 
