@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 from serving_stand_ins import running
 from stand_ins import ScriptedRetriever
@@ -105,6 +106,11 @@ class TestSameAsInProcess:
             assert behind.search(TEXTS, k) == local.search(TEXTS, k)
         assert behind.search([], 5) == []
         behind.close()
+
+    def test_a_position_is_any_whole_number_of_json(self, url):
+        body = {"texts": ["about red"], "k": 1}
+        statuses = [httpx.post(f"{url}/search", json={**body, "passages": [p]}).status_code for p in (0, 0.0, 0.5, -1)]
+        assert statuses == [200, 200, 422, 422]
 
     def test_passages_arrive_as_such(self, url, connect):
         """HyDE by way of a server; one who sends none asks as before."""

@@ -194,6 +194,11 @@ class TestSearch:
         with page.expect_request("**/v1/search") as request:
             search(page, "capital of Peru")
         assert request.value.post_data_json["history"] == ["U: Where is Lima?", "S: In Peru."]
+        with page.expect_request("**/v1/answer") as request:
+            page.click("#ask-answer")
+        asked = request.value.post_data_json
+        assert asked["history"] == ["U: Where is Lima?", "S: In Peru."]
+        assert asked["rewriting_strategy"] == page.input_value("#strategy")
 
     def test_nothing_found(self, visit, url):
         page = visit(url)
