@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Generic, TypeVar
@@ -19,6 +19,7 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     Retriever,
+    search_key,
 )
 
 Item = TypeVar("Item")
@@ -152,12 +153,7 @@ class BatchedRetriever:
         return self._batcher.ask([(text, k) for text in texts])
 
     def _search(self, asked: Sequence[tuple[str, int]]) -> list[Ranking]:
-        texts = list(dict.fromkeys(text for text, _ in asked))
-        found = dict(zip(texts, self._retriever.search(texts, max(k for _, k in asked)), strict=True))
-        return [_first(found[text], k) for text, k in asked]
-
-
-def _first(ranking: Ranking, k: int) -> Ranking:
-    return replace(
-        ranking, doc_ids=ranking.doc_ids[:k], scores=ranking.scores[:k], similarities=ranking.similarities[:k]
-    )
+        texts = {search_key(text): text for text, _ in asked}
+        rankings = self._retriever.search(list(texts.values()), max(k for _, k in asked))
+        found = dict(zip(texts, rankings, strict=True))
+        return [found[search_key(text)].first(k) for text, k in asked]

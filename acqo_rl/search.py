@@ -7,7 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, Fusion, Passage, Query, Ranking, Reformulation, Retriever, Snippet, SubQuery
+from acqo_rl.types import (
+    Document,
+    Fusion,
+    Passage,
+    Query,
+    Ranking,
+    Reformulation,
+    Retriever,
+    Snippet,
+    SubQuery,
+    search_key,
+)
 
 DEPTH = 100
 """Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
@@ -78,7 +89,7 @@ def by_sub_query(
 
 
 def _key(sub_query: SubQuery) -> tuple[bool, str]:
-    return sub_query.kind == "hypothetical", sub_query.text
+    return search_key(searched_text(sub_query))
 
 
 def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:

@@ -10,7 +10,7 @@ All calls are batched and answer position for position.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -76,6 +76,11 @@ class Passage(str):
     __slots__ = ()
 
 
+def search_key(text: str) -> tuple[bool, str]:
+    """What a search is known by where texts are searched once: the same words are one as a passage, one as a query."""
+    return isinstance(text, Passage), text
+
+
 @dataclass(frozen=True, slots=True)
 class SubQuery:
     """One text to search, how much its ranking counts in a weighted fusion, and what it is for."""
@@ -135,6 +140,10 @@ class Ranking:
     query: str = ""
     weight: float = 1.0
     similarities: tuple[float, ...] = ()
+
+    def first(self, k: int) -> Ranking:
+        """The ``k`` best of it."""
+        return replace(self, doc_ids=self.doc_ids[:k], scores=self.scores[:k], similarities=self.similarities[:k])
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,14 +112,14 @@ def check(config: EvaluateConfig) -> None:
 def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
     """All that the results of every reformulator depend on."""
     from acqo_rl.data.beir import read_query_metadata
-    from acqo_rl.retrieval.remote import describe, is_url
+    from acqo_rl.retrieval.remote import describe, place_of
 
     return {
         "data": str(Path(config.data).resolve()),
         "split": config.split,
         "queries": len(queries),
         "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
-        "index": config.index if is_url(config.index) else str(Path(config.index).resolve()),
+        "index": place_of(config.index),
         "index fingerprint": describe(config.index).fingerprint,
         "fusion": config.fusion,
         "measures": list(config.measures),

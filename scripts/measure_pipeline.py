@@ -134,7 +134,7 @@ def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.evaluation.inputs import fingerprint, hash_queries
     from acqo_rl.language_models.local import default_device
-    from acqo_rl.retrieval.remote import describe
+    from acqo_rl.retrieval.remote import describe, place_of
 
     return {
         "data": str(Path(config.data).resolve()),
@@ -142,7 +142,7 @@ def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -
         "queries": len(queries),
         "seed": config.seed,
         "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
-        "index": str(Path(config.index).resolve()),
+        "index": place_of(config.index),
         "index fingerprint": describe(config.index).fingerprint,
         "model": config.model,
         "model files": fingerprint(config.model),

@@ -18,7 +18,6 @@ those in flight. The log is one JSON object a line on stdout and holds neither q
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +70,10 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
 
 def make_limits(config: ServeConfig) -> Limits:
     """The limits of a configuration, and the keys of the environment."""
-    from acqo_rl.serving.limits import Limits
+    from acqo_rl.serving.limits import Limits, keys_of_environment
 
     return Limits(
-        keys=tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(",")))),
+        keys=keys_of_environment(),
         body_bytes=config.max_body_bytes,
         rate=config.rate,
         concurrency=config.requests_at_once,

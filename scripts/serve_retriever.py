@@ -13,7 +13,6 @@ ACQO_RETRIEVER_KEY.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +48,7 @@ def main(config: ServeRetrieverConfig) -> None:
         from acqo_rl.retrieval.build import load_retriever
         from acqo_rl.retrieval.remote import describe
         from acqo_rl.serving.http import serve
-        from acqo_rl.serving.limits import Limits
+        from acqo_rl.serving.limits import Limits, keys_of_environment
         from acqo_rl.serving.logs import configure_logs
         from acqo_rl.serving.metrics import Metrics
         from acqo_rl.serving.retriever_app import make_retriever_app
@@ -60,7 +59,7 @@ def main(config: ServeRetrieverConfig) -> None:
     retriever = load_retriever(config.index, device=config.device, mmap=config.mmap, threads=config.threads)
     retriever.search(["the first search of a process is slow"], 1)
     limits = Limits(
-        keys=tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(",")))),
+        keys=keys_of_environment(),
         body_bytes=config.max_body_bytes,
         concurrency=1,
         waiting=config.waiting,

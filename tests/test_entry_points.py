@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import resource
 import shlex
@@ -12,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shared import load_script
 
 from acqo_rl import command
 
@@ -29,11 +29,7 @@ def name(path):
 
 
 def parser_of(script):
-    spec = importlib.util.spec_from_file_location(f"entry_{script.stem}", script)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.make_parser()
+    return load_script(script, f"entry_{script.stem}").make_parser()
 
 
 def commands(text):

@@ -104,7 +104,7 @@ class CachedRetriever:
         """At most ``k`` documents a text, no more than ``DEPTH``, position for position."""
         keys = [_text_key(text) for text in texts]
         self._fetch({key: text for key, text in zip(keys, texts, strict=True) if key not in self._found})
-        return [_cut(self._found[key][0], k) for key in keys]
+        return [self._found[key][0].first(k) for key in keys]
 
     def ms(self, text: str) -> float:
         """Milliseconds of the search with a text: those of its batch, divided by the batch's texts."""
@@ -203,7 +203,3 @@ def _query_key(query: Query) -> str:
 
 def _text_key(text: str) -> str:
     return key_of(text, "passage") if isinstance(text, Passage) else key_of(text)
-
-
-def _cut(ranking: Ranking, k: int) -> Ranking:
-    return replace(ranking, doc_ids=ranking.doc_ids[:k], scores=ranking.scores[:k])

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.classifier import judge
+from acqo_rl.evaluation.classifier import judge_rules
 from acqo_rl.evaluation.cost import Cost, cost_of
 from acqo_rl.evaluation.routing import routing_of
 from acqo_rl.evaluation.significance import FEWEST, Difference, paired_bootstrap
 from acqo_rl.evaluation.study import Study, beside
 from acqo_rl.evaluation.systems import System
-from acqo_rl.reformulation.labelled import held_out_questions
 
 Quantity = Literal["gain", "added_ms", "ms_p95", "calls", "embedded_ratio", "route_accuracy", "challenges_found"]
 CLAIMS = Path(__file__).with_name("claims.yaml")
@@ -93,7 +92,8 @@ def check_claims(claims: Sequence[Claim], study: Study) -> list[Finding]:
 
 def _check(claim: Claim, study: Study) -> Finding:
     if claim.quantity == "challenges_found":
-        return Finding(claim, judge("held out", held_out_questions()).accuracy("challenges").mean)
+        _, held_out = judge_rules()
+        return Finding(claim, held_out.accuracy("challenges").mean)
     reference = replace(study.reference, fusion=claim.fusion or study.reference.fusion)
     names = [claim.reformulator]
     if claim.reformulator == "any":

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 from acqo_rl.evaluation.run import Evaluation
@@ -21,6 +22,7 @@ from acqo_rl.reformulation.labelled import (
     held_out_questions,
     labelled_questions,
 )
+from acqo_rl.reformulation.load import StrategySettings, most_calls
 from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.text import one_line
 from acqo_rl.types import QueryType
@@ -65,9 +67,10 @@ class Judged:
         return Counter(pair for pair in pairs if pair[0] != pair[1])
 
 
-def judge_rules() -> list[Judged]:
+@cache
+def judge_rules() -> tuple[Judged, Judged]:
     """The rules on the questions that they were written beside, and on those that they have not seen."""
-    return [judge("seen", labelled_questions()), judge("held out", held_out_questions())]
+    return judge("seen", labelled_questions()), judge("held out", held_out_questions())
 
 
 def judge(name: str, questions: Sequence[LabelledQuestion]) -> Judged:
@@ -173,7 +176,7 @@ def _costs_of_types(judged: Sequence[Judged], group: Sequence[Evaluation], measu
                 wasted = f"{sum(wrong.searches - right.searches for right, wrong in pairs) / queries:+.2f}"
                 gain = sum(right.measures[measure] - wrong.measures[measure] for right, wrong in pairs) / queries
                 lost = f"{gain:+.3f}"
-        calls = f"{_calls(chosen) - _calls(fitting):+d}"
+        calls = f"{most_calls(chosen, StrategySettings()) - most_calls(fitting, StrategySettings()):+d}"
         rows.append((label, predicted, *counts, fitting, chosen, calls, wasted, lost, str(queries)))
     note = (
         "Each pair of types that the rules confuse, with the strategies that the adaptive choice makes of them. Calls: "
@@ -213,7 +216,3 @@ def _confusions(judged: Sequence[Judged], what: str) -> list[tuple[str, str, lis
     counts = [one.confused(what) for one in judged]
     pairs = sorted(set().union(*counts), key=lambda pair: (-sum(count[pair] for count in counts), pair))
     return [(label, predicted, [str(count[label, predicted]) for count in counts]) for label, predicted in pairs]
-
-
-def _calls(strategy: str) -> int:
-    return 0 if strategy == "raw" else len(strategy.split("+"))

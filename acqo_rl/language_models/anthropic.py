@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import complete_each, failed
+from acqo_rl.language_models.remote import ODD_ANSWERS, complete_each, failed
 from acqo_rl.types import Completion, Conversation
 
 
@@ -52,7 +52,7 @@ class AnthropicModel:
             raise ConfigError("ANTHROPIC_API_KEY is not set: a model of Anthropic cannot be asked without it.")
         self.name = name
         self._client = anthropic.Anthropic(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
-        self._errors = (anthropic.AnthropicError, ValueError, TypeError, AttributeError, LookupError)
+        self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
         self._concurrency = concurrency
         self._max_new_tokens = max_new_tokens
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import complete_each, failed
+from acqo_rl.language_models.remote import ODD_ANSWERS, complete_each, failed
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class OpenAIModel:
             )
         self.name = name
         self._client = openai.OpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
-        # The client leaves a body that is no JSON to the parser's own error, and checks no shape of one that is.
-        self._errors = (openai.OpenAIError, ValueError, TypeError, AttributeError, LookupError)
+        self._errors = (openai.OpenAIError, *ODD_ANSWERS)
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None:

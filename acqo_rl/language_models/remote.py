@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
+ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError)
+"""Clients leave a body that is no JSON to the parser's own error, and check no shape of one that is."""
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from acqo_rl.pipeline.workers import Workers
-from acqo_rl.types import Passage, Ranking, Retriever
+from acqo_rl.types import Ranking, Retriever, search_key
 
-_Key = tuple[int, bool, str]
-"""Number of the retriever, whether the text is a passage, the text."""
+_Key = tuple[int, tuple[bool, str]]
+"""Number of the retriever, and what a search is known by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Gathering:
 
 
 def _key(number: int, text: str) -> _Key:
-    return number, isinstance(text, Passage), text
+    return number, search_key(text)
 
 
 def reason_of(error: Exception) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from acqo_rl.pipeline.gathering import reason_of
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.lists import read_text
-from acqo_rl.reformulation.prompt import untrusted
+from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Ranking, Retriever, StreamingModel
 
@@ -74,12 +74,9 @@ class Asker:
             watched: the reply is what the user waits for; the state's ``on_text`` sees it being written.
         """
         granted = [content for content in contents if self._may(state, step, essential)]
-        before = [{"role": "system", "content": instructions}]
-        for content, reply in examples:
-            before += [{"role": "user", "content": content}, {"role": "assistant", "content": reply}]
         replies: list[str | None] = []
         if granted and self.model:
-            conversations = [[*before, {"role": "user", "content": _safe(content)}] for content in granted]
+            conversations = [with_examples(instructions, examples, _safe(content)) for content in granted]
             try:
                 with state.trace.step(step, f"{len(granted)} model calls"):
                     completions = self._complete(conversations, state.on_text if watched else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.grammar import ORIGINAL, TAGS
@@ -64,6 +64,16 @@ class Prompt:
         while self.count_tokens(text) > budget:
             text = text[: len(text) * 3 // 4]
         return text
+
+
+def with_examples(instructions: str, examples: Sequence[tuple[str, str]], content: str) -> Conversation:
+    """Instructions, worked examples as earlier turns of question and answer, then what is asked."""
+    shown = [
+        {"role": role, "content": text}
+        for pair in examples
+        for role, text in zip(("user", "assistant"), pair, strict=True)
+    ]
+    return [{"role": "system", "content": instructions}, *shown, {"role": "user", "content": content}]
 
 
 def _not_the_question(turn: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
-from acqo_rl.types import Encoder, Passage, Ranking
+from acqo_rl.types import Encoder, Passage, Ranking, search_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,22 +61,22 @@ class FaissRetriever:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
         if not texts:
             return []
-        distinct = list(dict.fromkeys((isinstance(text, Passage), text) for text in texts))
+        distinct = {search_key(text): text for text in texts}
         use_threads(self._threads)  # here, because OpenMP keeps the number for each calling thread
-        nearest = self._nearest(self._encode(distinct), k, min(k + 1, self._index.ntotal))
+        nearest = self._nearest(self._encode(list(distinct.values())), k, min(k + 1, self._index.ntotal))
         rankings = {
-            key: Ranking(tuple(self._doc_ids[i] for i in positions), tuple(scores), self.name, key[1])
+            key: Ranking(tuple(self._doc_ids[i] for i in positions), tuple(scores), self.name, distinct[key])
             for key, (positions, scores) in zip(distinct, nearest, strict=True)
         }
-        return [rankings[isinstance(text, Passage), text] for text in texts]
+        return [rankings[search_key(text)] for text in texts]
 
-    def _encode(self, texts: Sequence[tuple[bool, str]]) -> NDArray[np.float32]:
-        """Embeddings of (is a passage, text), each as what it is, float32[texts, dim]."""
+    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeddings of queries and passages, each as what it is, float32[texts, dim]."""
         vectors = np.empty((len(texts), self._encoder.dim), np.float32)
         for passages, encode in ((False, self._encoder.encode_queries), (True, self._encoder.encode_passages)):
-            rows = [row for row, (is_passage, _) in enumerate(texts) if is_passage == passages]
+            rows = [row for row, text in enumerate(texts) if isinstance(text, Passage) == passages]
             if rows:
-                vectors[rows] = encode([texts[row][1] for row in rows])
+                vectors[rows] = encode([texts[row] for row in rows])
         return vectors
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:

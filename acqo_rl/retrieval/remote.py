@@ -58,6 +58,11 @@ def is_url(index: str | Path) -> bool:
     return str(index).startswith(("http://", "https://"))
 
 
+def place_of(index: str) -> str:
+    """Where an index is, whatever the working folder: its URL or its absolute path."""
+    return index if is_url(index) else str(Path(index).resolve())
+
+
 def describe(index: str) -> IndexInfo:
     """What an index is, a folder or the URL of a retriever server.
 

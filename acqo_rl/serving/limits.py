@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import math
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving.metrics import Metrics
+
+
+def keys_of_environment() -> tuple[str, ...]:
+    """The API keys that ``ACQO_API_KEYS`` holds, separated by commas."""
+    return tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(","))))
 
 
 @dataclass(frozen=True)

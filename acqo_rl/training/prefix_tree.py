@@ -78,7 +78,7 @@ def log_probs(
     """
     values: dict[int, torch.Tensor] = {}
     entropies: dict[int, torch.Tensor] = {}
-    for part in _passes(rows, _NODES.get(next(model.parameters()).device.type, 512)):
+    for part in _passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"])):
         tree = PrefixTree.of([rows[i] for i in part])
         before = [path[starts[i] - 1 : -1] for i, path in zip(part, tree.paths, strict=True)]
         asked = sorted({node for path in before for node in path})

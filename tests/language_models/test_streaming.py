@@ -7,6 +7,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from shared import in_thread
 
 from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.types import StreamingModel
@@ -41,13 +42,8 @@ class Handler(BaseHTTPRequestHandler):
 def server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.status, server.heard = 200, threading.Event()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.heard.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with in_thread(server, server.heard):
+        yield server
 
 
 @pytest.fixture

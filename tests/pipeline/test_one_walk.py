@@ -6,6 +6,7 @@ import hashlib
 from functools import partial
 
 import pytest
+from shared import PLACES
 
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
@@ -18,7 +19,6 @@ from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.search import add_feedback
 from acqo_rl.types import Completion, Document, Query
 
-PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 CORPUS = {
     document.id: document
     for place, city in PLACES.items()

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 from serving_stand_ins import running
+from shared import in_thread
 from stand_ins import ScriptedRetriever
 
 from acqo_rl.data.beir import corpus_hash, write_beir
@@ -85,13 +86,8 @@ def scripted():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.calls, server.script, server.stalled = 0, [], threading.Event()
     server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.stalled.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with in_thread(server, server.stalled):
+        yield server
 
 
 GOOD = (200, b'{"rankings": [{"doc_ids": ["a"], "scores": [0.1]}], "fingerprint": "one"}')

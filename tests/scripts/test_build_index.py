@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared import load_script
 
 from acqo_rl import command
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -39,10 +39,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("build_index", SCRIPT)
-    module = sys.modules["build_index"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT, "build_index")
 
 
 @pytest.fixture

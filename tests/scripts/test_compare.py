@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sqlite3
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from server_process import started
+from shared import PLACES, load_script
 from stand_ins import ScriptedLanguageModel
 from tiny_policy import full_model
 
@@ -24,16 +24,11 @@ from acqo_rl.types import Document, Query
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare.py"
 STRATEGIES = SCRIPT.parents[1] / "configs" / "compare" / "strategies.yaml"
-PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("script_compare", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT, "script_compare")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shared import PLACES
 
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.reformulation.policy import PolicySettings
@@ -17,7 +18,6 @@ from acqo_rl.types import Document, Query
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "evaluate.py"
-PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 QUICK = ("--measures", "nDCG@10", "AllGold@10")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from pipeline_stand_ins import ModelByRole
+from shared import PLACES, load_script
 from tiny_policy import full_model
 
 from acqo_rl import command
@@ -19,7 +18,6 @@ from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "measure_pipeline.py"
-PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 REPLIES = {
     "gap": '{"answerable": false, "next_query": "currency of Norway"}',
     "completeness": "SUFFICIENT: yes",
@@ -32,11 +30,7 @@ REPLIES = {
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("script_measure_pipeline", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT, "script_measure_pipeline")
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 from server_process import ROOT, started
+from shared import in_thread
 from tiny_policy import full_model
 
 from acqo_rl import command
@@ -63,13 +64,8 @@ def slow_model():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.asked, server.go = threading.Event(), threading.Event()
     server.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.go.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with in_thread(server, server.go):
+        yield server
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from serving_stand_ins import DOCUMENTS, Words
+from shared import in_thread
 
 from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever
@@ -65,13 +66,8 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def index():
     server = FaultyIndex()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.over.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with in_thread(server, server.over):
+        yield server
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from shared import PLACES
 from tiny_policy import byte_tokenizer, full_model
 
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.types import Document, Query
-
-PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,12 @@ class TestVerifiedExamples:
         example = verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward)[0]
         assert example.completion == "split\nplain\n="
 
+    def test_a_question_that_leans_on_earlier_turns_may_leave_it_out(self):
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
+        query = Query("q", "raw", ("U: An earlier turn.",), (Snippet("A title", "A text."),))
+        example = verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward)[0]
+        assert example.completion == "split\nplain"
+
     def test_what_the_grammar_cannot_say_is_left_out(self):
         assert best([parts("a", "b", "c", "d"), parts("="), parts("")]).completion == "pass"
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.lists import read_list
-from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
-from acqo_rl.types import Completion, Conversation, Query, SubQuery
+from acqo_rl.reformulation.strategies.strategy import Reading, ask, read_one
+from acqo_rl.types import Completion, Conversation, Query
 
 _INSTRUCTIONS = """\
 Write the one search{for_domain} that finds what the last question asks for, in its language. Correct its spelling, \
@@ -46,7 +45,4 @@ class Rewrite:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """The first line that is one."""
-        lines = read_list(completion, 1)
-        if not lines:
-            return nothing_usable(completion)
-        return Reading((SubQuery(lines[0], "variant", self.weight),), "expand")
+        return read_one(completion, "variant", self.weight)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.lists import read_list
-from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
-from acqo_rl.types import Completion, Conversation, Query, SubQuery
+from acqo_rl.reformulation.strategies.strategy import Reading, ask, read_one
+from acqo_rl.types import Completion, Conversation, Query
 
 _INSTRUCTIONS = """\
 Write one search{for_domain} that is more general than the last question, in its language: the principle, the \
@@ -42,7 +41,4 @@ class StepBack:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """The first line that is one."""
-        lines = read_list(completion, 1)
-        if not lines:
-            return nothing_usable(completion)
-        return Reading((SubQuery(lines[0], "step_back", self.weight),), "expand")
+        return read_one(completion, "step_back", self.weight)

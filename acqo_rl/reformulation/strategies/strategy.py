@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from acqo_rl.reformulation.prompt import untrusted
-from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery
+from acqo_rl.reformulation.lists import read_list
+from acqo_rl.reformulation.prompt import untrusted, with_examples
+from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
 
 class Reading(NamedTuple):
@@ -46,13 +47,18 @@ class Strategy(Protocol):
 
 def ask(instructions: str, examples: Sequence[tuple[str, str]], query: Query, history_turns: int = 6) -> Conversation:
     """Instructions and worked examples, then the query with its last turns and first results as harmless text."""
-    messages = [{"role": "system", "content": instructions}]
-    for question, answer in examples:
-        messages += [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
     turns = [untrusted(turn)[:500] for turn in query.history[-history_turns:]]
     found = [f"- {untrusted(s.title)[:200]}: {untrusted(s.text)[:500]}" for s in query.feedback]
     asked = "\n".join([*turns, *found, f"Question: {untrusted(query.text)[:1000]}"])
-    return [*messages, {"role": "user", "content": asked}]
+    return with_examples(instructions, examples, asked)
+
+
+def read_one(completion: Completion, kind: SubQueryKind, weight: float) -> Reading:
+    """The first line of a completion that is a search, as the only one."""
+    lines = read_list(completion, 1)
+    if not lines:
+        return nothing_usable(completion)
+    return Reading((SubQuery(lines[0], kind, weight),), "expand")
 
 
 def nothing_usable(completion: Completion) -> Reading:
