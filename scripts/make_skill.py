@@ -4,7 +4,7 @@ r"""Write an agent skill: how an assistant that runs commands searches, builds i
     python scripts/make_skill.py --output .agents/skills
 
 It makes the folder adaptive-search there, in the open Agent Skills format: SKILL.md, and the help of each command in
-references/. What an earlier call wrote is written anew.
+references/. What an earlier call wrote is written anew; a skill of that name by somebody else is left alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl import __version__, command
+from acqo_rl.errors import ConfigError
 
 NAME = "adaptive-search"
+TITLE = "# Adaptive search"
 ROOT = Path(__file__).resolve().parents[1]
 EXPLAINED = ("build_index", "search", "serve", "serve_mcp", "evaluate")
 COLUMNS = "110"
@@ -46,12 +48,15 @@ def main(config: SkillConfig) -> None:
     template = (ROOT / "acqo_rl" / "templates" / "skill.md").read_text(encoding="utf-8")
     skill = Environment(undefined=StrictUndefined).from_string(template)
     folder = Path(config.output).expanduser() / NAME
+    file = folder / "SKILL.md"
+    if file.exists() and TITLE not in file.read_text(encoding="utf-8", errors="replace"):
+        raise ConfigError(f"{file} is not a skill that this script wrote: move it away, or choose another --output.")
     for script in EXPLAINED:
         lines = [f"# scripts/{script}.py", "", "```text", *help_of(script).splitlines(), "```"]
         write_atomic(folder / "references" / f"{script}.md", lines)
     text = skill.render(name=NAME, version=__version__, root=shlex.quote(str(ROOT)))
-    write_atomic(folder / "SKILL.md", text.splitlines())
-    print(f"Wrote {folder / 'SKILL.md'} with {len(EXPLAINED)} references.")
+    write_atomic(file, text.splitlines())
+    print(f"Wrote {file} with {len(EXPLAINED)} references.")
 
 
 def help_of(script: str) -> str:

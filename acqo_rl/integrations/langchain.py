@@ -139,7 +139,7 @@ class LangChainSource:
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
         by_id = {document.id or _content_id(document.page_content): document for document in documents}
         for doc_id, document in by_id.items():
-            title = str(document.metadata.get("title", ""))
+            title = str(document.metadata.get("title") or "")
             self.documents[doc_id] = types.Document(doc_id, title, document.page_content)
             self.metadata[doc_id] = document.metadata
         return Ranking(tuple(by_id), tuple(1 / rank for rank in range(1, len(by_id) + 1)), self.name, text)

@@ -35,7 +35,8 @@ class Limits:
         keys: API keys that are let in; everybody where there is none.
         body_bytes: greatest body of a request.
         body_seconds: time for a body to arrive.
-        rate: requests of one client, such as ``20/second``; empty for no limit. A client is its key, else its address.
+        rate: requests of one client, such as ``20/second``; empty for no limit. A client is its key, else its address:
+            guesses at a key count too.
         concurrency: requests worked on at the same time.
         waiting: requests that wait for their turn.
         waiting_seconds: how long they wait.
@@ -114,13 +115,15 @@ class Guard:
 
     def _client(self, scope: Scope) -> str:
         """The client's key, compared with all keys in constant time; without keys, its address."""
+        address: str = scope["client"][0] if scope.get("client") else ""
         if not self._keys:
-            return scope["client"][0] if scope.get("client") else ""
+            return address
         headers = Headers(scope=scope)
         scheme, _, token = headers.get("authorization", "").partition(" ")
         given = _digest(token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", ""))
         known = [hmac.compare_digest(given, key) for key in self._keys]
         if not any(known):
+            self._check_rate(address)
             raise Refusal(
                 401,
                 "key",

@@ -161,10 +161,11 @@ def test_documents_without_id_are_told_apart_by_their_whole_text():
     class Nameless(BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
             head = "The same header. " * 20
-            return [Document(page_content=head + end) for end in ("one", "two", "one")]
+            return [Document(page_content=head + end, metadata={"title": None}) for end in ("one", "two", "one")]
 
     found = AdaptiveRetriever.from_retriever(Nameless()).invoke("header")
     assert [document.page_content.rsplit(maxsplit=1)[1] for document in found] == ["one", "two"]
+    assert [document.metadata["title"] for document in found] == ["", ""]
 
 
 def test_the_example(run_example):

@@ -31,6 +31,16 @@ def skill(tmp_path_factory):
     return output / "adaptive-search"
 
 
+def test_a_skill_of_somebody_else_is_left_alone(tmp_path):
+    theirs = tmp_path / "adaptive-search" / "SKILL.md"
+    theirs.parent.mkdir()
+    theirs.write_text("# My own")
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        make(tmp_path)
+    assert (raised.value.returncode, "move it away" in raised.value.stderr) == (2, True)
+    assert [path.read_text() for path in tmp_path.rglob("*") if path.is_file()] == ["# My own"]
+
+
 @pytest.fixture(scope="module")
 def front_and_body(skill):
     _, front, body = re.split(r"^---\n", (skill / "SKILL.md").read_text(), maxsplit=2, flags=re.M)

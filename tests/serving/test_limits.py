@@ -48,6 +48,13 @@ class TestKeys:
         assert {len(value) for pair in seen for value in pair} == {32}
 
 
+def test_keys_of_the_environment(monkeypatch):
+    monkeypatch.setenv("ACQO_API_KEYS", " one ,,with a space , two ")
+    assert limits.keys_of_environment() == ("one", "with a space", "two")
+    monkeypatch.delenv("ACQO_API_KEYS")
+    assert limits.keys_of_environment() == ()
+
+
 class TestSize:
     @pytest.mark.parametrize("chunked", [False, True])
     def test_a_large_body_is_refused_and_the_next_one_is_served(self, serving, chunked):
@@ -75,6 +82,13 @@ def test_a_rate_of_each_client(serving):
     assert [answer.status_code for answer in first] == [200, 200, 200, 429, 429]
     assert 1 <= int(first[-1].headers["retry-after"]) <= 60
     assert other.status_code == 200
+
+
+def test_guessing_keys_meets_the_rate_too(serving):
+    with serving(limits=Limits(keys=KEYS, rate="3/minute")) as client:
+        guesses = [search(client, **{"X-API-Key": str(i)}).status_code for i in range(5)]
+        assert search(client, **{"X-API-Key": KEYS[0]}).status_code == 200
+    assert guesses == [401, 401, 401, 429, 429]
 
 
 class TestConcurrency:
