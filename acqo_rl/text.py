@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from acqo_rl.types import SubQuery
 
 _CLOSING = " ?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
+_OTHER = ("<super>", "<sub>", "<fraction>")
 _NUMBERING = re.compile(  # Chinese writes no space after it
     r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*+\u2013\u2022\u25e6])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*"
     r"|\d{1,2}[.)](?=[\u4e00-\u9fff])|[\u2460-\u2473]\s*|[一二三四五六七八九十]{1,3}\u3001\s*)"
@@ -31,9 +32,17 @@ def unnumbered(line: str) -> str:
 def normalised(text: str) -> str:
     """The key under which two queries count as the same: case, spacing and closing punctuation do not matter.
 
-    Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105".
+    Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105", "10\u00b2" and "102".
     """
-    return one_line(unicodedata.normalize("NFKC", text)).casefold().rstrip(_CLOSING)
+    return one_line(_folded(text)).casefold().rstrip(_CLOSING)
+
+
+def _folded(text: str) -> str:
+    """NFKC, but for raised and lowered characters and fractions, which mean something else than plain ones."""
+    if text.isascii():
+        return text
+    plain = (c if unicodedata.decomposition(c).startswith(_OTHER) else unicodedata.normalize("NFKC", c) for c in text)
+    return unicodedata.normalize("NFC", "".join(plain))
 
 
 def distinct(sub_queries: Iterable[SubQuery]) -> tuple[SubQuery, ...]:

@@ -12,8 +12,8 @@ it was asked alone:
 
     errors      no answer, or one that is no 200
     partial     something failed or was too late; the answer names it
-    mixed up    the id, the query or the searches of another request: must be 0
-    other       searches that no query got alone; a model rounds otherwise in a batch
+    mixed up    the id, the query, the searches or the documents of another request: must be 0
+    other       searches or documents that no query got alone; a model rounds otherwise in a batch
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from acqo_rl.errors import ConfigError
 if TYPE_CHECKING:
     import httpx
 
+Content = tuple[frozenset[str], tuple[str, ...]]
 VERDICTS = ("errors", "partial", "mixed up", "other")
 HEADINGS = ("clients", "batching", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS, "requests")
 
@@ -88,7 +89,7 @@ def main(config: BenchmarkConfig) -> None:
         }
         urls = {batching: wait_until_up() for batching, wait_until_up in servers.items()}
         alone = asyncio.run(ask_all(urls["off"], texts, 1, config.seconds))
-        known = {text: searches(answer) for text, answer, _ in alone}
+        known = {text: content(answer) for text, answer, _ in alone}
         for turn in range(config.turns):
             begin, end = (config.requests * i // config.turns for i in (turn, turn + 1))
             part = [texts[i % len(texts)] for i in range(begin, end)]
@@ -132,7 +133,7 @@ def address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 def measure(
-    line: Line, url: str, texts: Sequence[str], clients: int, seconds: float, known: dict[str, frozenset[str]]
+    line: Line, url: str, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
 ) -> None:
     """One turn of a line."""
     before, begin = batches(url), time.perf_counter()
@@ -177,25 +178,28 @@ async def ask(http: httpx.AsyncClient, request_id: str, text: str) -> dict[str, 
     return {**answer.json(), "asked as": request_id} if answer.status_code == 200 else None
 
 
-def searches(answer: dict[str, Any] | None) -> frozenset[str]:
-    """What was searched, whether it came back or not."""
+def content(answer: dict[str, Any] | None) -> Content:
+    """What was searched, whether it came back or not, and the documents found, best first."""
     if answer is None:
-        return frozenset()
-    return frozenset(row["query"] for row in answer["rankings"]) | {f["sub_query"] for f in answer["failures"]}
+        return frozenset(), ()
+    searched = {row["query"] for row in answer["rankings"]} | {f["sub_query"] for f in answer["failures"]}
+    return frozenset(searched), tuple(row["document_id"] for row in answer["results"])
 
 
-def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, frozenset[str]]) -> str:
+def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content]) -> str:
     """One of ``VERDICTS``, or ``fine``: whether an answer is whole, and that of its request."""
     if answer is None:
         return "errors"
     own = answer["request_id"] == answer["asked as"] and answer["query_rewrite_info"]["original_query"] == text
-    searched = searches(answer)
-    of_others = {words for query, words in known.items() if query != text}
-    if not own or (searched != known[text] and searched in of_others):
+    (searched, documents), (searched_alone, documents_alone) = content(answer), known[text]
+    others = [other for query, other in known.items() if query != text]
+    strange_search = searched != searched_alone and searched in (words for words, _ in others)
+    strange_documents = documents != documents_alone and documents in (found for _, found in others if found)
+    if not own or strange_search or strange_documents:
         return "mixed up"
     if answer["failures"]:
         return "partial"
-    return "fine" if searched == known[text] else "other"
+    return "fine" if (searched, documents) == known[text] else "other"
 
 
 def batches(url: str) -> tuple[float, float]:

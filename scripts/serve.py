@@ -12,7 +12,7 @@ Then, for example:
 
 The page at / shows what a question became and how fusion moved every document; /docs shows every path with examples;
 /healthz, /readyz and /metrics are for machines. Where the environment variable ACQO_API_KEYS holds keys, separated by
-commas, every request but those for the page's own files needs one of them. SIGTERM lets no new request in and finishes
+commas, every path under /v1 needs one of them. SIGTERM lets no new request in and finishes
 those in flight. The log is one JSON object a line on stdout and holds neither queries nor keys.
 """
 

@@ -39,6 +39,9 @@ def test_count_as_the_same(one, other):
         (".NET", "NET"),
         ("AT&T", "AT T"),
         ("résumé", "resume"),
+        ("What is 10\u00b2?", "What is 102?"),
+        ("log\u20823", "log23"),
+        ("1\u00bd cups", "11/2 cups"),
     ],
 )
 def test_count_as_different(one, other):

@@ -105,6 +105,7 @@ class Parts:
         policy: a trained one, and how many results of a first search and words of each it reads.
         max_model_calls: for one query, never exceeded.
         answer_style: of those systems that answer.
+        cosine: the retriever's scores are cosines.
     """
 
     retriever: Retriever
@@ -114,6 +115,7 @@ class Parts:
     policy: tuple[Reformulator, int, int] | None = None
     max_model_calls: int = 20
     answer_style: AnswerStyle = "comprehensive"
+    cosine: bool = True
 
 
 class _Meter:
@@ -219,7 +221,11 @@ def run_system(name: str, parts: Parts, query: Query) -> Outcome:
     )
 
 
-def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle) -> list[Engine]:
+def _engines(name: str, search: PassageSearch, asker: Asker, parts: Parts) -> list[Engine]:
+    answer: list[Engine] = [
+        Synthesizer(asker, style=parts.answer_style),
+        ConfidenceCalibrator(asker, cosine=parts.cosine),
+    ]
     after: dict[str, list[Engine]] = {
         PLAIN: [],
         "multi_hop": [MultiHop(search, asker)],
@@ -227,7 +233,7 @@ def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle)
         "references": [ReferenceFollower(search)],
         "decomposition": [Decomposer(search, asker)],
         "recursive": [Decomposer(search, asker), ReferenceFollower(search)],
-        "plain_answer": [Synthesizer(asker, style=style), ConfidenceCalibrator(asker)],
+        "plain_answer": answer,
     }
     return [InitialSearch(search, _K), *after[name]]
 
@@ -235,8 +241,8 @@ def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle)
 def _steps(name: str, query: Query, meter: _Meter) -> _Found:
     answers = name == "plain_answer"
     state = RetrievalState(query, Budget(meter.parts.max_model_calls, ESSENTIAL if answers else 0))
-    search = PassageSearch(meter, meter.parts.corpus)
-    for engine in _engines(name, search, Asker(meter), meter.parts.answer_style):
+    search = PassageSearch(meter, meter.parts.corpus, meter.parts.cosine)
+    for engine in _engines(name, search, Asker(meter), meter.parts):
         engine.run(state)
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in state.ranked()),
@@ -254,6 +260,7 @@ def _pipeline(query: Query, meter: _Meter) -> _Found:
         meter,
         parts.corpus,
         meter,
+        cosine=parts.cosine,
         searcher=_searcher(meter),
         max_model_calls=parts.max_model_calls,
         answer_style=parts.answer_style,

@@ -137,7 +137,9 @@ class LangChainSource:
         return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
 
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
-        by_id = {document.id or _content_id(document.page_content): document for document in documents}
+        by_id: dict[str, Document] = {}
+        for document in documents:
+            by_id.setdefault(document.id or _content_id(document.page_content), document)
         for doc_id, document in by_id.items():
             title = str(document.metadata.get("title") or "")
             self.documents[doc_id] = types.Document(doc_id, title, document.page_content)

@@ -34,8 +34,8 @@ class Failure:
 class Gathering:
     """The rankings of a batch of queries: each text is searched once at each retriever, whoever wants it.
 
-    Without a time-out a retriever gets all its texts in one call; with one, each text is a call of its own, so that
-    those that are late are alone in being lost.
+    Without a time-out a retriever gets all its texts in one call, and each by itself where that fails; with one, each
+    text is a call of its own from the beginning. So those that fail or are late are alone in being lost.
     """
 
     def __init__(
@@ -79,16 +79,22 @@ class Gathering:
         if not new:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
-        calls = [(number, group) for number in range(len(self._retrievers)) for group in groups]
+        failed = self._ask([(number, group) for number in range(len(self._retrievers)) for group in groups])
+        again = [(number, [text]) for number, group, _ in failed if len(group) > 1 for text in group]
+        for number, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
+            name = self._retrievers[number].name
+            self._failed[_key(number, group[0])] = Failure("retrieval", reason_of(error), name, group[0])
+
+    def _ask(self, calls: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str], Exception]]:
+        """Makes the calls at the same time, keeps what they find, and gives back those that failed."""
         asked = [(self._retrievers[number].name, partial(self._call, number, group)) for number, group in calls]
-        outcomes = self._workers.run(asked, self._patience())
-        for (number, group), outcome in zip(calls, outcomes, strict=True):
-            for position, text in enumerate(group):
-                if isinstance(outcome, Exception):
-                    name = self._retrievers[number].name
-                    self._failed[_key(number, text)] = Failure("retrieval", reason_of(outcome), name, text)
-                else:
-                    self._found[_key(number, text)] = outcome[position]
+        failed = []
+        for (number, group), outcome in zip(calls, self._workers.run(asked, self._patience()), strict=True):
+            if isinstance(outcome, Exception):
+                failed.append((number, group, outcome))
+            else:
+                self._found.update({_key(number, text): r for text, r in zip(group, outcome, strict=True)})
+        return failed
 
     def _keys(self, text: str) -> list[_Key]:
         return [_key(number, text) for number in range(len(self._retrievers))]

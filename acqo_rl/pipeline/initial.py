@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acqo_rl.errors import SearchError
-from acqo_rl.pipeline.roles import PassageSearch
+from acqo_rl.pipeline.roles import PassageSearch, note_failures
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, cluster_by_sub_query
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.text import normalised
@@ -39,7 +39,7 @@ class InitialSearch:
             self._search.search(state, self.name, [state.query.text], self._k)
 
     def _may_reformulate(self, state: RetrievalState) -> bool:
-        if state.is_late():
+        if state.is_late("reformulation"):
             return False
         if self._calls and not state.budget.use(self._calls):
             state.skip("reformulation", f"the budget of {state.budget.limit} model calls has no room for it")
@@ -52,19 +52,18 @@ class InitialSearch:
         except SearchError as error:
             state.fail(self.name, str(error), "search")
             return
-        state.budget.settle(self._calls, 0 if found.cached else found.reformulation.calls)
+        if not any(failure.step == "reformulation" for failure in found.failures):  # one that failed has asked too
+            state.budget.settle(self._calls, 0 if found.cached else found.reformulation.calls)
         state.reformulation = found.reformulation
         texts = [sub_query.text for sub_query in found.reformulation.sub_queries]
         state.searched.update(map(normalised, [state.query.text, *texts]))
         for step in () if found.cached else found.trace:
             state.trace.add(step.name, step.detail, step.ms)
         state.trace.add(self.name, f"searched {texts}")
-        for failure in found.failures:
-            reason = f"{failure.retriever} {failure.reason}".strip()
-            state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search")
+        note_failures(state, found.failures)
         self._add(state, found)
 
     def _add(self, state: RetrievalState, found: Found) -> None:
         found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
-        for doc_id, similarity in zip(found.fused.doc_ids, found.fused.similarities, strict=True):
-            state.add_chunks([(self._search.corpus[doc_id], similarity)], self.name, found_by[doc_id])
+        for document, similarity in self._search.passages(found.fused, self._k):
+            state.add_chunks([(document, similarity)], self.name, found_by[document.id])

@@ -60,10 +60,11 @@ class MultiStepRetriever:
 
     def __init__(
         self,
-        retriever: Retriever,
+        retriever: Retriever | AdaptiveSearcher,
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
+        cosine: bool = True,
         searcher: AdaptiveSearcher | None = None,
         reformulation_calls: int = 1,
         max_model_calls: int = 20,
@@ -75,12 +76,13 @@ class MultiStepRetriever:
             retriever: its document ids are keys of ``corpus``.
             corpus: document id -> document.
             model: without one, references are still followed, and there is no answer.
-            searcher: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
+            cosine: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
+            searcher: see there.
             reformulation_calls: model calls of one reformulation of the searcher, at most.
             max_model_calls: for one question, never exceeded; one of them is reserved for the answer.
             seconds: no call is begun after so many.
         """
-        search, asker = PassageSearch(retriever, corpus), Asker(model)
+        search, asker = PassageSearch(retriever, corpus, cosine), Asker(model)
         self._max_model_calls = max_model_calls
         self._seconds = seconds
         self._initial = InitialSearch(search, 5, searcher, reformulation_calls)

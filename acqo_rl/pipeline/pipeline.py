@@ -67,10 +67,11 @@ class Pipeline:
 
     def __init__(
         self,
-        retriever: Retriever,
+        retriever: Retriever | AdaptiveSearcher,
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
+        cosine: bool = True,
         searcher: AdaptiveSearcher | None = None,
         reformulation_calls: int = 1,
         max_model_calls: int = 20,
@@ -85,9 +86,12 @@ class Pipeline:
         """Joins the parts.
 
         Args:
-            retriever: its document ids are keys of ``corpus``.
+            retriever: its document ids are keys of ``corpus``. A searcher of raw queries joins several, and goes on
+                without those that fail.
             corpus: document id -> document.
             model: writes and judges; without one everything else still works.
+            cosine: the retriever's scores are cosines. Where they are not, as those of BM25 or of several retrievers,
+                passages are ordered by their ranks, and the confidence does without them.
             searcher: makes a question with earlier turns stand alone for its first search, over the same documents;
                 without one it is searched as it stands. Models read the last turns all the same.
             reformulation_calls: model calls of one reformulation of the searcher, at most.
@@ -105,7 +109,7 @@ class Pipeline:
         """
         if max_model_calls < ESSENTIAL:
             raise ConfigError(f"{max_model_calls} model calls a question; answer and grounding need {ESSENTIAL}.")
-        search, asker = PassageSearch(retriever, corpus), Asker(model)
+        search, asker = PassageSearch(retriever, corpus, cosine), Asker(model)
         self._retriever = retriever
         self.max_model_calls = max_model_calls
         self._seconds = seconds
@@ -119,7 +123,10 @@ class Pipeline:
             "decomposition": Decomposer(search, asker),
             **(engines or {}),
         }
-        self._after: tuple[Engine, ...] = (Synthesizer(asker, style=answer_style), ConfidenceCalibrator(asker))
+        self._after: tuple[Engine, ...] = (
+            Synthesizer(asker, style=answer_style),
+            ConfidenceCalibrator(asker, cosine=cosine),
+        )
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 
     def ask(

@@ -29,8 +29,12 @@ _NAMED = tuple(
         r"[Ff]or\s+(?:more|further)\s+(?:information|details?)(?:\s+on\s+[^,.;]{1,60})?,?\s+(?:see|read|consult)",
     )
 )
-_SEE_ALSO = re.compile(r"(?:\bSee|\(see|^\s*see)\s+also:?\s+(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)", re.M)
-_LINK = re.compile(r"(?<!!)\[(?P<target>[^\[\]\n]{1,100})\]\([^()\s]+\)")
+_SEE_ALSO = re.compile(
+    r"(?:\b(?:See\s+also|SEE\s+ALSO)|(?:\(|^\s*)see\s+also|\bsee\s+also(?=:|\s+(?:the\s+)?[A-Z\u00c0-\u00de])):?\s+"
+    r"(?P<list>[^\n;.]*(?:(?:;|\.(?=\d))[^\n;.]*)*)",
+    re.M,
+)
+_LINK = re.compile(r"(?<!!)\[(?P<target>[^\[\]\n]{1,100})\]\((?:[^()\s]|\([^()\s]*\))+\)")
 
 
 def find_references(text: str) -> tuple[str, ...]:

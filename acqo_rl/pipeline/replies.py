@@ -14,7 +14,8 @@ from acqo_rl.text import normalised, one_line, unnumbered
 
 _LABELLED = re.compile(r"^[\W_]*([A-Za-z][A-Za-z _-]{1,30}?)[\s*_`]*[:=]\s*(.*)$")
 _WORD = re.compile(r"\w")
-_ID = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
+_ID = re.compile(r"(?<!\d)(?<!(?<!\w)-)\d{1,6}(?!\d)")
+_NO_IDS = re.compile(r"\W*(?:none|nothing|null|nil|n/a)\b", re.I)
 _MOST_TRIED = 20
 _DRESS = " \t*_`\"'"
 _ANSWER_LABEL = re.compile(r"^[\W_]*(?:question|(?:the )?(?:final )?answer(?: is)?)[\s*_]*:[\s*_]*", re.I)
@@ -119,8 +120,12 @@ def read_items(value: Any) -> tuple[str, ...]:
 
 
 def read_ids(value: Any) -> tuple[int, ...]:
-    """The numbers of a dependency, whatever stands around them: "sub 1", "1", "sub1, sub2", "SUB1."."""
-    return tuple(dict.fromkeys(int(number) for number in _ID.findall(str(value if value is not None else ""))))
+    """The numbers of a dependency, whatever stands around them: "sub 1", "1", "sub1, sub2", "SUB1."; none are below 0.
+
+    What follows a "none" explains it.
+    """
+    text = str(value if value is not None else "")
+    return () if _NO_IDS.match(text) else tuple(dict.fromkeys(map(int, _ID.findall(text))))
 
 
 def _name(label: str) -> str:

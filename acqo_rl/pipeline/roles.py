@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from acqo_rl.pipeline.gathering import reason_of
+from acqo_rl.pipeline.gathering import Failure, reason_of
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
@@ -15,33 +16,57 @@ from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Ran
 class PassageSearch:
     """A retriever together with the texts of its documents."""
 
-    def __init__(self, retriever: Retriever, corpus: Mapping[str, Document]) -> None:
+    def __init__(
+        self, retriever: Retriever | AdaptiveSearcher, corpus: Mapping[str, Document], cosine: bool = True
+    ) -> None:
+        """Joins the two.
+
+        Args:
+            retriever: searches; a searcher of raw queries joins several, and goes on without those that fail.
+            corpus: document id -> document.
+            cosine: its scores are cosines, and compare from one search to the next.
+        """
         self.retriever = retriever
         self.corpus = corpus
+        self._cosine = cosine
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """At most ``k`` passages a text from one call, position for position; all of them are added to the state.
 
         A search that fails or comes too late is noted in the state and finds nothing.
         """
-        if state.is_late():
-            state.skip(source, "the time is up")
+        if state.is_late(source):
             return [[] for _ in texts]
         state.searched.update(map(normalised, texts))
         try:
             with state.trace.step(source, f"searched {list(texts)}"):
-                rankings = self.retriever.search(texts, k)
-                passages = [self._passages(ranking, k) for _, ranking in zip(texts, rankings, strict=True)]
+                rankings, failures = self._find(texts, k)
+                passages = [self.passages(ranking, k) for _, ranking in zip(texts, rankings, strict=True)]
         except Exception as error:
             state.fail(source, reason_of(error), "search")
             return [[] for _ in texts]
+        note_failures(state, failures)
         for text, some in zip(texts, passages, strict=True):
             state.add_chunks(some, source, text)
         return [[state.chunks[document.id] for document, _ in some] for some in passages]
 
-    def _passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
-        similarities = ranking.similarities or ranking.scores
-        return [(self.corpus[d], s) for d, s in zip(ranking.doc_ids[:k], similarities, strict=False)]
+    def passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
+        """The best ``k`` documents of a ranking, each with what its chunk tells as similarity."""
+        told = (ranking.similarities or ranking.scores) if self._cosine else [1 / (i + 1) for i in range(k)]
+        return [(self.corpus[doc_id], value) for doc_id, value in zip(ranking.doc_ids[:k], told, strict=False)]
+
+    def _find(self, texts: Sequence[str], k: int) -> tuple[list[Ranking], list[Failure]]:
+        if not isinstance(self.retriever, AdaptiveSearcher):
+            return self.retriever.search(texts, k), []
+        found = self.retriever.search_many(texts, k)
+        return [one.fused for one in found], [failure for one in found for failure in one.failures]
+
+
+def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
+    """Keeps in the state what a searcher did without."""
+    for failure in failures:
+        reason = f"{failure.retriever} {failure.reason}".strip()
+        state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search")
 
 
 class Asker:
@@ -99,8 +124,8 @@ class Asker:
     def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
         if self.model is None:
             reason = "no language model"
-        elif state.is_late():
-            reason = "the time is up"
+        elif state.is_late(step):
+            return False
         elif not state.budget.use(essential=essential):
             reason = f"the budget of {state.budget.limit} model calls is used up"
         else:

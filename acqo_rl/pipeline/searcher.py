@@ -131,6 +131,11 @@ class AdaptiveSearcher:
         self._owns_workers = workers is None
         self._callers = ThreadPoolExecutor(threads, thread_name_prefix="acqo-asearch")
 
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the documents of any retriever that says so."""
+        return " ".join(str(getattr(retriever, "fingerprint", "")) for retriever in self.retrievers)
+
     def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""
         return self.search_many([query], k, context=context)[0]
@@ -155,8 +160,7 @@ class AdaptiveSearcher:
         if k < 1:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
         asked = [read_query(query) for query in queries]
-        state = tuple(getattr(retriever, "fingerprint", "") for retriever in self.retrievers)
-        keys: list[Hashable] = [(query_key(query), k, context, state) for query in asked]
+        keys: list[Hashable] = [(query_key(query), k, context, self.fingerprint) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:

@@ -14,7 +14,7 @@ from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Challenge, Document, Query, Reformulation
 
 Action = Literal["retrieve", "follow_reference", "aggregate", "stop"]
-Broken = Literal["search", "model"]
+Broken = Literal["search", "model", "time"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Chunk:
 
     Attributes:
         document: the passage.
-        similarity: its best score at the retriever, never boosted.
+        similarity: its best cosine, never boosted; 1 over its best rank where the retriever's scores are none.
         source: the step that found it first.
         query: the text that found it first.
     """
@@ -107,7 +107,7 @@ class Confidence:
     Attributes:
         score: weighted sum of the three signals, between 0 and 1.
         label: ``High``, ``Medium``, ``Low`` or ``Very Low``.
-        retrieval: how similar the best passages are.
+        retrieval: how similar the best passages are; ``None`` where no cosines tell, and the others weigh more.
         coverage: whether there are enough of them.
         grounding: share of the claims that a passage supports; ``None`` where it was not checked, which counts as 0.
         claims: what was checked.
@@ -115,7 +115,7 @@ class Confidence:
 
     score: float
     label: str
-    retrieval: float
+    retrieval: float | None
     coverage: float
     grounding: float | None
     claims: tuple[Claim, ...] = ()
@@ -141,7 +141,7 @@ class RetrievalState:
         trace: every step with its time.
         skipped: steps that were left out, and why.
         failures: calls that failed, and replies of which nothing could be used.
-        broken: what the failed calls were of.
+        broken: what failed and may succeed another time: a search, a model's call, or to be in time.
         searched: normalised texts that were searched; the question too, where others were searched for it.
         reformulation: what was searched for a question with earlier turns; ``None`` where it was left as it stands.
         on_text: is given the answer piece by piece, where the model can be watched.
@@ -181,15 +181,19 @@ class RetrievalState:
 
     def ranked(self) -> list[Chunk]:
         """The passages by boosted similarity, best first."""
-        return sorted(self.chunks.values(), key=lambda chunk: -chunk.similarity * self.boost(chunk))
+        return sorted(self.chunks.values(), key=self._boosted, reverse=True)
 
     def has_searched(self, text: str) -> bool:
         """Whether the text was searched, in whatever case and spacing."""
         return normalised(text) in self.searched
 
-    def is_late(self) -> bool:
-        """Whether the time is up."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+    def is_late(self, step: str) -> bool:
+        """Whether the time is up; the step is then left out."""
+        if self.deadline is None or time.monotonic() < self.deadline:
+            return False
+        self.skip(step, "the time is up")
+        self.broken.add("time")
+        return True
 
     def skip(self, step: str, reason: str) -> None:
         """Notes a step that is left out."""
@@ -205,6 +209,10 @@ class RetrievalState:
         """Notes a reply of which nothing could be used."""
         self.failures.append(f"{step}: {reason}")
         self.trace.add(step, f"failed: {reason}")
+
+    def _boosted(self, chunk: Chunk) -> float:
+        factor = self.boost(chunk)
+        return chunk.similarity * factor if chunk.similarity >= 0 else chunk.similarity / factor
 
 
 class Engine(Protocol):

@@ -71,20 +71,22 @@ class Synthesizer:
 class ConfidenceCalibrator:
     """Confidence from retrieval, coverage and grounding (S4-24..26), by the raw similarities of the best passages.
 
-    The scale of the first signal is that of cosines.
+    The scale of the first signal is that of cosines; without them it has no say.
     """
 
     name = "confidence"
 
-    def __init__(self, asker: Asker, k: int = 8) -> None:
+    def __init__(self, asker: Asker, k: int = 8, cosine: bool = True) -> None:
         """Joins the parts.
 
         Args:
             asker: traces the claims of the answer.
             k: passages it reads, the same as the answer was written from.
+            cosine: the passages' similarities are cosines.
         """
         self._asker = asker
         self._k = k
+        self._cosine = cosine
 
     def run(self, state: RetrievalState) -> None:
         """Sets the confidence; without a passage it is very low, and no model is asked."""
@@ -92,7 +94,8 @@ class ConfidenceCalibrator:
             state.confidence = Confidence(0.0, "Very Low", 0.0, 0.0, None)
             return
         grounding, claims = self._ground(state) if state.answer else (None, ())
-        state.confidence = calibrate([c.similarity for c in state.chunks.values()], grounding, claims)
+        similarities = [chunk.similarity for chunk in state.chunks.values()]
+        state.confidence = calibrate(similarities, grounding, claims, cosine=self._cosine)
         state.trace.add(self.name, f"{state.confidence.label} ({state.confidence.score:.2f})")
 
     def _ground(self, state: RetrievalState) -> tuple[float | None, tuple[Claim, ...]]:
@@ -111,20 +114,24 @@ class ConfidenceCalibrator:
         return grounding, ()
 
 
-def calibrate(similarities: Sequence[float], grounding: float | None, claims: tuple[Claim, ...] = ()) -> Confidence:
+def calibrate(
+    similarities: Sequence[float], grounding: float | None, claims: tuple[Claim, ...] = (), *, cosine: bool = True
+) -> Confidence:
     """The three signals weighed: 0.30 retrieval, 0.15 coverage, 0.55 grounding.
 
     Args:
         similarities: raw ones, in any order.
         grounding: share of supported claims; ``None`` counts as 0.
         claims: kept in the result.
+        cosine: the similarities are cosines; else they say how many passages there are and nothing more.
     """
     best = sorted(similarities, reverse=True)[:5]
     if not best:
         return Confidence(0.0, "Very Low", 0.0, 0.0, grounding, claims)
-    retrieval = min(1.0, max(0.0, (sum(best) / len(best) - 0.3) / 0.5))
+    retrieval = min(1.0, max(0.0, (sum(best) / len(best) - 0.3) / 0.5)) if cosine else None
     coverage = min(1.0, len(similarities) / 3)
-    score = 0.30 * retrieval + 0.15 * coverage + 0.55 * (grounding or 0.0)
+    others = 0.15 * coverage + 0.55 * (grounding or 0.0)
+    score = others / 0.70 if retrieval is None else 0.30 * retrieval + others
     label = next((label for least, label in _LABELS if round(score, 9) >= least), "Very Low")
     return Confidence(score, label, retrieval, coverage, grounding, claims)
 

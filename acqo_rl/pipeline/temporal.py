@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.pipeline.years import years_in
+from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
 
 _SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)

@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, YEAR, clauses, find_list, readings
+from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, clauses, find_list, readings
 from acqo_rl.reformulation.type_words import spaced
+from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Query, QueryType, Route
 
@@ -105,7 +106,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
     if SQL.match(text):
         return ("simple",)
     found: list[Challenge] = []
-    if _TEMPORAL.search(text) or YEAR.search(text):
+    if _TEMPORAL.search(text) or years_in(text):
         found.append("temporal")
     if _CHAIN.search(text):
         found.append("multi_hop")
@@ -121,7 +122,7 @@ def _asks_several(text: str) -> bool:
         or lists(text)
         or _TOGETHER.search(text)
         or find_list(text)
-        or len(set(YEAR.findall(text))) > 1
+        or len(set(years_in(text))) > 1
         or len(clauses(text)) > 1
         or len(re.findall(r"\band\b", text, re.I)) > 1
     )

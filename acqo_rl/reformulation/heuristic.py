@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import REFERENCE, YEAR, clauses, find_list, names, readings
+from acqo_rl.reformulation.signals import REFERENCE, clauses, find_list, names, readings
+from acqo_rl.reformulation.years import without_years, years_in
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
 
@@ -88,9 +89,9 @@ def _one_for_each_name(text: str) -> list[str]:
 
 
 def _one_for_each_period(text: str) -> list[str]:
-    years = list(dict.fromkeys(YEAR.findall(text)))
+    years = list(dict.fromkeys(years_in(text)))
     if len(years) < 2:
         return []
-    without = re.sub(r"\s+(?:and|or|to|versus|vs)\s+(?=\s|$|\?)", " ", YEAR.sub("", text))
+    without = re.sub(r"\s+(?:and|or|to|versus|vs)\s+(?=\s|$|\?)", " ", without_years(text))
     base = " ".join(without.split()).rstrip(" ?")
     return [f"{base} {year}" for year in years]

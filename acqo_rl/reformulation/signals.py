@@ -29,8 +29,6 @@ _LIST = re.compile(
 )
 _HAN = r"\u4e00-\u9fff"
 _HAN_WORDS = re.compile(rf"[{_HAN}]{{2}}")
-YEAR = re.compile(rf"(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}])")
-"""1500 to 2099; Chinese writes it without a space before what follows."""
 _ASK = (
     r"(?:who|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name"
     r"|wer|was|wann|wo|welche[mnrs]?|warum|wie|qui[e\u00e9]n(?:es)?|qu\u00e9|cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo"

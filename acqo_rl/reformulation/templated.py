@@ -6,7 +6,8 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from acqo_rl.reformulation.signals import YEAR, names
+from acqo_rl.reformulation.signals import names
+from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import normalised, one_line
 from acqo_rl.timed_cache import TimedCache
 from acqo_rl.types import Query, Reformulation, Reformulator, SubQuery
@@ -40,7 +41,7 @@ class Template:
 def template_of(query: Query) -> Template | None:
     """The template of a query; ``None`` for one without names and years, or in a conversation."""
     text = one_line(query.text)
-    values = tuple(dict.fromkeys([*names(text), *YEAR.findall(text)]))
+    values = tuple(dict.fromkeys([*names(text), *map(str, years_in(text))]))
     if not values or query.history or query.feedback or _OPEN in text:
         return None
     template = Template("", values)
@@ -110,7 +111,7 @@ def _split(answer: Reformulation, template: Template) -> Reformulation | None:
 def _names_more(part: SubQuery) -> bool:
     """Whether a part holds a name or year that is no slot; a capital at its beginning makes no name."""
     text = part.text[:1].lower() + part.text[1:]
-    return bool(names(text) or YEAR.search(text))
+    return bool(names(text) or years_in(text))
 
 
 def _filled(split: Reformulation, template: Template, query: Query) -> Reformulation:

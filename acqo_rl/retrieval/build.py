@@ -35,7 +35,7 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.retrieval.remote import RemoteRetriever, describe, is_url
+from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe, is_url
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
 from acqo_rl.types import Document, Encoder, Retriever
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _INDEX = "index.faiss"
 _IDS = "doc_ids.json"
 _BM25 = "bm25"
+_PATIENT = 30  # calls of a retriever server, with pauses of 2.5 s in the mean once they are long
 _ROWS = 65_536  # precomputed embeddings read at once
 
 
@@ -244,7 +245,8 @@ def load_retriever(
         threads: of a search.
         search_parameters: of FAISS, in place of those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus that is to be searched.
-        remote_seconds: for a search of a retriever server with all its attempts; by default as long as they take.
+        remote_seconds: for a search of a retriever server with all its attempts; by default it is asked again for about
+            a minute, so that a training run outlives a restart of the server.
 
     Raises:
         ConfigError: a setting is unknown, or FAISS has no GPU support.
@@ -272,6 +274,9 @@ def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) 
     """A client whose rankings bear the name that the index gives them in this process."""
     info = describe(url)
     _check_corpus(url, info.corpus_hash, expected_corpus_hash)
+    if seconds is None:
+        patient = CircuitBreaker(failures=_PATIENT)
+        return RemoteRetriever(url, name=info.kind, fingerprint=info.fingerprint, attempts=_PATIENT, breaker=patient)
     return RemoteRetriever(url, name=info.kind, fingerprint=info.fingerprint, seconds=seconds)
 
 

@@ -60,12 +60,14 @@ async def stream_answer(
         while (event := await _next(events)) is not None:
             yield event
         result = work.result()
-        metrics.answered(result, pipeline.max_model_calls)
+        metrics.answered(strategy, result, pipeline.max_model_calls)
         ms = 1000 * (time.perf_counter() - begin)
         yield _event("result", AnswerResponse.of(result, strategy, request_id, ms).model_dump_json())
     except AcqoError as error:
+        metrics.failed("answer", str(error))
         yield _event("error", Problem(detail=str(error)).model_dump_json())
     except Exception as error:
+        metrics.failed("answer", type(error).__name__)
         logger.exception("answer_failed", extra={"request_id": request_id})
         detail = f"The answer failed ({type(error).__name__}); the log of the service says more."
         yield _event("error", Problem(detail=detail).model_dump_json())

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
 from acqo_rl import __version__
+from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.searcher import Found
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf, split_id
@@ -92,6 +93,8 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
+        if made.problem:
+            metrics.failed("reformulation", made.problem)
         return ReformulateResponse(
             query_rewrite_info=QueryRewriteInfo.of(made, strategy),
             processing_time_ms=1000 * seconds,
@@ -104,7 +107,11 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         begin = time.perf_counter()
         strategy = (body.rewriting_strategy or service.strategies.default) if body.use_query_rewriting else "raw"
         chosen = service.collections.named(body.knowledge_pool_ids)
-        found = await threads.run(service.search, _query(body), strategy, body.num_variants, chosen)
+        try:
+            found = await threads.run(service.search, _query(body), strategy, body.num_variants, chosen)
+        except SearchError as error:
+            metrics.failed("search", str(error))
+            raise
         metrics.searched(strategy, found)
         documents = DocumentsOf(chosen)
         results = _results(found, chosen, body)

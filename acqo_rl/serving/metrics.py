@@ -24,7 +24,7 @@ class Metrics:
         )
         self._rewriting_seconds = Histogram(
             "rag_query_rewriting_duration_seconds",
-            "Time of reformulations that were no cache hits.",
+            "Time of reformulations; a search that was found in the cache adds none.",
             ["strategy"],
             buckets=_SECONDS,
             registry=registry,
@@ -91,10 +91,10 @@ class Metrics:
         self._model_calls.labels("search").observe(0 if found.cached else reformulation.calls)
         if not found.cached:
             for failure in found.failures:
-                self._fail(failure.step, failure.reason)
+                self.failed(failure.step, failure.reason)
 
-    def answered(self, result: PipelineResult, max_model_calls: int) -> None:
-        """An answer."""
+    def answered(self, strategy: str, result: PipelineResult, max_model_calls: int) -> None:
+        """An answer, and what the strategy made of a question with earlier turns."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
         self._budget.observe(result.model_calls / max_model_calls)
@@ -102,7 +102,10 @@ class Metrics:
             self._stages(result.trace)
             for failure in result.failures:
                 step, _, reason = failure.partition(": ")
-                self._fail(step, reason)
+                self.failed(step, reason)
+            if result.reformulation:
+                spent = sum(step.ms for step in result.trace if step.name == "reformulation") / 1000
+                self.reformulated(strategy, result.reformulation, spent)
 
     def batch(self, size: int) -> None:
         """A call of a model."""
@@ -117,5 +120,6 @@ class Metrics:
         for step in (step for step in steps if step.ms):  # the others tell what was decided
             self._stage_seconds.labels(step.name).observe(step.ms / 1000)
 
-    def _fail(self, step: str, reason: str) -> None:
+    def failed(self, step: str, reason: str) -> None:
+        """A call that did not come back, or a request for which none did."""
         self._failures.labels(step, "timeout" if "timeout" in reason.lower() else "error").inc()

@@ -13,11 +13,10 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
 from acqo_rl.pipeline.workers import Workers
-from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.search import DEPTH
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation, Retriever
+from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
 
 _SEARCHERS = 256
 """Combinations of strategy, variants and collections that are kept, the latest used ones; each has a cache."""
@@ -98,9 +97,10 @@ class Service:
         """
         offered = self.strategies.get(strategy, num_variants)
         searcher = self._searcher(strategy, num_variants, collections)
+        plain = self._searcher("raw", num_variants, collections)
         return self._keep(
             ("answer", id(offered), _names(collections)),
-            lambda: self._pipeline(searcher, offered.calls, collections),
+            lambda: self._pipeline(plain, searcher, offered.calls, collections),
         )
 
     def is_ready(self, seconds: float = 2.0) -> bool:
@@ -142,13 +142,15 @@ class Service:
 
         return self._keep((id(offered), _names(collections)), make)
 
-    def _pipeline(self, searcher: AdaptiveSearcher, calls: int, collections: tuple[Collection, ...]) -> Pipeline:
-        retrievers: list[Retriever] = [retriever for c in collections for retriever in c.retrievers]
+    def _pipeline(
+        self, plain: AdaptiveSearcher, searcher: AdaptiveSearcher, calls: int, collections: tuple[Collection, ...]
+    ) -> Pipeline:
         size, seconds = self._cache
         return Pipeline(
-            retrievers[0] if len(retrievers) == 1 else HybridRetriever(retrievers, self._fusion),
+            plain,
             DocumentsOf(collections),
             self._answer_model,
+            cosine=all(collection.cosine for collection in collections),
             searcher=searcher,
             reformulation_calls=calls,
             max_model_calls=self._max_model_calls,

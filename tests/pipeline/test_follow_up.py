@@ -156,11 +156,11 @@ class TestBudget:
 
 class TestFaults:
     def test_a_reformulation_that_fails_leaves_the_question(self, corpus):
-        """It is named, and the result is not kept."""
+        """It is named, its call is counted, and the result is not kept."""
         result, _, retriever = ask(corpus, reformulator=Down())
         assert retriever.calls == [[FOLLOW_UP.text]]
         assert result.failures == ("reformulation: ConnectionError: the model server is down",)
-        assert (result.reformulation.route, result.model_calls) == ("pass", 2)
+        assert (result.reformulation.route, result.model_calls) == ("pass", 3)
 
     def test_partial_results_are_answered_from_and_not_kept(self, corpus):
         class Other(BrokenRetriever):

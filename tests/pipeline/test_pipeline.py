@@ -9,10 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pipeline_stand_ins import ROLES, BrokenModel, ModelByRole
-from stand_ins import BrokenRetriever, ScriptedRetriever
+from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.types import Query
 
 SIMPLE = "What is BERT?"
@@ -35,6 +38,16 @@ class Everything(ScriptedRetriever):
     def search(self, texts, k):
         self.found = dict.fromkeys(texts, EVERY_DOCUMENT)
         return super().search(texts, k)
+
+
+class Scored:
+    """Scripted: finds the same documents for any text, with the scores that it was told."""
+
+    def __init__(self, name, **scores):
+        self.name, self.scores = name, scores
+
+    def search(self, texts, k):
+        return [ranking(*self.scores, scores=self.scores.values(), retriever=self.name, query=text) for text in texts]
 
 
 def model(**changed):
@@ -162,6 +175,52 @@ def test_time_is_up(corpus):
     result = pipeline(corpus, model(), Slow(), seconds=0.04).ask(CHAIN)
     assert result.skipped[0] == "multi_hop: the time is up"
     assert result.chunks
+
+
+def test_an_answer_that_time_cut_short_is_not_kept(corpus):
+    class Slow(Everything):
+        def search(self, texts, k):
+            time.sleep(0.05 * (not self.calls))
+            return super().search(texts, k)
+
+    front = pipeline(corpus, model(), Slow(), seconds=0.04)
+    assert front.ask(SIMPLE).skipped == ("synthesis: the time is up",)
+    again = front.ask(SIMPLE)
+    assert (again.cached, again.answer) == (False, "Google made BERT.")
+
+
+class TestScoresThatAreNoCosines:
+    """D0-07: those of BM25 go to 40, and those of several retrievers do not compare."""
+
+    def mixed(self, *more):
+        vectors = Scored("dense", alphabet=0.9, bert=0.8, transformer=0.7)
+        words = Scored("bm25", bert=30, undated=20)
+        return AdaptiveSearcher(PassThrough(), [vectors, words, *more], RankScoreFusion())
+
+    def test_the_fused_order_is_kept(self, corpus):
+        searcher = self.mixed()
+        result = pipeline(corpus, model(), searcher, cosine=False).ask(SIMPLE)
+        assert tuple(c.document.id for c in result.chunks) == searcher.search(SIMPLE).fused.doc_ids
+        assert [c.similarity for c in result.chunks] == [1, 1 / 2, 1 / 3, 1 / 4]
+        assert [c.document.id for c in result.chunks[:2]] == ["bert", "alphabet"]
+
+    def test_they_have_no_say_in_the_confidence(self, corpus):
+        result = pipeline(corpus, model(), self.mixed(), cosine=False).ask(SIMPLE)
+        assert (result.confidence.retrieval, result.confidence.score) == (None, pytest.approx(1.0))
+
+    def test_a_retriever_that_fails_is_named_and_left_out(self, corpus):
+        front = pipeline(corpus, model(), self.mixed(BrokenRetriever()), cosine=False)
+        result = front.ask(SIMPLE)
+        assert result.failures == ("retrieval: broken ConnectionError: the search server does not answer",)
+        assert result.answer == "Google made BERT."
+        assert not front.ask(SIMPLE).cached
+
+
+def test_a_boost_helps_below_zero_too(corpus):
+    """A factor above 1 would put a negative similarity back."""
+    dates = {"bert": date(2025, 1, 1), "undated": date(2001, 1, 1)}
+    result = pipeline(corpus, model(), Scored("dense", bert=-0.2, undated=-0.3), dates=dates).ask(TEMPORAL)
+    assert [chunk.document.id for chunk in result.chunks] == ["bert", "undated"]
 
 
 class TestCache:

@@ -21,6 +21,9 @@ from acqo_rl.types import Document, Query
         ("For more information, see Query Rewriting.", ("Query Rewriting",)),
         ("For further details on costs, read \u201cpricing of tokens\u201d.", ("pricing of tokens",)),
         ("the [user guide](https://example.org/a) and ![picture](x.png)", ("user guide",)),
+        ("SEE ALSO: Neural Networks", ("Neural Networks",)),
+        ("You may see also the Louvre, Orsay.", ("the Louvre", "Orsay")),
+        ("its [first page](https://example.org/Oslo_(film))", ("first page",)),
         # D1-04: a dot inside a number
         ("as described in Section 3.2 of it.", ("Section 3.2",)),
         ("See also section 3.2, Chapter 4.", ("section 3.2", "Chapter 4")),

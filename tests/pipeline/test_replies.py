@@ -72,7 +72,8 @@ def test_a_comma_belongs_to_its_gap(value, expected):
 
 @pytest.mark.parametrize(("value", "expected"), [
     ("sub1", (1,)), ("sub 1", (1,)), ("1", (1,)), ("sub1, sub2", (1, 2)), ("sub1.", (1,)), ("SUB2 and SUB1", (2, 1)),
-    ([1, "2"], (1, 2)), (3, (3,)), ("none", ()), (None, ()), ([], ()),
+    ([1, "2"], (1, 2)), (3, (3,)), ("none", ()), (None, ()), ([], ()), ("SUB-1", (1,)), (-1, ()), ("-2, 3", (3,)),
+    ("none (SUB2 needs 1)", ()), ("**None**", ()),
 ])  # fmt: skip
 def test_dependencies(value, expected):
     """D1-05."""

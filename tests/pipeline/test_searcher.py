@@ -155,6 +155,19 @@ class TestRetrieval:
         assert found.fused.doc_ids == ("1",)
         assert found.failures[0].reason == "ConnectionError: the search server does not answer"
 
+    def test_a_text_that_fails_leaves_the_others_of_its_batch(self):
+        class Picky(Echo):
+            def search(self, texts, k):
+                if "b" in texts:
+                    raise ValueError("no b")
+                return super().search(texts, k)
+
+        retriever = Picky()
+        found = searcher(Scripted(("a", "b", "c")), retriever).search("q")
+        assert set(found.fused.doc_ids) == {"echo-a", "echo-c"}
+        assert [(f.sub_query, f.reason) for f in found.failures] == [("b", "ValueError: no b")]
+        assert retriever.calls == [["a"], ["c"]]
+
     def test_a_total_limit_ends_all_waiting(self, holding):
         quick = ScriptedRetriever({"a": ("1",)})
         found = searcher(Scripted(("a",)), holding("a"), quick, timeouts=Timeouts(total=2)).search("q")

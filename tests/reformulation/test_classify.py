@@ -75,6 +75,8 @@ def test_types(text, query_type):
         ("Who is Mozart's wife's sister?", ("multi_hop",)),
         ("What is the capital of the country that won the 2018 World Cup?", ("temporal", "multi_hop")),
         ("latest iPhone price", ("temporal",)),
+        ("Why is port 2021 blocked?", ("simple",)),
+        ("What does error code 1603 say of RFC 1918 in a context of 2048 tokens?", ("simple",)),
         ("alternating current in homes", ("simple",)),
         ("在2020年的人口", ("temporal",)),
         ("What is A? What is B?", ("decomposition",)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -66,8 +68,11 @@ def scripted():
     """A server that answers each call with the next status, again and again with the last one, and counts."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.do_POST()
+
         def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             self.server.calls += 1
             status, body = self.server.script.pop(0) if len(self.server.script) > 1 else self.server.script[0]
             if status == 0:  # hang up
@@ -172,6 +177,16 @@ class TestFailures:
         with pytest.raises(SearchError, match="503"):
             connect(scripted.url, attempts=3).search(["x"], 1)
         assert scripted.calls == 3
+
+    def test_without_a_limit_of_time_it_outlives_a_restart(self, url, scripted):
+        """As long as a training run needs: thirty calls, of which the breaker cuts none off."""
+        info = asdict(describe(url))
+        answer = json.dumps({"rankings": [{"doc_ids": ["a"], "scores": [0.1]}], "fingerprint": info["fingerprint"]})
+        scripted.script = [(200, json.dumps(info).encode()), *[(503, b"")] * 20, (200, answer.encode())]
+        retriever = load_retriever(scripted.url)
+        retriever._retrying.sleep = lambda _: None
+        assert retriever.search(["x"], 1)[0].doc_ids == ("a",)
+        retriever.close()
 
     def test_a_stall_ends(self, connect, scripted):
         scripted.script = [(1, b"")]

@@ -52,17 +52,18 @@ def test_nothing_is_lost_or_mixed_up(tmp_path):
     assert float(rows[3][6]) > 1
 
 
-KNOWN = {"a and b": frozenset(["a", "b"]), "c": frozenset(["c"])}
+KNOWN = {"a and b": (frozenset(["a", "b"]), ("1", "2")), "c": (frozenset(["c"]), ("3",))}
 
 
 class TestVerdicts:
-    def answer(self, *searched, failed=(), **changed):
+    def answer(self, *searched, failed=(), found="12", **changed):
         return {
             "asked as": "1",
             "request_id": "1",
             "query_rewrite_info": {"original_query": "a and b"},
             "rankings": [{"query": text} for text in searched],
             "failures": [{"sub_query": text} for text in failed],
+            "results": [{"document_id": doc_id} for doc_id in found],
         } | changed
 
     def test_each(self, script):
@@ -75,6 +76,8 @@ class TestVerdicts:
         assert verdict(self.answer("a")) == "other"
         assert verdict(self.answer("c")) == "mixed up"
         assert verdict(self.answer("a", "b", request_id="2")) == "mixed up"
+        assert verdict(self.answer("a", "b", found="3")) == "mixed up"
+        assert verdict(self.answer("a", "b", found="21")) == "other"
         assert verdict(self.answer("a", "b", query_rewrite_info={"original_query": "c"})) == "mixed up"
 
     def test_percentiles(self, script):

@@ -341,6 +341,17 @@ class TestAnswers:
         assert name == "error"
         assert "first search failed" in data["detail"]
 
+    def test_of_two_collections_one_that_is_down_is_left_out_and_named(self, serving, in_collection):
+        class Down(Words):
+            def search(self, texts, k):
+                raise ConnectionError("the index is down")
+
+        pools = [in_collection("world"), in_collection("other", Down())]
+        with serving(pools, answer_model=ModelByRole(**MODEL)) as client:
+            name, data = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
+        assert (name, data["passages"][0]["document_id"]) == ("result", "lima")
+        assert "other/dense ConnectionError: the index is down" in data["failures"][0]
+
 
 def test_the_schema_has_examples_that_are_accepted(client):
     schema = client.get("/openapi.json").json()

@@ -48,6 +48,21 @@ def test_what_is_counted(serving):
     assert "users" not in text
 
 
+def test_what_did_not_come_back_is_counted(serving):
+    """Also where nothing did, and in an answer."""
+    with serving(timeouts=Timeouts(sub_query=0.2), strategies=Scripted(parts=Parts())) as client:
+        assert client.post("/v1/search", json={"query": "stall"}).status_code == 503
+        assert client.post("/v1/search", json={"query": "broken"}).status_code == 503
+        assert "event: error" in client.post("/v1/answer", json={"query": "broken as well"}).text
+        follow_up = {"query": "and of Chad", "history": ["What is the capital of Peru?"]}
+        assert "event: result" in client.post("/v1/answer", json=follow_up).text
+        seen = values(client.get("/metrics").text)
+    assert seen["acqo_failures_total", ("kind", "timeout"), ("step", "search")] == 1
+    assert seen["acqo_failures_total", ("kind", "error"), ("step", "search")] == 1
+    assert seen["acqo_failures_total", ("kind", "error"), ("step", "answer")] == 1
+    assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 1
+
+
 def test_the_dashboard_asks_for_what_there_is(serving):
     """S3-44."""
     with serving() as client:

@@ -1,0 +1,36 @@
+"""The years that a text names."""
+
+from __future__ import annotations
+
+import re
+
+_HAN = r"\u4e00-\u9fff"
+_YEAR = re.compile(
+    rf"(?<![.,:])(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}]|%|[.,:]\d)"
+    r"(?!\s*(?:tokens?|words?|dimensions?|items?|people|users?|documents?|pages?|bytes?|[kmg]?b|km|kg|ms|px|dollars?)\b)",
+    re.I,
+)
+"""A year, which Chinese writes without a space before what follows: no part of a longer number, no port, no amount of
+something ("port 2021" and "2048 tokens" are none)."""
+
+_NO_YEAR_BEFORE = re.compile(
+    r"(?:\b(?:port|room|error|code|rfc|iso|model|version|page|number|no\.?)|[$\u20ac\u00a3#])\s*$", re.I
+)
+
+
+def years_in(text: str) -> list[int]:
+    """The years that a text names, 1500 to 2099, in order."""
+    return [int(match.group()) for match in _matches(text)]
+
+
+def without_years(text: str) -> str:
+    """The text without the years that it names."""
+    kept, end = [], 0
+    for match in _matches(text):
+        kept.append(text[end : match.start()])
+        end = match.end()
+    return "".join([*kept, text[end:]])
+
+
+def _matches(text: str) -> list[re.Match[str]]:
+    return [m for m in _YEAR.finditer(text) if not _NO_YEAR_BEFORE.search(text[: m.start()][-20:])]
