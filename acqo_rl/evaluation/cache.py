@@ -165,14 +165,17 @@ class CachedReformulator:
         return [query for query, key in keys.items() if key not in known]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position. What failed is asked again by the next process."""
+        """One reformulation a query, position for position.
+
+        One of which a model call failed is asked again by the next process; an answer that cannot be used is an answer.
+        """
         missing = self.missing(queries)
         if missing:
             reformulator, *_ = self._open()
             begin = time.perf_counter()
             made = reformulator.reformulate(missing)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            answered = {query: one for query, one in zip(missing, made, strict=True) if not _failed(one)}
+            answered = {query: one for query, one in zip(missing, made, strict=True) if not one.failed_calls}
             self._cache.write(self._asked, [(_query_key(query), asdict(one), ms) for query, one in answered.items()])
             self._made.update({query: (one, ms) for query, one in zip(missing, made, strict=True)})
         wanted = {query: _query_key(query) for query in queries if query not in self._made}
@@ -190,11 +193,6 @@ class CachedReformulator:
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded
-
-
-def _failed(reformulation: Reformulation) -> bool:
-    """Whether the model did not answer at all, as where its server was down; a bad answer is an answer."""
-    return reformulation.problem is not None and not reformulation.completion
 
 
 def _query_key(query: Query) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from stand_ins import ScriptedRetriever
+from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
-from acqo_rl.types import Passage, Query, Reformulation, Snippet, SubQuery
+from acqo_rl.reformulation.load import load_reformulator
+from acqo_rl.types import Completion, Passage, Query, Reformulation, Snippet, SubQuery
 
 
 class CountingReformulator:
@@ -15,9 +16,9 @@ class CountingReformulator:
 
     name = "words"
 
-    def __init__(self, completion="text"):
+    def __init__(self, failed_calls=0):
         self.calls = []
-        self.completion = completion
+        self.failed_calls = failed_calls
 
     def reformulate(self, queries):
         self.calls.append(list(queries))
@@ -27,9 +28,11 @@ class CountingReformulator:
                 "decompose",
                 tuple(SubQuery(w, "part", 0.5) for w in q.text.split()),
                 "words",
-                self.completion,
+                "text",
                 3,
                 "why",
+                2,
+                self.failed_calls,
             )
             for q in queries
         ]
@@ -133,10 +136,35 @@ def test_the_same_question_under_another_id_is_known_but_not_with_other_feedback
     assert reformulator.missing([Query("1", "one", feedback=(Snippet("t", "x"),)), Query("1", "One")]) != []
 
 
-def test_a_call_that_failed_is_made_again_by_the_next_process_only(cache):
-    down = CountingReformulator(completion="")
+@pytest.mark.parametrize(("failed_calls", "asked_twice"), [(0, False), (1, True), (2, True)])
+def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process_only(cache, failed_calls, asked_twice):
+    down = CountingReformulator(failed_calls)
     query = Query("1", "one")
     for _ in range(2):
         reformulator = CachedReformulator("words", lambda: (down, 0, 0), "model", cache)
         assert reformulator.reformulate([query]) == reformulator.reformulate([query])
-    assert down.calls == [[query], [query]]
+    assert down.calls == [[query]] * (1 + asked_twice)
+
+
+FAILED = Completion("", 0, finished=False, problem="server down")
+
+
+@pytest.mark.parametrize(
+    ("name", "completions", "asked_twice"),
+    [
+        ("multi_query+hyde", [FAILED], True),
+        ("multi_query+hyde", [Completion("capital city", 2), FAILED], True),
+        ("hyde", [Completion("", 1)], False),  # written, and not usable
+        ("multi_query+hyde", [Completion("capital city", 2), Completion("", 1)], False),
+        ("adaptive", [Completion("opening windows", 2), FAILED], True),  # multi_query+step_back
+    ],
+)
+def test_what_of_a_combination_is_asked_again(open_cache, name, completions, asked_twice):
+    model = ScriptedLanguageModel(*completions)
+
+    def load():
+        return load_reformulator(name, "scripted", language_model=model)
+
+    for _ in range(2):
+        CachedReformulator(name, load, "model", open_cache()).reformulate([Query("1", "How do I open a window?")])
+    assert len(model.calls) == 1 + asked_twice
