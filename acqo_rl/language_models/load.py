@@ -27,7 +27,7 @@ def load_language_model(
         max_new_tokens: limit of each completion.
         temperature: 0 is greedy; Anthropic has none.
         seed: of the sampling; Anthropic has none.
-        timeout: seconds that a server may be silent.
+        timeout: seconds that a server may be silent, and that an answer may take in all; each retry has as many again.
         max_retries: of a server's failed call.
         concurrency: calls of a server at once.
         batch_size: completions at once of a model in this process.

@@ -49,7 +49,7 @@ class StrategySettings:
     temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
     max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
-    timeout: float = field(default=30.0, metadata={"help": "Seconds that a model server may be silent."})
+    timeout: float = field(default=30.0, metadata={"help": "Seconds for a model server's answer; each retry has as many again."})
     max_retries: int = field(default=2, metadata={"help": "Of a model server's failed call."})
     concurrency: int = field(default=8, metadata={"help": "Calls of a model server at once."})
     generation_batch: int = field(default=32, metadata={"help": "Completions at once of a model in this process."})
