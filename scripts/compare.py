@@ -86,7 +86,9 @@ class CompareConfig:
         default=None, metadata={"help": "YAML file of claims to check; by default the one of the library."}
     )
     limit: int | None = field(default=None, metadata={"help": "Compare on the first so many queries only."})
-    batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
+    batch_size: int = field(
+        default=32, metadata={"help": "Queries reformulated and searched together; an interruption loses one batch."}
+    )
     device: str = field(default="cpu", metadata={"help": "Where indexes are searched: cpu or gpu."})
 
 

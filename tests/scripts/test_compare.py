@@ -159,6 +159,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"dense={tmp_path / 'index'}"}
     given |= {
         "generation_batch": 256,
+        "batch_size": 256,
         "measures": "nDCG@10",
         "output": tmp_path / "out",
         "similarity_threshold": 2,
@@ -174,6 +175,13 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     assert len(systems(tmp_path / "out")) == 14
     looked = systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"]["cost"]
     assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("config", sorted(STRATEGIES.parent.glob("*.yaml")), ids=lambda path: path.stem)
+def test_an_interruption_costs_a_few_queries_by_default(script, config):
+    """Answers are kept batch by batch, and those of a server have been paid for."""
+    given = ["--config", str(config), "--data", "d", "--retriever", "r=i", "--output", "o"]
+    assert command.parse(script.make_parser(), given)[0].batch_size <= 32
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
