@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
@@ -73,6 +76,28 @@ def test_a_file_that_is_no_cache_is_named(tmp_path):
     (tmp_path / "cache.sqlite").write_text("something else that is long enough to be looked at " * 50)
     with pytest.raises(DataError, match=r"cache\.sqlite cannot be used"):
         Cache(tmp_path / "cache.sqlite")
+
+
+def test_damage_that_shows_only_when_answers_are_read_or_written_is_told_alike(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    with closing(Cache(path)) as cache:
+        cache.write("who", [(str(i), "x" * 500, 0.0) for i in range(100)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))  # the first page holds the schema alone
+    with closing(Cache(path)) as cache:
+        with pytest.raises(DataError, match=r"cache\.sqlite cannot be used .*: delete it"):
+            cache.read("who", ["1"])
+        with pytest.raises(DataError, match=r"cache\.sqlite cannot be used .*: delete it"):
+            cache.write("who", [("1", "new", 0.0)])
+
+
+@pytest.mark.parametrize("cell", ['{"half": ', None, b"\xff"])
+def test_an_answer_that_is_no_json_is_told_alike(tmp_path, cache, cell):
+    cache.write("who", [("a", 1, 0.0)])
+    with closing(sqlite3.connect(tmp_path / "cache.sqlite")) as database, database:
+        database.execute("UPDATE answers SET answer = ?", (cell,))
+    with pytest.raises(DataError, match=r"cache\.sqlite cannot be used .*: delete it"):
+        cache.read("who", ["a"])
 
 
 def test_each_text_is_searched_once_whatever_depth_and_process(open_cache, cache):
