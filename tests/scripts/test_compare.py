@@ -261,3 +261,17 @@ def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", split="dev"))
     assert "split: 'test' -> 'dev'" in capsys.readouterr().err
+
+
+def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
+    sizes = []
+    for limit in ({"limit": 3}, {}, {"limit": 3}):
+        command.run(
+            script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="rules", **limit)
+        )
+        [asked] = [number for who, number in answers(tmp_path / "out").items() if who.startswith("reformulate")]
+        with (tmp_path / "out" / "queries.csv").open() as rows:
+            sizes.append((asked, len(list(rows)) - 1))
+    assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
+    assert sizes[1][0] == 1 + sizes[1][1] > 4
+    assert sizes[2] == (sizes[1][0], 3)
