@@ -104,6 +104,8 @@ class Reformulation:
         tokens: number of tokens a language model wrote.
         problem: what went wrong, if anything of ``completion`` could not be used; ``None`` when all is well.
         calls: completions that were asked for; 0 where none was, or where the answer comes from a cache.
+        failed_calls: how many of them gave no text (a time-out, an error of the server). Asked again, they may well
+            answer; a completion that was written and could not be used is none of them.
         query_type: what kind of question it was taken for; ``None`` where nobody looked.
         reasoning: why it was reformulated this way, in words; empty where there was no choice.
     """
@@ -116,6 +118,7 @@ class Reformulation:
     tokens: int = 0
     problem: str | None = None
     calls: int = 0
+    failed_calls: int = 0
     query_type: QueryType | None = None
     reasoning: str = ""
 

@@ -19,7 +19,8 @@ The reformulators are compared to --baseline with the same retriever and fusion,
 first one given.
 
 The output folder keeps every reformulation by query and every ranking by text, so that another strategy, retriever,
-fusion or measure costs only what is new, and an interrupted run goes on. report.html is the result, in one file;
+fusion, measure or --limit costs only what is new, and an interrupted run goes on. The report is on what was last asked
+for. report.html is the result, in one file;
 report.md, comparison.json, systems.csv and queries.csv hold the same. After a change of code or of a model on a
 server, choose another output folder.
 """
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import Bench, Parts
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-
-HOW_FAST = ("timeout", "max_retries", "concurrency", "generation_batch", "cache_ttl", "cache_size")
-"""Settings that no answer depends on."""
 
 LOOKS_FIRST = "rewrite_retrieve_read"
 
@@ -86,7 +84,9 @@ class CompareConfig:
         default=None, metadata={"help": "YAML file of claims to check; by default the one of the library."}
     )
     limit: int | None = field(default=None, metadata={"help": "Compare on the first so many queries only."})
-    batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
+    batch_size: int = field(
+        default=32, metadata={"help": "Queries reformulated and searched together; an interruption loses one batch."}
+    )
     device: str = field(default="cpu", metadata={"help": "Where indexes are searched: cpu or gpu."})
 
 
@@ -160,8 +160,9 @@ def compare(config: CompareConfig, strategies: StrategySettings) -> Study:
     from acqo_rl.evaluation.systems import evaluate_systems, reformulate_missing
 
     qrels, metadata = read_qrels(config.data, config.split), read_query_metadata(config.data)
-    queries = read_queries(config.data, config.split)[: config.limit]
+    queries = read_queries(config.data, config.split)
     claim_folder(config, hash_queries(queries, qrels, metadata))
+    queries = queries[: config.limit]
     query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
         bench = open_bench(config, strategies, cache, qrels, query_types(queries, metadata))
@@ -180,7 +181,7 @@ def claim_folder(config: CompareConfig, queries: str) -> None:
     from acqo_rl.training.run_folder import open_run
 
     data = str(Path(config.data).resolve())
-    open_run(config.output, {"data": data, "split": config.split, "limit": config.limit, "queries": queries})
+    open_run(config.output, {"data": data, "split": config.split, "queries": queries})
 
 
 def open_bench(
@@ -222,7 +223,7 @@ def open_reformulators(
     """Reformulators that answer from the cache what they can; strategies of one model share it."""
     from acqo_rl import __version__
     from acqo_rl.evaluation.cache import CachedReformulator
-    from acqo_rl.reformulation.load import asks_model, load_reformulator, load_strategy_model
+    from acqo_rl.reformulation.load import asks_model, load_reformulator, load_strategy_model, made_with
 
     @lru_cache
     def language_model(model: str, asked_as: str) -> LanguageModel:
@@ -234,14 +235,12 @@ def open_reformulators(
         shared = language_model(model, name if name == "prompted" else "")  # which has settings of its own
         return load_reformulator(name, model, strategies, language_model=shared)
 
-    asked = {key: value for key, value in asdict(strategies).items() if key not in HOW_FAST}
     opened = {}
     for given, model in name_reformulators(config.reformulator, config.model).items():
         name = "rewrite" if given == LOOKS_FIRST else given
-        made_with = f"{name} {model} {fingerprint(model)} {__version__}"
-        if asks_model(name) and name != "prompted":
-            made_with += f" {asked}"
-        opened[given] = CachedReformulator(given, partial(load, name, model), made_with, cache)
+        settings = made_with(name, model, strategies) if asks_model(name) else ""
+        key = f"{name} {model} {fingerprint(model)} {__version__} {settings}".rstrip()
+        opened[given] = CachedReformulator(given, partial(load, name, model), key, cache)
     return opened
 
 

@@ -72,7 +72,9 @@ class MeasureConfig:
     max_model_calls: int = field(default=20, metadata={"help": "Model calls of a query, at most."})
     fusion: str = field(default="rsf", metadata={"help": "Of the policy's lists: rsf, rrf, combsum or combmnz."})
     concurrency: int = field(default=16, metadata={"help": "Queries at once; more on a GPU, 1 for true latencies."})
-    timeout: float = field(default=120.0, metadata={"help": "Seconds for a model server's answer."})
+    timeout: float = field(
+        default=120.0, metadata={"help": "Seconds for a model server's answer; each retry has as many again."}
+    )
     device: str = field(default="cpu", metadata={"help": "Where the index is searched: cpu or gpu."})
 
 

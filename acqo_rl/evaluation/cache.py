@@ -10,7 +10,8 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Lock
@@ -32,10 +33,11 @@ class Cache:
         """Opens the file, or makes it.
 
         Raises:
-            DataError: the file is damaged, or is something else.
+            DataError: the file is damaged, or is something else; so in every method, where that shows later.
         """
+        self._path = path
         self._lock = Lock()
-        try:
+        with self._usable():
             # A hybrid searches its parts in threads of their own; the lock lets in one at a time.
             self._database = sqlite3.connect(path, check_same_thread=False)
             with self._database:
@@ -43,8 +45,6 @@ class Cache:
                     "CREATE TABLE IF NOT EXISTS answers"
                     " (asked TEXT, key TEXT, answer TEXT, ms REAL, PRIMARY KEY (asked, key)) WITHOUT ROWID"
                 )
-        except sqlite3.Error as error:
-            raise DataError(f"{path} cannot be used ({error}): delete it; what it held is computed again.") from error
 
     def read(self, asked: str, keys: Sequence[str]) -> dict[str, tuple[Any, float]]:
         """Answer and milliseconds for each key that is there.
@@ -54,7 +54,7 @@ class Cache:
             keys: see ``key_of``.
         """
         found = {}
-        with self._lock:
+        with self._usable(), self._lock:
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
                 rows = self._database.execute(
@@ -71,8 +71,17 @@ class Cache:
     def write(self, asked: str, answers: Iterable[tuple[str, Any, float]]) -> None:
         """Keeps (key, answer that JSON can hold, milliseconds)."""
         rows = [(asked, key, json.dumps(answer), ms) for key, answer, ms in answers]
-        with self._lock, self._database:
+        with self._usable(), self._lock, self._database:
             self._database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, ValueError, TypeError) as error:  # of the file, and of an answer that is no JSON
+            raise DataError(
+                f"{self._path} cannot be used ({error}): delete it; what it held is computed again."
+            ) from error
 
 
 def key_of(*values: Any) -> str:
@@ -165,14 +174,17 @@ class CachedReformulator:
         return [query for query, key in keys.items() if key not in known]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position. What failed is asked again by the next process."""
+        """One reformulation a query, position for position.
+
+        One of which a model call failed is asked again by the next process; an answer that cannot be used is an answer.
+        """
         missing = self.missing(queries)
         if missing:
             reformulator, *_ = self._open()
             begin = time.perf_counter()
             made = reformulator.reformulate(missing)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
-            answered = {query: one for query, one in zip(missing, made, strict=True) if not _failed(one)}
+            answered = {query: one for query, one in zip(missing, made, strict=True) if not one.failed_calls}
             self._cache.write(self._asked, [(_query_key(query), asdict(one), ms) for query, one in answered.items()])
             self._made.update({query: (one, ms) for query, one in zip(missing, made, strict=True)})
         wanted = {query: _query_key(query) for query in queries if query not in self._made}
@@ -190,11 +202,6 @@ class CachedReformulator:
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded
-
-
-def _failed(reformulation: Reformulation) -> bool:
-    """Whether the model did not answer at all, as where its server was down; a bad answer is an answer."""
-    return reformulation.problem is not None and not reformulation.completion
 
 
 def _query_key(query: Query) -> str:

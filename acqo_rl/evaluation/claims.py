@@ -93,7 +93,7 @@ def check_claims(claims: Sequence[Claim], study: Study) -> list[Finding]:
 def _check(claim: Claim, study: Study) -> Finding:
     if claim.quantity == "challenges_found":
         _, held_out = judge_rules()
-        return Finding(claim, held_out.accuracy("challenges").mean)
+        return Finding(claim, held_out.accuracy("challenges")[0])
     reference = replace(study.reference, fusion=claim.fusion or study.reference.fusion)
     names = [claim.reformulator]
     if claim.reformulator == "any":

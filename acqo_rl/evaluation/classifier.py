@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.significance import Difference, paired_bootstrap
+from acqo_rl.evaluation.significance import wilson
 from acqo_rl.evaluation.tables import Table
 from acqo_rl.reformulation.adaptive import BY_TYPE
 from acqo_rl.reformulation.classify import Classification, classify, is_unsure
@@ -49,10 +49,10 @@ class Judged:
     found: Sequence[Classification]
     agreements: Mapping[str, Agreement]
 
-    def accuracy(self, what: str) -> Difference:
-        """Share of questions whose labels are equal, as ``mean``, with its 95 % interval."""
-        right = [_label(q, what) == _label(c, what) for q, c in zip(self.questions, self.found, strict=True)]
-        return paired_bootstrap([0.0] * len(right), right)
+    def accuracy(self, what: str) -> tuple[float, float, float]:
+        """Share of questions whose labels are equal, and the ends of its 95 % interval."""
+        right = sum(_label(q, what) == _label(c, what) for q, c in zip(self.questions, self.found, strict=True))
+        return right / len(self.questions), *wilson(right, len(self.questions))
 
     def unsure(self) -> float:
         """Share of questions whose challenges a model would be asked for."""
@@ -113,12 +113,12 @@ def classifier_content(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def _content(judged: Judged, what: str) -> dict[str, Any]:
-    agreed, accuracy = judged.agreements[what], judged.accuracy(what)
+    agreed, (accuracy, low, high) = judged.agreements[what], judged.accuracy(what)
     rates = {"precision": agreed.precision, "recall": agreed.recall}
     return {
-        "accuracy": accuracy.mean,
-        "low": accuracy.low,
-        "high": accuracy.high,
+        "accuracy": accuracy,
+        "low": low,
+        "high": high,
         **{name: {k: None if math.isnan(v) else v for k, v in rate.items()} for name, rate in rates.items()},
         "confusion": agreed.confusion,
     }
@@ -133,14 +133,14 @@ def _accuracies(judged: Sequence[Judged]) -> Table:
     rows = []
     for one in judged:
         for what in WHATS:
-            accuracy = one.accuracy(what)
-            interval = f"{accuracy.mean:.1%} [{accuracy.low:.1%}, {accuracy.high:.1%}]"
+            accuracy, low, high = one.accuracy(what)
+            interval = f"{accuracy:.1%} [{low:.1%}, {high:.1%}]"
             unsure = f"{one.unsure():.1%}" if what == "challenges" else "-"
             rows.append((one.name, what, str(len(one.questions)), interval, unsure))
     note = (
         "The rules that choose strategy and route, without a model, on questions labelled by hand in five languages. "
         "They were corrected with the seen questions in sight; the others were written and labelled before the rules "
-        "answered them, and no rule was changed with them in sight. Intervals: 95 %, bootstrap over questions. "
+        "answered them, and no rule was changed with them in sight. Intervals: 95 %, Wilson's. "
         "Asks a model: share of questions that are long, or not short and without any sign."
     )
     header = ("questions", "what", "number", "accuracy", "asks a model")

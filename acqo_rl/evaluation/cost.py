@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from acqo_rl.evaluation.run import Evaluation
+from acqo_rl.types import Reformulation
+
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,18 @@ def cost_of(evaluation: Evaluation) -> Cost:
         retrieval_p95=float(np.percentile(retrieval, 95)),
         problems=float(np.mean([result.reformulation.problem is not None for result in results])),
     )
+
+
+def commonest_problems(evaluation: Evaluation, most: int = 3) -> list[tuple[str, int]]:
+    """The reasons for which the most queries fell back, with their number; the most frequent first."""
+    found = Counter(_reason(r.reformulation) for r in evaluation.results if r.reformulation.problem is not None)
+    return found.most_common(most)
+
+
+def _reason(reformulation: Reformulation) -> str:
+    """The problem as a server told it, or without what the model wrote, which differs from query to query."""
+    problem = reformulation.problem or ""
+    return problem if reformulation.failed_calls else _QUOTED.sub("…", problem)
 
 
 def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,14 +9,12 @@ import numpy as np
 
 from acqo_rl.evaluation.answers import AnswerScore, score_answer
 from acqo_rl.evaluation.pipeline_systems import PLAIN, Outcome
-from acqo_rl.evaluation.significance import Difference, holm, paired_bootstrap
+from acqo_rl.evaluation.significance import Difference, holm, paired_bootstrap, wilson
 from acqo_rl.measures import gold_of, per_query, to_run
 from acqo_rl.types import Qrels, Ranking
 
 MEASURES = ("R@10", "AllGold@10", "AP@10", "nDCG@10")
 LABELS = ("High", "Medium", "Low", "Very Low")
-_Z = 1.959964
-"""Standard normal quantile of a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +221,6 @@ def auroc(scores: Sequence[float], right: Sequence[bool]) -> float | None:
         return None
     gaps = values[mask][:, None] - values[~mask][None, :]
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927)."""
-    share, z2 = successes / trials, _Z**2
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    reach = _Z * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
 def _reliability(label: str, scored: Sequence[tuple[Outcome, AnswerScore]]) -> Reliability:

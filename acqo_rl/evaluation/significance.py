@@ -5,6 +5,7 @@ Sakai, "Evaluating evaluation metrics based on the bootstrap" (SIGIR 2006); Efro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
+_Z = 1.959964
+"""Standard normal quantile of a 95 % interval."""
 FEWEST = 6
 """Queries that can show a difference: if all of five gain, a sign test has p = 0.06."""
 _CHUNK = 1 << 22
@@ -104,3 +107,11 @@ def _resampled_means(
         stop = min(start + rows, resamples)
         means[start:stop] = values[generator.integers(values.size, size=(stop - start, values.size))].mean(axis=1)
     return means
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """95 % interval of a share (Wilson 1927)."""
+    share, z2 = successes / trials, _Z**2
+    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    reach = _Z * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
+    return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -14,7 +14,7 @@ from acqo_rl.data.beir import write_atomic
 from acqo_rl.evaluation.claims import Claim, check_claims
 from acqo_rl.evaluation.classifier import Judged, classifier_content, judge_rules
 from acqo_rl.evaluation.compare import summarise
-from acqo_rl.evaluation.cost import cost_of
+from acqo_rl.evaluation.cost import commonest_problems, cost_of
 from acqo_rl.evaluation.groups import difficulties
 from acqo_rl.evaluation.plots import Point, draw_confusions, draw_costs, draw_plots
 from acqo_rl.evaluation.report import Report, examples_of, write_pages
@@ -57,7 +57,12 @@ def write_study(folder: Path, study: Study, claims: Sequence[Claim], settings: M
         "settings": settings,
         "baseline": study.baseline,
         "systems": [
-            {**asdict(system), **asdict(summarise(evaluation)), "cost": asdict(cost_of(evaluation))}
+            {
+                **asdict(system),
+                **asdict(summarise(evaluation)),
+                "cost": asdict(cost_of(evaluation)),
+                "commonest_problems": dict(commonest_problems(evaluation)),
+            }
             for system, evaluation in study.evaluations.items()
         ],
         "variants": {
@@ -141,6 +146,7 @@ def _query_rows(study: Study) -> Iterator[dict[str, Any]]:
                     "searches": result.searches,
                     "reformulation_ms": result.reformulation_ms,
                     "retrieval_ms": result.retrieval_ms,
+                    "problem": result.reformulation.problem or "",
                 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from acqo_rl.evaluation.claims import Finding
 from acqo_rl.evaluation.classifier import Judged, classifier_tables
 from acqo_rl.evaluation.compare import compare, summarise
-from acqo_rl.evaluation.cost import cost_of, pareto_front
+from acqo_rl.evaluation.cost import commonest_problems, cost_of, pareto_front
 from acqo_rl.evaluation.groups import difficulties, regroup
 from acqo_rl.evaluation.routing import Routing, routing_of
 from acqo_rl.evaluation.run import Evaluation
@@ -37,6 +37,7 @@ def study_tables(
     for axis in ("retriever", "fusion"):
         tables += _other_axis(study, axis)
     tables.append(_costs(study))
+    tables += _problems(study)
     tables += _by_group(study)
     if study.variants:
         tables.append(_robustness(study))
@@ -128,6 +129,24 @@ def _costs(study: Study) -> Table:
     )
     header = ("calls", "tokens", "embedded", "searches", "reformulation ms", "retrieval ms", "problems", "front")
     return Table("Cost", note, (*_LABELS, *header), rows, labels=3)
+
+
+def _problems(study: Study) -> Iterator[Table]:
+    first: dict[str, Evaluation] = {}
+    for system, evaluation in study.evaluations.items():
+        first.setdefault(system.reformulator, evaluation)
+    rows = tuple(
+        (name, str(queries), problem)
+        for name, evaluation in first.items()
+        for problem, queries in commonest_problems(evaluation)
+    )
+    note = (
+        "The three commonest reasons for which what a reformulator was to write is missing, wholly or in part, so that "
+        "the rest or the raw query was searched; with the first retriever and fusion. queries.csv holds the problem "
+        "of each query."
+    )
+    if rows:
+        yield Table("Problems", note, ("", "queries", "problem"), rows)
 
 
 def _by_group(study: Study) -> Iterator[Table]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import ODD_ANSWERS, complete_each, failed
+from acqo_rl.language_models.remote import ODD_ANSWERS, answers_within, complete_each, counted, failed
 from acqo_rl.types import Completion, Conversation
 
 
@@ -33,7 +33,8 @@ class AnthropicModel:
             name: of the model.
             base_url: of the server; Anthropic's own by default.
             max_new_tokens: limit of each completion.
-            timeout: seconds that the server may be silent before a call has failed.
+            timeout: seconds that the server may take to connect, may be silent, and may take for an answer in all
+                before a call has failed; each retry has as many again.
             max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
                 growing pauses.
             concurrency: calls at once.
@@ -51,7 +52,13 @@ class AnthropicModel:
         if not key:
             raise ConfigError("ANTHROPIC_API_KEY is not set: a model of Anthropic cannot be asked without it.")
         self.name = name
-        self._client = anthropic.Anthropic(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
+        self._client = anthropic.Anthropic(
+            api_key=key,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=anthropic.DefaultHttpxClient(event_hooks=answers_within(timeout)),
+        )
         self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
         self._concurrency = concurrency
         self._max_new_tokens = max_new_tokens
@@ -69,4 +76,5 @@ class AnthropicModel:
         text = "".join(block.text for block in getattr(reply, "content", None) or [] if block.type == "text")
         if not text:
             return failed(f"the server gave no text: {str(reply)[:150]}")
-        return Completion(text, reply.usage.output_tokens, finished=reply.stop_reason != "max_tokens")
+        tokens = counted(getattr(reply.usage, "output_tokens", None))
+        return Completion(text, tokens, finished=reply.stop_reason != "max_tokens")

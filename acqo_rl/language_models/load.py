@@ -27,13 +27,14 @@ def load_language_model(
         max_new_tokens: limit of each completion.
         temperature: 0 is greedy; Anthropic has none.
         seed: of the sampling; Anthropic has none.
-        timeout: seconds that a server may be silent.
+        timeout: seconds that a server may be silent, and that an answer may take in all; each retry has as many again.
         max_retries: of a server's failed call.
         concurrency: calls of a server at once.
         batch_size: completions at once of a model in this process.
 
     Raises:
-        ConfigError: there is no such model, its package or key is missing, or its address holds a password.
+        ConfigError: there is no such model, its package or key is missing, or its address is no http(s) one or holds a
+            password.
     """
     from acqo_rl.language_models.anthropic import AnthropicModel
     from acqo_rl.language_models.local import TransformersModel
@@ -47,11 +48,8 @@ def load_language_model(
     model, _, url = rest.partition("@")
     if not model:
         raise ConfigError(f"{name!r} names no model; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
-    if urlsplit(url).password:
-        raise ConfigError(
-            f"The address of {provider}:{model} holds a password, and settings are written into results. Give the"
-            f" server's key as {provider.upper()}_API_KEY in the environment."
-        )
+    if url:
+        _check_address(f"{provider}:{model}", url)
     if provider == "openai":
         return OpenAIModel(
             model,
@@ -71,3 +69,19 @@ def load_language_model(
         max_retries=max_retries,
         concurrency=concurrency,
     )
+
+
+def _check_address(model: str, url: str) -> None:
+    try:
+        address = urlsplit(url)
+        is_good = address.scheme in ("http", "https") and bool(address.hostname)
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise ConfigError(f"{url!r} is no address of a server; write {model}@http://HOST:PORT/v1, or https://....")
+    if address.password:
+        key = f"{model.partition(':')[0].upper()}_API_KEY"
+        raise ConfigError(
+            f"The address of {model} holds a password, and settings are written into results. Give the server's key as"
+            f" {key} in the environment."
+        )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import ODD_ANSWERS, complete_each, failed
+from acqo_rl.language_models.remote import ODD_ANSWERS, answers_within, complete_each, counted, failed
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class OpenAIModel:
             max_new_tokens: limit of each completion.
             temperature: 0 is greedy.
             seed: of the sampling, where the server heeds it.
-            timeout: seconds that the server may be silent before a call has failed.
+            timeout: seconds that the server may take to connect, may be silent, and may take for an answer in all
+                before a call has failed; each retry has as many again.
             max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
                 growing pauses.
             concurrency: calls at once.
@@ -58,7 +59,13 @@ class OpenAIModel:
                 "OPENAI_API_KEY is not set: set it, or give the address of your own server: openai:NAME@URL."
             )
         self.name = name
-        self._client = openai.OpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries)
+        self._client = openai.OpenAI(
+            api_key=key,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=openai.DefaultHttpxClient(event_hooks=answers_within(timeout)),
+        )
         self._errors = (openai.OpenAIError, *ODD_ANSWERS)
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
@@ -81,7 +88,7 @@ class OpenAIModel:
                 **self._settings,
             ) as pieces:
                 for piece in pieces:
-                    tokens = _tokens(piece.usage) or tokens
+                    tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
                     for choice in piece.choices[:1]:
                         reason = choice.finish_reason or reason
                         if choice.delta.content:
@@ -101,10 +108,5 @@ class OpenAIModel:
         text = getattr(getattr(choices[0], "message", None), "content", None)
         if not text or not isinstance(text, str):
             return failed(f"the server gave no text: {str(reply)[:150]}")
-        return Completion(text, _tokens(reply.usage), finished=choices[0].finish_reason != "length")
-
-
-def _tokens(usage: Any) -> int:
-    """Tokens of a completion, 0 where the server does not count them as it should."""
-    count = getattr(usage, "completion_tokens", None)
-    return count if isinstance(count, int) else 0
+        tokens = counted(getattr(reply.usage, "completion_tokens", None))
+        return Completion(text, tokens, finished=choices[0].finish_reason != "length")

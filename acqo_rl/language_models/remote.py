@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
-ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError)
-"""Clients leave a body that is no JSON to the parser's own error, and check no shape of one that is."""
+ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""Clients leave a body that is no JSON, or too deep, to the parser's own error, and check no shape of one that is."""
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -46,3 +48,38 @@ def failed(why: str) -> Completion:
     for key in filter(None, map(os.environ.get, _KEYS)):
         why = why.replace(key, "***")
     return Completion("", 0, finished=False, problem=one_line(why)[:300])
+
+
+def counted(tokens: Any) -> int:
+    """Tokens of a completion as a server tells them, 0 where it does not count them as it should."""
+    return tokens if type(tokens) is int and tokens > 0 else 0
+
+
+def answers_within(seconds: float) -> dict[str, list[Callable[[Any], None]]]:
+    """Event hooks for an HTTP client, which end an answer that goes on so long after its request began.
+
+    The client's own time-out is one of silence: alone, it reads a server that sends a byte now and then for ever.
+    """
+    import httpx2
+
+    class Limited(httpx2.SyncByteStream):
+        def __init__(self, stream: Any, end: float) -> None:
+            self._stream = stream
+            self._end = end
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self._stream:
+                if time.monotonic() > self._end:
+                    raise httpx2.ReadTimeout(f"The answer took more than {seconds:g} seconds.")
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def begin(request: Any) -> None:
+        request.extensions["end"] = time.monotonic() + seconds
+
+    def limit(response: Any) -> None:
+        response.stream = Limited(response.stream, response.request.extensions["end"])
+
+    return {"request": [begin], "response": [limit]}

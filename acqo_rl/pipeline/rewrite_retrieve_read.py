@@ -70,6 +70,7 @@ class RewriteRetrieveRead:
             kept.reformulation,
             query=second.reformulation.query,
             calls=sum(r.calls for r in both),
+            failed_calls=sum(r.failed_calls for r in both),
             tokens=sum(r.tokens for r in both),
             problem="; ".join(r.problem for r in both if r.problem) or None,
             reasoning=f"Best similarity {before:.3f} is below {self._threshold:g}, {after:.3f} after a rewrite: "

@@ -92,5 +92,6 @@ def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
         completion=f"{first.completion}\n{second.completion}",
         tokens=first.tokens + second.tokens,
         calls=first.calls + second.calls,
+        failed_calls=first.failed_calls + second.failed_calls,
         problem=first.problem or second.problem,
     )

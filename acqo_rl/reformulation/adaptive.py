@@ -77,6 +77,7 @@ def _told(answer: Reformulation, classified: Classification, strategy: str, name
         made_by=name,
         tokens=answer.tokens + classified.tokens,
         calls=answer.calls + classified.calls,
+        failed_calls=answer.failed_calls + classified.failed_calls,
         problem="; ".join(problems) or None,
         query_type=classified.query_type,
         reasoning=f"Selected {strategy} for {classified.query_type} query",

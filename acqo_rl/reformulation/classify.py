@@ -26,6 +26,7 @@ class Classification:
         route: whether to pass, disambiguate or decompose.
         challenges: what makes it hard; ``("simple",)`` where nothing does. Several at once are usual.
         calls: completions that were asked for.
+        failed_calls: how many of them gave no text.
         tokens: that a language model wrote.
         problem: why the rules answered though a model was asked; ``None`` otherwise.
     """
@@ -34,6 +35,7 @@ class Classification:
     route: Route
     challenges: tuple[Challenge, ...]
     calls: int = 0
+    failed_calls: int = 0
     tokens: int = 0
     problem: str | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -49,7 +49,9 @@ class StrategySettings:
     temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
     max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
-    timeout: float = field(default=30.0, metadata={"help": "Seconds that a model server may be silent."})
+    timeout: float = field(
+        default=30.0, metadata={"help": "Seconds for a model server's answer; each retry has as many again."}
+    )
     max_retries: int = field(default=2, metadata={"help": "Of a model server's failed call."})
     concurrency: int = field(default=8, metadata={"help": "Calls of a model server at once."})
     generation_batch: int = field(default=32, metadata={"help": "Completions at once of a model in this process."})
@@ -78,11 +80,14 @@ def check_strategy(name: str, model: str) -> None:
     """Refuses a name that is no strategy's though only one can be meant: a prompted model, or several joined by ``+``.
 
     Raises:
-        ConfigError: the name is one of those.
+        ConfigError: the name is one of those, or joins a strategy to itself.
     """
+    parts = name.split("+")
+    if asks_model(name) and len(set(parts)) < len(parts):
+        raise ConfigError(f"{name!r} joins a strategy to itself; give each once.")
     if asks_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
         return
-    unknown = [part for part in name.split("+") if part not in STRATEGIES]
+    unknown = [part for part in parts if part not in STRATEGIES]
     raise ConfigError(
         f"There is no strategy {unknown[0]!r}; choose prompted, adaptive, {', '.join(STRATEGIES)}, "
         f"or join some of the last {len(STRATEGIES)} by '+'."
@@ -120,11 +125,41 @@ def load_reformulator(
     if name == "turns":
         return Logged(RecentTurns()), 0, 0
     settings = settings or StrategySettings()
+    check_strategy(name, model)
     if asks_model(name):
         return Logged(_prompted(name, model, settings, language_model)), 0, 0
-    check_strategy(name, model)
     policy = Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
     return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
+
+
+def made_with(name: str, model: str, settings: StrategySettings) -> str:
+    """All that the answers of what asks a language model depend on but the query, of the settings those that it reads.
+
+    Args:
+        name: one for which :func:`asks_model` holds.
+        model: what it asks, as its callers know it.
+        settings: see :class:`StrategySettings`.
+
+    Raises:
+        ConfigError: there is no such strategy.
+    """
+    from acqo_rl.reformulation.adaptive import BY_TYPE
+    from acqo_rl.reformulation.model_classifier import VERSION
+
+    settings = _for(name, settings)
+    names, choice = [name], ""
+    if name == "adaptive":
+        names = [settings.force_strategy] if settings.force_strategy else list(BY_TYPE.values())
+        choice = f"{names} {VERSION if settings.classify_by_model else 'rules'}"
+    asked = {part: _strategies(part, settings) for part in names if part != "raw"}
+    return f"{choice} {settings.reuse_templates} {_key(model, settings, [s for part in asked.values() for s in part])}"
+
+
+def _key(model: str, settings: StrategySettings, strategies: Sequence[Strategy]) -> str:
+    """Of the model, how it writes, and strategies, whose fields are the settings that they read."""
+    seed = settings.seed if settings.temperature else None
+    versions = [(strategy, strategy.version) for strategy in strategies]
+    return repr((model, settings.temperature, seed, settings.max_new_tokens, versions))
 
 
 def load_strategy_model(name: str, model: str, settings: StrategySettings) -> LanguageModel:
@@ -161,18 +196,19 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     from acqo_rl.reformulation.templated import Templated
 
     _check(settings)
+    if settings.force_strategy:
+        check_strategy(settings.force_strategy, model)
     settings = _for(name, settings)
     names = _names_of_adaptive(settings) if name == "adaptive" else [name]
     strategies = {name: _strategies(name, settings) for name in names}  # before the model, which takes long to load
     language_model = language_model or load_strategy_model(name, model, settings)
     cache = reformulation_cache(settings.cache_ttl, settings.cache_size)
-    sampling = (model, settings.temperature, settings.seed, settings.max_new_tokens)
     cached: dict[str, Reformulator] = {}
     for part, asked in strategies.items():
-        made_with = repr((sampling, [(s, s.version) for s in asked]))
+        key = _key(model, settings, asked)
         prompted = Prompted(language_model, asked)
-        reused = Templated(prompted, made_with, cache) if settings.reuse_templates else prompted
-        cached[part] = Cached(reused, made_with, cache)
+        reused = Templated(prompted, key, cache) if settings.reuse_templates else prompted
+        cached[part] = Cached(reused, key, cache)
     return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
 
 

@@ -92,6 +92,7 @@ def _counted(answer: Classification, completion: Completion, is_read: bool) -> C
     return replace(
         answer,
         calls=1,
+        failed_calls=int(completion.problem is not None),
         tokens=completion.tokens,
         problem=None if is_read else f"classifier: {seen}; the rules answered",
     )

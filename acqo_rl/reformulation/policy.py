@@ -136,6 +136,7 @@ class Policy:
                     completion.tokens,
                     completion.problem or parsed.problem,
                     calls=1,
+                    failed_calls=int(completion.problem is not None),
                 )
             )
         return answers

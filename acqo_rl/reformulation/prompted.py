@@ -51,6 +51,7 @@ class Prompted:
             tokens=sum(c.tokens for c in completions),
             problem="; ".join(problems) or None,
             calls=len(completions),
+            failed_calls=sum(c.problem is not None for c in completions),
         )
 
 

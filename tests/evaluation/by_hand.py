@@ -6,12 +6,25 @@ from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
 
-def result(query_id, value, *, kind="", route="pass", searches=1, embedded=0, tokens=0, ms=(0.0, 1.0), problem=None):
+def result(
+    query_id,
+    value,
+    *,
+    kind="",
+    route="pass",
+    searches=1,
+    embedded=0,
+    tokens=0,
+    ms=(0.0, 1.0),
+    problem=None,
+    failed_calls=0,
+):
     """One query's result with the value ``value`` of the only measure; a model wrote it where there are tokens."""
     query = Query(query_id, f"text of {query_id}")
     sub_queries = (SubQuery(query.text, "original"),)
     completion = "written" if tokens else ""
-    made = Reformulation(query, route, sub_queries, "by hand", completion, tokens, problem, int(bool(completion)))
+    calls = int(bool(completion))
+    made = Reformulation(query, route, sub_queries, "by hand", completion, tokens, problem, calls, failed_calls)
     measures = {"nDCG@10": value}
     return QueryResult(made, Ranking(("d",), (1.0,)), measures, {"d": 1}, searches, kind, *ms, embedded)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
-from stand_ins import ScriptedRetriever
+from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
-from acqo_rl.types import Passage, Query, Reformulation, Snippet, SubQuery
+from acqo_rl.reformulation.load import load_reformulator
+from acqo_rl.types import Completion, Passage, Query, Reformulation, Snippet, SubQuery
 
 
 class CountingReformulator:
@@ -15,9 +19,9 @@ class CountingReformulator:
 
     name = "words"
 
-    def __init__(self, completion="text"):
+    def __init__(self, failed_calls=0):
         self.calls = []
-        self.completion = completion
+        self.failed_calls = failed_calls
 
     def reformulate(self, queries):
         self.calls.append(list(queries))
@@ -27,9 +31,11 @@ class CountingReformulator:
                 "decompose",
                 tuple(SubQuery(w, "part", 0.5) for w in q.text.split()),
                 "words",
-                self.completion,
+                "text",
                 3,
                 "why",
+                2,
+                self.failed_calls,
             )
             for q in queries
         ]
@@ -70,6 +76,28 @@ def test_a_file_that_is_no_cache_is_named(tmp_path):
     (tmp_path / "cache.sqlite").write_text("something else that is long enough to be looked at " * 50)
     with pytest.raises(DataError, match=r"cache\.sqlite cannot be used"):
         Cache(tmp_path / "cache.sqlite")
+
+
+def test_damage_that_shows_only_when_answers_are_read_or_written_is_told_alike(tmp_path):
+    path = tmp_path / "cache.sqlite"
+    with closing(Cache(path)) as cache:
+        cache.write("who", [(str(i), "x" * 500, 0.0) for i in range(100)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))  # the first page holds the schema alone
+    with closing(Cache(path)) as cache:
+        with pytest.raises(DataError, match=r"cache\.sqlite cannot be used .*: delete it"):
+            cache.read("who", ["1"])
+        with pytest.raises(DataError, match=r"cache\.sqlite cannot be used .*: delete it"):
+            cache.write("who", [("1", "new", 0.0)])
+
+
+@pytest.mark.parametrize("cell", ['{"half": ', None, b"\xff"])
+def test_an_answer_that_is_no_json_is_told_alike(tmp_path, cache, cell):
+    cache.write("who", [("a", 1, 0.0)])
+    with closing(sqlite3.connect(tmp_path / "cache.sqlite")) as database, database:
+        database.execute("UPDATE answers SET answer = ?", (cell,))
+    with pytest.raises(DataError, match=r"cache\.sqlite cannot be used .*: delete it"):
+        cache.read("who", ["a"])
 
 
 def test_each_text_is_searched_once_whatever_depth_and_process(open_cache, cache):
@@ -133,10 +161,35 @@ def test_the_same_question_under_another_id_is_known_but_not_with_other_feedback
     assert reformulator.missing([Query("1", "one", feedback=(Snippet("t", "x"),)), Query("1", "One")]) != []
 
 
-def test_a_call_that_failed_is_made_again_by_the_next_process_only(cache):
-    down = CountingReformulator(completion="")
+@pytest.mark.parametrize(("failed_calls", "asked_twice"), [(0, False), (1, True), (2, True)])
+def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process_only(cache, failed_calls, asked_twice):
+    down = CountingReformulator(failed_calls)
     query = Query("1", "one")
     for _ in range(2):
         reformulator = CachedReformulator("words", lambda: (down, 0, 0), "model", cache)
         assert reformulator.reformulate([query]) == reformulator.reformulate([query])
-    assert down.calls == [[query], [query]]
+    assert down.calls == [[query]] * (1 + asked_twice)
+
+
+FAILED = Completion("", 0, finished=False, problem="server down")
+
+
+@pytest.mark.parametrize(
+    ("name", "completions", "asked_twice"),
+    [
+        ("multi_query+hyde", [FAILED], True),
+        ("multi_query+hyde", [Completion("capital city", 2), FAILED], True),
+        ("hyde", [Completion("", 1)], False),  # written, and not usable
+        ("multi_query+hyde", [Completion("capital city", 2), Completion("", 1)], False),
+        ("adaptive", [Completion("opening windows", 2), FAILED], True),  # multi_query+step_back
+    ],
+)
+def test_what_of_a_combination_is_asked_again(open_cache, name, completions, asked_twice):
+    model = ScriptedLanguageModel(*completions)
+
+    def load():
+        return load_reformulator(name, "scripted", language_model=model)
+
+    for _ in range(2):
+        CachedReformulator(name, load, "model", open_cache()).reformulate([Query("1", "How do I open a window?")])
+    assert len(model.calls) == 1 + asked_twice

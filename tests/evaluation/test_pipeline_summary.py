@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from acqo_rl.evaluation.pipeline_summary import auroc, measured, summarise_answers, summarise_study, wilson
+from acqo_rl.evaluation.pipeline_summary import auroc, measured, summarise_answers, summarise_study
 from acqo_rl.evaluation.pipeline_systems import Outcome
 
 QRELS = {"1": {"a": 1, "b": 1}, "2": {"a": 1, "x": 0}, "3": {"c": 2}, "4": {"d": 1}}
@@ -113,16 +111,3 @@ class TestAnswers:
 )
 def test_auroc(scores, right, expected):
     assert auroc(scores, right) == expected
-
-
-def test_wilson_against_published_values():
-    """Newcombe (1998), table I: 81 of 263, and 0 of 20."""
-    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
-
-
-@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_the_interval_holds_the_share(counts):
-    low, high = wilson(*counts)
-    assert 0 <= low <= counts[0] / counts[1] + 1e-12
-    assert counts[0] / counts[1] - 1e-12 <= high <= 1

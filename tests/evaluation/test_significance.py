@@ -1,4 +1,4 @@
-"""Paired bootstrap against exact enumeration, and what it must say of easy cases."""
+"""Paired bootstrap against exact enumeration, and what it must say of easy cases; intervals of shares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation import significance
-from acqo_rl.evaluation.significance import paired_bootstrap
+from acqo_rl.evaluation.significance import paired_bootstrap, wilson
 
 
 def test_against_every_resample_of_four_queries():
@@ -86,3 +86,16 @@ def test_values_that_do_not_pair_are_refused(before, after):
 def test_a_value_that_is_not_finite_is_refused():
     with pytest.raises(DataError, match="NaN"):
         paired_bootstrap([0.0, 1.0], [0.0, float("nan")])
+
+
+def test_wilson_against_published_values():
+    """Newcombe (1998), table I: 81 of 263, and 0 of 20."""
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_holds_the_share(counts):
+    low, high = wilson(*counts)
+    assert 0 <= low <= counts[0] / counts[1] + 1e-12
+    assert counts[0] / counts[1] - 1e-12 <= high <= 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.claims import Claim, check_claims, read_claims
-from acqo_rl.evaluation.cost import cost_of, pareto_front
+from acqo_rl.evaluation.cost import commonest_problems, cost_of, pareto_front
 from acqo_rl.evaluation.groups import difficulties, query_types, regroup
 from acqo_rl.evaluation.routing import Confusion, routing_of
 from acqo_rl.evaluation.significance import holm
@@ -129,6 +129,23 @@ def test_costs_by_hand():
     assert (cost.reformulation_p50, cost.reformulation_p95) == (50.0, 95.0)
     assert (cost.retrieval_p50, cost.retrieval_p95) == (1.0, 1.0)
     assert (cost.ms, cost.ms_p95) == (51.0, 96.0)
+
+
+def test_commonest_problems_by_hand():
+    """What a model wrote differs from query to query; what a server said is told whole."""
+    said = 'hyde: InternalServerError: {"error": "down"}'
+    problems = [
+        None,
+        said,
+        said,
+        r"hyde: nothing to search in 'it\'s'",
+        'hyde: nothing to search in "it\'s so"',
+        "a",
+        "b",
+    ]
+    failed = [0, 1, 1, 0, 0, 0, 0]
+    got = commonest_problems(evaluation("x", [0.0] * 7, problem=problems, failed_calls=failed))
+    assert got == [(said, 2), ("hyde: nothing to search in …", 2), ("a", 1)]
 
 
 def test_front_by_hand():

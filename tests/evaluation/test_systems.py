@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from by_hand import evaluation
 
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
 from acqo_rl.evaluation.claims import Claim
@@ -237,6 +238,27 @@ def test_the_files_of_a_study(make_bench, world, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 12 * 3
     assert {row["variant"] for row in rows} == {"", "typos"}
+    assert "Problems" not in by_title
+
+
+def test_the_files_of_a_study_say_why_a_reformulator_fell_back(tmp_path):
+    down, odd = "hyde: InternalServerError: 500 | <b>down</b>", "hyde: nothing to search in 'x'"
+    raw = evaluation("raw", [0.5] * 4)
+    hyde = evaluation("hyde", [0.5] * 4, problem=[down, None, odd, down], failed_calls=[1, 0, 0, 1])
+    systems = {System(e.name, "dense", f): e for f in ("rsf", "rrf") for e in (raw, hyde)}
+    [table] = [
+        t for t in write_study(tmp_path, Study(systems, {}, "raw", ["nDCG@10"]), [], {}) if t.title == "Problems"
+    ]
+    assert table.rows == (("hyde", "2", down), ("hyde", "1", "hyde: nothing to search in …"))
+    assert "hyde: InternalServerError: 500" in (tmp_path / "report.md").read_text()
+    assert "&lt;b&gt;down" in (tmp_path / "report.html").read_text()
+    with (tmp_path / "queries.csv").open() as file:
+        rows = [
+            row["problem"] for row in csv.DictReader(file) if (row["reformulator"], row["fusion"]) == ("hyde", "rsf")
+        ]
+    assert rows == [down, "", odd, down]
+    content = json.loads((tmp_path / "comparison.json").read_text())["systems"]
+    assert [s["commonest_problems"] for s in content] == [{}, {down: 2, "hyde: nothing to search in …": 1}] * 2
 
 
 def test_one_system_alone_has_a_report_too(make_bench, world, tmp_path):

@@ -62,6 +62,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send(200, "{this is no JSON")
         if wish == "something else":
             return self.send(200, {"detail": "another protocol"})
+        if wish.startswith("drip"):
+            return self.drip()
         if wish.startswith("{"):
             return self.send(200, wish)
         if wish == "repeat the key":
@@ -72,6 +74,16 @@ class _Handler(BaseHTTPRequestHandler):
             return self.connection.shutdown(socket.SHUT_RDWR)
         text = {"empty": None, "no text": ""}.get(wish, f"reply to {wish}")
         return self.send(200, {"openai": _openai, "anthropic": _anthropic}[protocol](text, wish == "cut"))
+
+    def drip(self):
+        """A byte now and then."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "100")
+        self.end_headers()
+        for _ in range(100):
+            self.wfile.write(b" ")
+            time.sleep(0.1)
 
     def send(self, status, content, headers=()):
         body = (content if isinstance(content, str) else json.dumps(content)).encode()

@@ -83,6 +83,7 @@ ODD = [
     '{"choices": [{"message": {"content": [{"type": "text", "text": "a"}]}}]}',
     '{"content": "text"}',
     '{"content": [{"type": "text", "text": 5}]}',
+    '{"a":' * 100_000,
 ]
 
 
@@ -94,12 +95,12 @@ def test_json_of_another_shape_is_a_problem(connect, body):
     assert good.text == "reply to a"
 
 
-@pytest.mark.parametrize("usage", ["null", '"many"', '{"completion_tokens": null}', '{"completion_tokens": "7"}'])
-def test_tokens_that_a_server_does_not_count_are_none(server, usage):
-    model = OpenAIModel("m", base_url=f"{server.url}/v1", max_retries=0)
-    [answer] = model.generate([say(f'{{"choices": [{{"message": {{"content": "Lima"}}}}], "usage": {usage}}}')])
-    assert (answer.text, answer.tokens, answer.problem) == ("Lima", 0, None)
-    model._client.close()
+@pytest.mark.parametrize("count", ["null", '"7"', "-7", "true", "[7]"])
+def test_tokens_that_a_server_does_not_count_are_none(connect, count):
+    usage = f'{{"completion_tokens": {count}, "output_tokens": {count}}}'
+    texts = '"choices": [{"message": {"content": "Lima"}}], "content": [{"type": "text", "text": "Lima"}]'
+    answers = connect().generate([say(f'{{{texts}, "usage": {given}}}') for given in (usage, "null")])
+    assert [(a.text, a.tokens, a.problem) for a in answers] == [("Lima", 0, None)] * 2
 
 
 def test_a_key_that_the_server_repeats_is_not_told(connect, monkeypatch):
@@ -113,12 +114,29 @@ def test_a_password_in_an_address_is_refused():
         load_language_model("openai:m@http://user:secret@localhost/v1", max_new_tokens=5)
 
 
+@pytest.mark.parametrize("address", ["notaurl", "localhost:8000/v1", "ftp://host/v1", "http://", "http://[1/v1"])
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_what_is_no_address_is_refused(provider, address):
+    with pytest.raises(ConfigError, match=rf"no address of a server; write {provider}:m@http://"):
+        load_language_model(f"{provider}:m@{address}", max_new_tokens=5)
+
+
 def test_a_slow_answer_is_a_problem_after_the_time_out(connect):
     begin = time.monotonic()
     slow, quick = connect(timeout=0.5).generate([say("slow 5"), say("a")])
     assert slow.problem.startswith("APITimeoutError")
     assert quick.text == "reply to a"
     assert time.monotonic() - begin < 4
+
+
+def test_an_answer_that_never_ends_is_a_problem_after_the_time_out(connect, server):
+    """The server is never silent for long; each attempt has the whole time."""
+    begin = time.monotonic()
+    dripping, quick = connect(timeout=0.5, max_retries=1).generate([say("drip"), say("a")])
+    assert dripping.problem.startswith("APITimeoutError")
+    assert quick.text == "reply to a"
+    assert len(server.requests) == 3
+    assert 1 < time.monotonic() - begin < 8
 
 
 def test_a_busy_server_is_asked_again(connect, server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -23,7 +24,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
+        if self.server.odd is not None:
+            self.wfile.write(self.server.odd)
         self._write({"choices": [{"index": 0, "delta": {"content": "Li"}, "finish_reason": None}]})
+        for _ in range(50 * self.server.drips):
+            self.wfile.write(b": still there\n\n")
+            time.sleep(0.1)
         assert self.server.heard.wait(10)
         self._write({"choices": [{"index": 0, "delta": {"content": "ma."}, "finish_reason": "length"}]})
         self._write({"choices": [], "usage": {"completion_tokens": 2, "prompt_tokens": 1, "total_tokens": 3}})
@@ -42,6 +48,8 @@ class Handler(BaseHTTPRequestHandler):
 def server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.status, server.heard = 200, threading.Event()
+    server.odd, server.drips = None, False
+    server.handle_error = lambda *_: None  # a client that has hung up
     with in_thread(server, server.heard):
         yield server
 
@@ -72,3 +80,20 @@ def test_a_failure_is_told(model, server):
     completion = model.stream(SAY, lambda _: None)
     assert completion.text == ""
     assert completion.problem.startswith("InternalServerError")
+
+
+def test_json_that_is_too_deep_is_a_problem(model, server):
+    server.odd = b"data: " + b'{"a":' * 100_000 + b"\n\n"
+    server.heard.set()
+    assert model.stream(SAY, lambda _: None).problem.startswith("RecursionError")
+
+
+def test_a_stream_that_never_ends_is_a_problem_after_the_time_out(server):
+    server.drips = True
+    model = OpenAIModel("m", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0, timeout=0.5)
+    begin, pieces = time.monotonic(), []
+    completion = model.stream(SAY, pieces.append)
+    assert completion.problem.startswith("APITimeoutError")
+    assert pieces == ["Li"]
+    assert time.monotonic() - begin < 4
+    model._client.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
-from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, most_calls
+from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, made_with, most_calls
 from acqo_rl.types import Query, SubQuery
 
 
@@ -161,3 +163,67 @@ def test_any_other_name_is_a_policy(tmp_path):
 def test_a_name_that_can_only_be_a_strategy(name, model):
     with pytest.raises(ConfigError, match=r"no strategy '(multiquery|hyd)'; choose prompted, adaptive, multi"):
         load_reformulator(name, model)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("hyde+hyde", {}), ("hyde+rewrite+hyde", {}), ("adaptive", {"force_strategy": "hyde+hyde"})],
+)
+def test_a_strategy_is_not_joined_to_itself(model, name, settings):
+    with pytest.raises(ConfigError, match="joins a strategy to itself"):
+        load_reformulator(name, "m", StrategySettings(**settings))
+
+
+CHANGED = {
+    "num_variants": 5,
+    "max_parts": 2,
+    "expansion_form": "sub_queries",
+    "include_original": False,
+    "domain": "law",
+    "translate_to": "French",
+    "force_strategy": "rewrite",
+    "classify_by_model": True,
+    "reuse_templates": True,
+    "temperature": 0.1,
+    "seed": 1,
+    "max_new_tokens": 9,
+}
+"""Another value for every setting that answers depend on."""
+
+MADE_AS_FAST = {"timeout", "max_retries", "concurrency", "generation_batch", "cache_ttl", "cache_size"}
+
+
+def readers(setting, **others):
+    """Who is asked anew where a setting changes."""
+    before, after = (StrategySettings(**others, **changed) for changed in ({}, {setting: CHANGED[setting]}))
+    return {n for n in (*STRATEGIES, "prompted", "adaptive") if made_with(n, "m", before) != made_with(n, "m", after)}
+
+
+@pytest.mark.parametrize(
+    ("setting", "who"),
+    [
+        ("num_variants", {"multi_query", "adaptive"}),
+        ("translate_to", {"multi_query", "adaptive"}),
+        ("max_parts", {"decomposition", "adaptive"}),
+        ("expansion_form", {"expansion"}),
+        ("force_strategy", {"adaptive"}),
+        ("classify_by_model", {"adaptive"}),
+        ("domain", {*STRATEGIES, "adaptive"}),
+        ("temperature", {*STRATEGIES, "adaptive"}),
+        ("seed", {*STRATEGIES, "adaptive"}),
+        ("max_new_tokens", {*STRATEGIES, "adaptive"}),
+    ],
+)
+def test_only_those_that_read_a_setting_are_asked_anew_where_it_changes(setting, who):
+    assert readers(setting) == who
+
+
+def test_no_setting_that_answers_depend_on_is_forgotten():
+    assert CHANGED.keys() | MADE_AS_FAST == {field.name for field in fields(StrategySettings)}
+    assert all(readers(setting) for setting in CHANGED)
+
+
+def test_a_forced_strategy_is_the_only_one_that_adaptive_reads():
+    assert "adaptive" not in readers("num_variants", force_strategy="hyde")
+    assert readers("seed", temperature=0.0) == set()
+    assert made_with("hyde", "m", StrategySettings()) != made_with("hyde", "n", StrategySettings())

@@ -39,6 +39,7 @@ def test_one_word_however_it_is_dressed(reply, query_type):
 def test_the_rules_answer_where_the_model_does_not(reply):
     [answer] = ModelClassifier(ScriptedLanguageModel(reply)).query_types([QUERY])
     assert (answer.query_type, answer.calls) == ("conceptual", 1)
+    assert answer.failed_calls == isinstance(reply, Completion)
     assert answer.problem.startswith("classifier: ")
     assert answer.problem.endswith("; the rules answered")
 

@@ -144,6 +144,7 @@ class TestSeveralStrategies:
         [answer] = Prompted(model, [MultiQuery(), StepBack()]).reformulate([QUERY])
         assert [s.text for s in answer.sub_queries] == [QUERY.text, "moons"]
         assert (answer.problem, answer.route) == ("multi_query: timed out", "expand")
+        assert (answer.calls, answer.failed_calls) == (2, 1)
 
     def test_what_two_search_is_searched_once_at_the_greater_weight(self):
         model = ScriptedLanguageModel("moons\nrings", "Moons.")

@@ -159,6 +159,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"dense={tmp_path / 'index'}"}
     given |= {
         "generation_batch": 256,
+        "batch_size": 256,
         "measures": "nDCG@10",
         "output": tmp_path / "out",
         "similarity_threshold": 2,
@@ -174,6 +175,13 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     assert len(systems(tmp_path / "out")) == 14
     looked = systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"]["cost"]
     assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("config", sorted(STRATEGIES.parent.glob("*.yaml")), ids=lambda path: path.stem)
+def test_an_interruption_costs_a_few_queries_by_default(script, config):
+    """Answers are kept batch by batch, and those of a server have been paid for."""
+    given = ["--config", str(config), "--data", "d", "--retriever", "r=i", "--output", "o"]
+    assert command.parse(script.make_parser(), given)[0].batch_size <= 32
 
 
 def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
@@ -253,3 +261,17 @@ def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", split="dev"))
     assert "split: 'test' -> 'dev'" in capsys.readouterr().err
+
+
+def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
+    sizes = []
+    for limit in ({"limit": 3}, {}, {"limit": 3}):
+        command.run(
+            script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="rules", **limit)
+        )
+        [asked] = [number for who, number in answers(tmp_path / "out").items() if who.startswith("reformulate")]
+        with (tmp_path / "out" / "queries.csv").open() as rows:
+            sizes.append((asked, len(list(rows)) - 1))
+    assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
+    assert sizes[1][0] == 1 + sizes[1][1] > 4
+    assert sizes[2] == (sizes[1][0], 3)
