@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from acqo_rl.batching import BatchedRetriever, Batcher
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.types import Document, Ranking, Retriever
@@ -71,13 +72,19 @@ class Collection:
             return uuid.uuid5(_NAMESPACE, self.name)
 
 
-def open_collection(setting: str, remote_seconds: float | None = None) -> Collection:
+def open_collection(
+    setting: str,
+    remote_seconds: float | None = None,
+    batcher: Callable[..., Batcher[tuple[str, int], Ranking]] | None = None,
+) -> Collection:
     """The collection that a setting names.
 
     Args:
         setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
             URL of a retriever server.
         remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
+        batcher: puts the texts that are searched at the same time in an index of this process into one call; without
+            it, each is a call of its own.
 
     Raises:
         ConfigError: it is not of this form, or two of its indexes are of one kind.
@@ -86,7 +93,7 @@ def open_collection(setting: str, remote_seconds: float | None = None) -> Collec
     from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.evaluation.inputs import check_name
     from acqo_rl.retrieval.build import load_retriever
-    from acqo_rl.retrieval.remote import describe
+    from acqo_rl.retrieval.remote import describe, is_url
 
     name, _, places = setting.partition("=")
     data, *indexes = places.split(",")
@@ -96,11 +103,13 @@ def open_collection(setting: str, remote_seconds: float | None = None) -> Collec
     documents = read_corpus(data)
     digest = corpus_hash(documents.values())
     infos = [describe(index) for index in indexes]
+
+    def load(index: str) -> Retriever:
+        retriever = load_retriever(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
+        return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
+
     retrievers = tuple(
-        InCollection(
-            load_retriever(index, expected_corpus_hash=digest, remote_seconds=remote_seconds), name, _scale(name, info)
-        )
-        for index, info in zip(indexes, infos, strict=True)
+        InCollection(load(index), name, _scale(name, info)) for index, info in zip(indexes, infos, strict=True)
     )
     if len({retriever.name for retriever in retrievers}) < len(retrievers):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from acqo_rl.reformulation.load import StrategySettings
@@ -34,7 +35,9 @@ class ServiceSettings:
     answer_seconds: float = field(default=60.0, metadata={"help": "Then an answer begins no model call."})
     result_cache_size: int = field(default=1024, metadata={"help": "Results kept; 0 keeps none."})
     result_cache_seconds: float = field(default=3600.0, metadata={"help": "How long they are kept."})
-    batch_size: int = field(default=32, metadata={"help": "Queries of one call of a model in this process."})
+    batch_size: int = field(
+        default=32, metadata={"help": "Queries, or texts, of one call of a model or an index here."}
+    )
     batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
     threads: int = field(default=64, metadata={"help": "Calls of each retriever and strategy at the same time."})
 
@@ -55,20 +58,23 @@ def load_service(
         IndexMismatchError: an index is not of its documents.
         SearchError: an index does not answer.
     """
+    from acqo_rl.batching import Batcher
     from acqo_rl.evaluation.inputs import name_reformulators
     from acqo_rl.fusion import fusion_named
     from acqo_rl.pipeline.searcher import Timeouts
     from acqo_rl.serving.collections import open_collection
     from acqo_rl.serving.strategies import Strategies, load_answer_model
 
+    wait = settings.batch_wait_ms / 1000
+    batcher = partial(Batcher, size=settings.batch_size, wait=wait) if settings.batch_size > 1 else None
     batches: dict[str, Any] = {
         "batch_size": settings.batch_size,
-        "batch_wait": settings.batch_wait_ms / 1000,
+        "batch_wait": wait,
         "on_batch": on_batch,
     }
     models = name_reformulators(settings.strategies, settings.model)
     fusion = fusion_named(settings.fusion, settings.rrf_k)
-    collections = [open_collection(collection, settings.sub_query_seconds) for collection in settings.collections]
+    collections = [open_collection(one, settings.sub_query_seconds, batcher) for one in settings.collections]
     service = Service(
         collections,
         Strategies(models, strategies, timeout=settings.reformulation_seconds, **batches),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
+from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
+from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection
 from acqo_rl.types import Document
@@ -31,6 +35,20 @@ def test_a_folder_and_its_index(folder):
     documents = DocumentsOf([opened])
     assert documents["world/a/b"] == Document("world/a/b", "Peru", "Lima is the capital of Peru.")
     assert (list(documents), len(documents)) == (["world/a/b", "world/c"], 2)
+
+
+def test_texts_that_are_searched_at_once_are_one_call_of_the_index(folder, monkeypatch):
+    calls = []
+    search = Bm25Retriever.search
+    monkeypatch.setattr(Bm25Retriever, "search", lambda self, texts, k: calls.append(texts) or search(self, texts, k))
+    setting = f"world={folder},{folder}/index"
+    texts = ["capital of Peru", "Ndjamena", "Lima"]
+    [alone] = open_collection(setting).retrievers
+    [together] = open_collection(setting, batcher=partial(Batcher, size=3, wait=5.0)).retrievers
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda text: together.search([text], 5)[0], texts))
+    assert [sorted(call) for call in calls] == [sorted(texts)]
+    assert found == alone.search(texts, 5)
 
 
 def test_ids_stay_from_start_to_start(folder):
