@@ -6,11 +6,9 @@ empty lists are left out. Ties end in a fixed order, so the same lists give the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Fusion, Ranking
@@ -19,95 +17,64 @@ _TOLERANCE = 1e-12
 """Sums of reciprocal ranks closer than this are equal: floating point noise must not order ties."""
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """The documents of a batch of queries, one entry for each (query, document) pair.
+class _List(NamedTuple):
+    """A ranking with each document once, at its first rank."""
 
-    Rows are single list entries; pairs are what they add up to.
-    """
-
-    names: list[str]  # document ids of the batch in lexicographic order
-    query_P: NDArray[np.int64]
-    document_P: NDArray[np.int64]
-    first_list_P: NDArray[np.int64]
-    similarity_P: NDArray[np.float64]
-    pair_R: NDArray[np.int64]
-    rank_R: NDArray[np.int64]
-    score_R: NDArray[np.float64]
-    weight_R: NDArray[np.float64]
-    list_R: NDArray[np.int64]
-    mixed_Q: NDArray[np.bool_]
-
-    def add_up(self, values_R: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(self.pair_R, values_R, len(self.query_P)).astype(np.float64)
+    doc_ids: Sequence[str]
+    ranks: Sequence[int]
+    scores: Sequence[float]
+    weight: float
 
 
-def _pool(batch: Sequence[Sequence[Ranking]]) -> _Pool:
-    rankings = {id(r): r for lists in batch for r in lists}
-    names = sorted({doc_id for r in rankings.values() for doc_id in r.doc_ids})
-    code = {name: i for i, name in enumerate(names)}
-    coded = {}
-    for key, ranking in rankings.items():
-        first_rank: dict[str, int] = {}
-        for rank, doc_id in enumerate(ranking.doc_ids, start=1):
-            first_rank.setdefault(doc_id, rank)
-        ranks = np.fromiter(first_rank.values(), np.int64, len(first_rank))
-        documents = np.array([code[doc_id] for doc_id in first_rank], np.int64)
-        coded[key] = (documents, ranks, np.array(ranking.scores, np.float64)[ranks - 1])
-    lists = [(q, i, r, *coded[id(r)]) for q, rs in enumerate(batch) for i, r in enumerate(rs) if r.doc_ids]
-    sizes = [len(documents) for *_, documents, _, _ in lists]
+def _read(ranking: Ranking) -> _List:
+    if len(set(ranking.doc_ids)) == len(ranking.doc_ids):
+        return _List(ranking.doc_ids, range(1, len(ranking.doc_ids) + 1), ranking.scores, ranking.weight)
+    first: dict[str, tuple[int, float]] = {}
+    for rank, (doc_id, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
+        first.setdefault(doc_id, (rank, score))
+    ranks, scores = zip(*first.values(), strict=True)
+    return _List(tuple(first), ranks, scores, ranking.weight)
 
-    query_R = np.repeat(np.array([q for q, *_ in lists], np.int64), sizes)
-    list_R = np.repeat(np.array([i for _, i, *_ in lists], np.int64), sizes)
-    document_R = np.concatenate([d for *_, d, _, _ in lists]) if lists else np.empty(0, np.int64)
-    rank_R = np.concatenate([r for *_, r, _ in lists]) if lists else np.empty(0, np.int64)
-    score_R = np.concatenate([s for *_, s in lists]) if lists else np.empty(0)
-    pair_keys, pair_R = np.unique(query_R * max(len(names), 1) + document_R, return_inverse=True)
-    first_list_P = np.full(len(pair_keys), np.iinfo(np.int64).max)
-    np.minimum.at(first_list_P, pair_R, list_R)
-    similarity_P = np.full(len(pair_keys), -np.inf)
-    np.maximum.at(similarity_P, pair_R, score_R)
-    return _Pool(
-        names=names,
-        query_P=pair_keys // max(len(names), 1),
-        document_P=pair_keys % max(len(names), 1),
-        first_list_P=first_list_P,
-        similarity_P=similarity_P,
-        pair_R=pair_R,
-        rank_R=rank_R,
-        score_R=score_R,
-        weight_R=np.repeat(np.array([r.weight for _, _, r, *_ in lists], np.float64), sizes),
-        list_R=np.repeat(np.arange(len(lists)), sizes),
-        mixed_Q=np.array([len({r.retriever for r in rs if r.doc_ids}) > 1 for rs in batch], bool),
+
+def _fuse(rankings: Sequence[Ranking], k: int, name: str, worth: Callable[[_List], list[float]]) -> Ranking:
+    """Documents by what their entries are worth in all, then best similarity within one retriever, first list, id."""
+    given = [ranking for ranking in rankings if ranking.doc_ids]
+    lists = [_read(ranking) for ranking in given]
+    total: dict[str, float] = {}
+    similarity: dict[str, float] = {}
+    first_list: dict[str, int] = {}
+    for number, one in enumerate(lists):
+        for doc_id, score, value in zip(one.doc_ids, one.scores, worth(one), strict=True):
+            if doc_id not in total:
+                total[doc_id], similarity[doc_id], first_list[doc_id] = value, score, number
+            else:
+                total[doc_id] += value
+                if score > similarity[doc_id]:
+                    similarity[doc_id] = score
+    fused = _with_ties(total)
+    if len({ranking.retriever for ranking in given}) == 1:
+        ordered = sorted(fused, key=lambda d: (-fused[d], -similarity[d], first_list[d], d))
+    else:
+        ordered = sorted(fused, key=lambda d: (-fused[d], first_list[d], d))
+    best = ordered[:k]
+    return Ranking(
+        doc_ids=tuple(best),
+        scores=tuple(fused[doc_id] for doc_id in best),
+        retriever=name,
+        query=rankings[0].query if rankings else "",
+        similarities=tuple(similarity[doc_id] for doc_id in best),
     )
 
 
-def _ranked(
-    pool: _Pool, batch: Sequence[Sequence[Ranking]], fused_P: NDArray[np.float64], k: int, name: str
-) -> list[Ranking]:
-    """Documents by fused score, then best similarity within one retriever, first list, document id."""
-    by_score = np.argsort(-fused_P, kind="stable")
-    sorted_scores = fused_P[by_score]
-    starts_tier = np.ones(len(fused_P), bool)
-    starts_tier[1:] = sorted_scores[:-1] - sorted_scores[1:] > _TOLERANCE
-    tier_P = np.empty(len(fused_P), np.int64)
-    tier_P[by_score] = np.cumsum(starts_tier) - 1
-    fused_P = sorted_scores[starts_tier][tier_P]
-    comparable_P = np.where(pool.mixed_Q[pool.query_P], 0.0, pool.similarity_P)
-    order = np.lexsort((pool.document_P, pool.first_list_P, -comparable_P, tier_P, pool.query_P))
-    ends = np.searchsorted(pool.query_P[order], np.arange(len(batch) + 1))
-    fused = []
-    for rankings, start, end in zip(batch, ends, ends[1:], strict=False):
-        best = order[start : min(end, start + k)]
-        fused.append(
-            Ranking(
-                doc_ids=tuple(pool.names[d] for d in pool.document_P[best]),
-                scores=tuple(fused_P[best].tolist()),
-                retriever=name,
-                query=rankings[0].query if rankings else "",
-                similarities=tuple(pool.similarity_P[best].tolist()),
-            )
-        )
+def _with_ties(total: dict[str, float]) -> dict[str, float]:
+    """The totals, those that noise alone tells apart being equal."""
+    fused: dict[str, float] = {}
+    before = value = float("inf")
+    for doc_id in sorted(total, key=total.__getitem__, reverse=True):
+        if before - total[doc_id] > _TOLERANCE:
+            value = total[doc_id]
+        before = total[doc_id]
+        fused[doc_id] = value
     return fused
 
 
@@ -124,8 +91,11 @@ class RankScoreFusion:
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """One ranking of at most ``k`` documents a query; scores are 1/P, similarities are S."""
-        pool = _pool(batch)
-        return _ranked(pool, batch, pool.add_up(1.0 / pool.rank_R), k, self.name)
+        return [_fuse(rankings, k, self.name, _reciprocal_ranks) for rankings in batch]
+
+
+def _reciprocal_ranks(one: _List) -> list[float]:
+    return [1.0 / rank for rank in one.ranks]
 
 
 class ReciprocalRankFusion:
@@ -140,8 +110,10 @@ class ReciprocalRankFusion:
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """One ranking of at most ``k`` documents a query; scores are the weighted sums of reciprocal ranks."""
-        pool = _pool(batch)
-        return _ranked(pool, batch, pool.add_up(pool.weight_R / (self.rank_constant + pool.rank_R)), k, self.name)
+        return [_fuse(rankings, k, self.name, self._worth) for rankings in batch]
+
+    def _worth(self, one: _List) -> list[float]:
+        return [one.weight / (self.rank_constant + rank) for rank in one.ranks]
 
 
 class ScoreFusion:
@@ -157,19 +129,22 @@ class ScoreFusion:
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """One ranking of at most ``k`` documents a query; scores are the weighted sums of scaled scores."""
-        pool = _pool(batch)
-        lists = int(pool.list_R[-1]) + 1 if len(pool.list_R) else 0
-        low_L, high_L = np.full(lists, np.inf), np.full(lists, -np.inf)
-        np.minimum.at(low_L, pool.list_R, pool.score_R)
-        np.maximum.at(high_L, pool.list_R, pool.score_R)
-        span_R = (high_L - low_L)[pool.list_R]
-        scaled_R = np.divide(
-            pool.score_R - low_L[pool.list_R], span_R, out=np.ones_like(pool.score_R), where=span_R > 0
-        )
-        fused_P = pool.add_up(pool.weight_R * scaled_R)
-        if self.multiply_by_hits:
-            fused_P = fused_P * pool.add_up(np.ones_like(scaled_R))
-        return _ranked(pool, batch, fused_P, k, self.name)
+        return [self._fuse(rankings, k) for rankings in batch]
+
+    def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        if not self.multiply_by_hits:
+            return _fuse(rankings, k, self.name, _scaled_scores)
+        hits = Counter(doc_id for ranking in rankings for doc_id in set(ranking.doc_ids))
+
+        def worth(one: _List) -> list[float]:
+            return [hits[doc_id] * score for doc_id, score in zip(one.doc_ids, _scaled_scores(one), strict=True)]
+
+        return _fuse(rankings, k, self.name, worth)
+
+
+def _scaled_scores(one: _List) -> list[float]:
+    low, high = min(one.scores), max(one.scores)
+    return [one.weight * ((score - low) / (high - low) if high > low else 1.0) for score in one.scores]
 
 
 def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
