@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 from acqo_rl.types import (
@@ -33,7 +33,7 @@ class _Waiting(Generic[Item, Answer]):
 
 
 class Batcher(Generic[Item, Answer]):
-    """Puts the calls of many threads together into calls of one thread, each caller getting its own answers."""
+    """Puts the calls of many threads together into calls of a few, each caller getting its own answers."""
 
     def __init__(
         self,
@@ -41,15 +41,17 @@ class Batcher(Generic[Item, Answer]):
         *,
         size: int = 32,
         wait: float = 0.0,
+        threads: int = 1,
         timeout: float | None = None,
         on_batch: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Starts the thread.
+        """Starts the threads.
 
         Args:
-            call: answers items, position for position; only one thread calls it.
+            call: answers items, position for position.
             size: items of a batch, unless one caller brings more.
             wait: seconds that the first of a batch waits for others.
+            threads: batches at the same time; with 1, ``call`` is never called by two threads.
             timeout: seconds that a caller waits; one whose batch has not begun by then is dropped from it.
             on_batch: is told the items of each batch.
         """
@@ -59,7 +61,9 @@ class Batcher(Generic[Item, Answer]):
         self._timeout = timeout
         self._on_batch = on_batch
         self._queue: SimpleQueue[_Waiting[Item, Answer]] = SimpleQueue()
-        Thread(target=self._run, name="acqo-batches", daemon=True).start()
+        self._collecting = Lock()
+        for _ in range(threads):
+            Thread(target=self._run, name="acqo-batches", daemon=True).start()
 
     def ask(self, items: Sequence[Item]) -> list[Answer]:
         """The answers to the items, position for position.
@@ -82,7 +86,8 @@ class Batcher(Generic[Item, Answer]):
 
     def _run(self) -> None:
         while True:
-            batch = self._collect()
+            with self._collecting:
+                batch = self._collect()
             if wanted := [waiting for waiting in batch if waiting.answers.set_running_or_notify_cancel()]:
                 self._answer(wanted)
 
@@ -145,8 +150,14 @@ class BatchedRetriever:
 
     def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[tuple[str, int], Ranking]]) -> None:
         self.name = retriever.name
+        self.cosine: bool = getattr(retriever, "cosine", True)
         self._retriever = retriever
         self._batcher = batcher(self._search)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the retriever's documents, where it says so."""
+        return str(getattr(self._retriever, "fingerprint", ""))
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, from a batch that other calls may share."""

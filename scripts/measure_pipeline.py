@@ -167,7 +167,6 @@ def open_parts(config: MeasureConfig, names: Sequence[str], corpus: dict[str, Do
     from acqo_rl.evaluation.pipeline_systems import POLICY, WITHOUT_MODEL, Parts
     from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.retrieval.build import load_retriever
-    from acqo_rl.retrieval.remote import describe
 
     batcher = partial(Batcher, size=config.concurrency, wait=0.01 if config.concurrency > 1 else 0.0)
     retriever = load_retriever(config.index, device=config.device, expected_corpus_hash=corpus_hash(corpus.values()))
@@ -185,7 +184,6 @@ def open_parts(config: MeasureConfig, names: Sequence[str], corpus: dict[str, Do
         policy=policy,
         max_model_calls=config.max_model_calls,
         answer_style=config.answers,
-        cosine=describe(config.index).kind == "dense",
     )
 
 

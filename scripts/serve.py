@@ -64,7 +64,8 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
 
     configure_logs(config.log_level)
     metrics = Metrics()
-    app = make_app(load_service(settings, strategies, metrics.batch), metrics, make_limits(config))
+    limits = make_limits(config)
+    app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits)
     serve(app, config.host, config.port, config.graceful_seconds)
 
 

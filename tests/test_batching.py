@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -63,6 +64,22 @@ def test_the_first_waits_for_others():
         said = list(pool.map(lambda i: batched.generate([[{"role": "user", "content": str(i)}]]), range(4)))
     assert [completions[0].text for completions in said] == ["0", "1", "2", "3"]
     assert model.sizes == [4]  # and not half a second later: the batch was full
+
+
+def test_a_call_that_hangs_holds_one_thread():
+    hanging = threading.Event()
+
+    def call(items):
+        if "hang" in items:
+            hanging.wait(20)
+        return [item.upper() for item in items]
+
+    batcher = Batcher(call, threads=2)
+    with ThreadPoolExecutor(1) as pool:
+        late = pool.submit(batcher.ask, ["hang"])
+        assert [batcher.ask([text]) for text in "abc"] == [["A"], ["B"], ["C"]]
+        hanging.set()
+        assert late.result(20) == ["HANG"]
 
 
 def test_one_that_fails_fails_alone():

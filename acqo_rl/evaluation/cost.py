@@ -62,14 +62,19 @@ def cost_of(evaluation: Evaluation) -> Cost:
         reformulation_p95=float(np.percentile(reformulation, 95)),
         retrieval_p50=float(np.percentile(retrieval, 50)),
         retrieval_p95=float(np.percentile(retrieval, 95)),
-        problems=float(np.mean([result.reformulation.problem is not None for result in results])),
+        problems=float(np.mean([_fell_back(result.reformulation) for result in results])),
     )
 
 
 def commonest_problems(evaluation: Evaluation, most: int = 3) -> list[tuple[str, int]]:
-    """The reasons for which the most queries fell back, with their number; the most frequent first."""
+    """What most often failed or could not be used, in the whole or in a part, with the number of queries."""
     found = Counter(_reason(r.reformulation) for r in evaluation.results if r.reformulation.problem is not None)
     return found.most_common(most)
+
+
+def _fell_back(reformulation: Reformulation) -> bool:
+    """Whether the raw query was searched because nothing else could be; a part of a combination may well have."""
+    return reformulation.problem is not None and reformulation.route == "pass"
 
 
 def _reason(reformulation: Reformulation) -> str:

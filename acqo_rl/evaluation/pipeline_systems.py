@@ -105,7 +105,6 @@ class Parts:
         policy: a trained one, and how many results of a first search and words of each it reads.
         max_model_calls: for one query, never exceeded.
         answer_style: of those systems that answer.
-        cosine: the retriever's scores are cosines.
     """
 
     retriever: Retriever
@@ -115,7 +114,6 @@ class Parts:
     policy: tuple[Reformulator, int, int] | None = None
     max_model_calls: int = 20
     answer_style: AnswerStyle = "comprehensive"
-    cosine: bool = True
 
 
 class _Meter:
@@ -123,6 +121,7 @@ class _Meter:
 
     def __init__(self, parts: Parts) -> None:
         self.name = parts.retriever.name
+        self.cosine: bool = getattr(parts.retriever, "cosine", True)
         self.parts = parts
         self.searched: list[str] = []
         self.replies: list[str] = []
@@ -221,10 +220,10 @@ def run_system(name: str, parts: Parts, query: Query) -> Outcome:
     )
 
 
-def _engines(name: str, search: PassageSearch, asker: Asker, parts: Parts) -> list[Engine]:
+def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle) -> list[Engine]:
     answer: list[Engine] = [
-        Synthesizer(asker, style=parts.answer_style),
-        ConfidenceCalibrator(asker, cosine=parts.cosine),
+        Synthesizer(asker, style=style),
+        ConfidenceCalibrator(asker, cosine=search.cosine),
     ]
     after: dict[str, list[Engine]] = {
         PLAIN: [],
@@ -241,8 +240,8 @@ def _engines(name: str, search: PassageSearch, asker: Asker, parts: Parts) -> li
 def _steps(name: str, query: Query, meter: _Meter) -> _Found:
     answers = name == "plain_answer"
     state = RetrievalState(query, Budget(meter.parts.max_model_calls, ESSENTIAL if answers else 0))
-    search = PassageSearch(meter, meter.parts.corpus, meter.parts.cosine)
-    for engine in _engines(name, search, Asker(meter), meter.parts):
+    search = PassageSearch(meter, meter.parts.corpus)
+    for engine in _engines(name, search, Asker(meter), meter.parts.answer_style):
         engine.run(state)
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in state.ranked()),
@@ -260,7 +259,6 @@ def _pipeline(query: Query, meter: _Meter) -> _Found:
         meter,
         parts.corpus,
         meter,
-        cosine=parts.cosine,
         searcher=_searcher(meter),
         max_model_calls=parts.max_model_calls,
         answer_style=parts.answer_style,

@@ -64,7 +64,6 @@ class MultiStepRetriever:
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
-        cosine: bool = True,
         searcher: AdaptiveSearcher | None = None,
         reformulation_calls: int = 1,
         max_model_calls: int = 20,
@@ -76,13 +75,12 @@ class MultiStepRetriever:
             retriever: its document ids are keys of ``corpus``.
             corpus: document id -> document.
             model: without one, references are still followed, and there is no answer.
-            cosine: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
-            searcher: see there.
+            searcher: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
             reformulation_calls: model calls of one reformulation of the searcher, at most.
             max_model_calls: for one question, never exceeded; one of them is reserved for the answer.
             seconds: no call is begun after so many.
         """
-        search, asker = PassageSearch(retriever, corpus, cosine), Asker(model)
+        search, asker = PassageSearch(retriever, corpus), Asker(model)
         self._max_model_calls = max_model_calls
         self._seconds = seconds
         self._initial = InitialSearch(search, 5, searcher, reformulation_calls)

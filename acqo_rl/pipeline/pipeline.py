@@ -71,7 +71,6 @@ class Pipeline:
         corpus: Mapping[str, Document],
         model: LanguageModel | None = None,
         *,
-        cosine: bool = True,
         searcher: AdaptiveSearcher | None = None,
         reformulation_calls: int = 1,
         max_model_calls: int = 20,
@@ -87,11 +86,10 @@ class Pipeline:
 
         Args:
             retriever: its document ids are keys of ``corpus``. A searcher of raw queries joins several, and goes on
-                without those that fail.
+                without those that fail. Where scores are no cosines, as those of BM25, passages are ordered by their
+                ranks, and the confidence does without them.
             corpus: document id -> document.
             model: writes and judges; without one everything else still works.
-            cosine: the retriever's scores are cosines. Where they are not, as those of BM25 or of several retrievers,
-                passages are ordered by their ranks, and the confidence does without them.
             searcher: makes a question with earlier turns stand alone for its first search, over the same documents;
                 without one it is searched as it stands. Models read the last turns all the same.
             reformulation_calls: model calls of one reformulation of the searcher, at most.
@@ -109,7 +107,7 @@ class Pipeline:
         """
         if max_model_calls < ESSENTIAL:
             raise ConfigError(f"{max_model_calls} model calls a question; answer and grounding need {ESSENTIAL}.")
-        search, asker = PassageSearch(retriever, corpus, cosine), Asker(model)
+        search, asker = PassageSearch(retriever, corpus), Asker(model)
         self._retriever = retriever
         self.max_model_calls = max_model_calls
         self._seconds = seconds
@@ -125,7 +123,7 @@ class Pipeline:
         }
         self._after: tuple[Engine, ...] = (
             Synthesizer(asker, style=answer_style),
-            ConfidenceCalibrator(asker, cosine=cosine),
+            ConfidenceCalibrator(asker, cosine=search.cosine),
         )
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 

@@ -16,19 +16,18 @@ from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Ran
 class PassageSearch:
     """A retriever together with the texts of its documents."""
 
-    def __init__(
-        self, retriever: Retriever | AdaptiveSearcher, corpus: Mapping[str, Document], cosine: bool = True
-    ) -> None:
+    def __init__(self, retriever: Retriever | AdaptiveSearcher, corpus: Mapping[str, Document]) -> None:
         """Joins the two.
 
         Args:
-            retriever: searches; a searcher of raw queries joins several, and goes on without those that fail.
+            retriever: searches; a searcher of raw queries joins several, and goes on without those that fail. One
+                whose scores are no cosines, and do not compare from one search to the next, says so by an attribute
+                ``cosine``.
             corpus: document id -> document.
-            cosine: its scores are cosines, and compare from one search to the next.
         """
         self.retriever = retriever
         self.corpus = corpus
-        self._cosine = cosine
+        self.cosine: bool = getattr(retriever, "cosine", True)
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """At most ``k`` passages a text from one call, position for position; all of them are added to the state.
@@ -52,14 +51,20 @@ class PassageSearch:
 
     def passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
         """The best ``k`` documents of a ranking, each with what its chunk tells as similarity."""
-        told = (ranking.similarities or ranking.scores) if self._cosine else [1 / (i + 1) for i in range(k)]
-        return [(self.corpus[doc_id], value) for doc_id, value in zip(ranking.doc_ids[:k], told, strict=False)]
+        doc_ids = ranking.doc_ids[:k]
+        told = (ranking.similarities or ranking.scores) if self.cosine else map(by_rank, range(1, len(doc_ids) + 1))
+        return [(self.corpus[doc_id], value) for doc_id, value in zip(doc_ids, told, strict=False)]
 
     def _find(self, texts: Sequence[str], k: int) -> tuple[list[Ranking], list[Failure]]:
         if not isinstance(self.retriever, AdaptiveSearcher):
             return self.retriever.search(texts, k), []
         found = self.retriever.search_many(texts, k)
         return [one.fused for one in found], [failure for one in found for failure in one.failures]
+
+
+def by_rank(rank: int) -> float:
+    """What stands for a cosine where there is none: 1 for the first, .86 for the tenth (RRF's constant, 60)."""
+    return 61 / (60 + rank)
 
 
 def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:

@@ -136,6 +136,11 @@ class AdaptiveSearcher:
         """Changes with the documents of any retriever that says so."""
         return " ".join(str(getattr(retriever, "fingerprint", "")) for retriever in self.retrievers)
 
+    @property
+    def cosine(self) -> bool:
+        """Whether the scores of all retrievers are cosines, as they are where none says otherwise."""
+        return all(getattr(retriever, "cosine", True) for retriever in self.retrievers)
+
     def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""
         return self.search_many([query], k, context=context)[0]
@@ -178,7 +183,7 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [reformulation], _ = self._reformulate([read_query(query)], "", self._gathering(), Trace())
+        [reformulation] = self._reformulate([read_query(query)], "", self._gathering(), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -195,12 +200,12 @@ class AdaptiveSearcher:
     def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
         """A batch along the path."""
         trace, lists = Trace(), self._gathering()
-        reformulations, failed = self._reformulate(queries, context, lists, trace)
+        reformulations = self._reformulate(queries, context, lists, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
             rankings = by_sub_query(reformulations, lists.find)
         with trace.step("fusion", self.fusion.name):
             fused = self.fusion.fuse(rankings, k)
-        failures = [(*failed, *lists.failures(self._searched(r))) for r in reformulations]
+        failures = [(*_failed(r), *lists.failures(self._searched(r))) for r in reformulations]
         return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
 
     def _gathering(self) -> Gathering:
@@ -213,16 +218,12 @@ class AdaptiveSearcher:
         first = [reformulation.query.text] if self._feedback[0] else []
         return dict.fromkeys([*first, *(searched_text(s) for s in reformulation.sub_queries)])
 
-    def _reformulate(
-        self, queries: list[Query], context: str, lists: Gathering, trace: Trace
-    ) -> tuple[list[Reformulation], list[Failure]]:
-        """What is searched for the queries after all rounds, and the rounds that failed."""
-        failed: list[Failure] = []
+    def _reformulate(self, queries: list[Query], context: str, lists: Gathering, trace: Trace) -> list[Reformulation]:
+        """What is searched for the queries after all rounds."""
 
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
-                answers, failure = self._ask(looked, lists.deadline)
-            failed.extend(failure)
+                answers = self._ask(looked, lists.deadline)
             return [_usable(answer, context) for answer in answers]
 
         def look(answers: Sequence[Reformulation]) -> list[Query]:
@@ -232,28 +233,31 @@ class AdaptiveSearcher:
             return with_snippets(queries, tops, self._corpus, results, words)
 
         looked = look([pass_through(query, "") for query in queries]) if self._feedback[0] else queries
-        return [_by_route(r) for r in in_rounds(looked, ask, look, self._rounds)], failed
+        return [_by_route(r) for r in in_rounds(looked, ask, look, self._rounds)]
 
-    def _ask(self, queries: Sequence[Query], deadline: float | None) -> tuple[list[Reformulation], tuple[Failure, ...]]:
-        """From the cache, else from one call; if that fails, the raw queries and the failure."""
+    def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
+        """From the cache, else from one call; if that fails, the raw queries, which say so."""
         keys = [query_key(query) for query in queries]
         known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
         new = _unknown(keys, queries, known)
-        failed: tuple[Failure, ...] = ()
         if new:
             limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
             timeout = min((limit for limit in limits if limit is not None), default=None)
             call = partial(_one_each, self.reformulator, list(new.values()))
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
-                reason = reason_of(outcome)
-                failed = (Failure("reformulation", reason),)
-                outcome = [pass_through(query, self.reformulator.name, reason) for query in new.values()]
+                raw = [pass_through(query, self.reformulator.name, reason_of(outcome)) for query in new.values()]
+                outcome = [replace(one, failed_calls=1) for one in raw]
             known |= zip(new, outcome, strict=True)
             for key, reformulation in zip(new, outcome, strict=True):
                 if reformulation.problem is None:
                     self._reformulations.put(key, reformulation)
-        return [_of(known[key], query) for key, query in zip(keys, queries, strict=True)], failed
+        return [_of(known[key], query) for key, query in zip(keys, queries, strict=True)]
+
+
+def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
+    """What did not come back of a reformulation; a reply that could not be used did."""
+    return (Failure("reformulation", reformulation.problem or ""),) if reformulation.failed_calls else ()
 
 
 def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformulation]:

@@ -23,7 +23,7 @@ class Chunk:
 
     Attributes:
         document: the passage.
-        similarity: its best cosine, never boosted; 1 over its best rank where the retriever's scores are none.
+        similarity: its best cosine, never boosted; by its best rank where there are none.
         source: the step that found it first.
         query: the text that found it first.
     """

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 
 _HAN = r"\u4e00-\u9fff"
+_AMOUNT = (
+    r"[\s-]*(?:tokens?|words?|dimensions?|items?|people|users?|documents?|pages?|bytes?|bits?|[kmg]?b|km|kg|ms|px|rpm"
+    r"|(?:kilo)?met(?:er|re)s?|miles?|feet|k?cal|calories|watts?|dollars?|euros?|pounds?|x\s*\d+)\b"
+)
 _YEAR = re.compile(
-    rf"(?<![.,:])(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}]|%|[.,:]\d)"
-    r"(?!\s*(?:tokens?|words?|dimensions?|items?|people|users?|documents?|pages?|bytes?|[kmg]?b|km|kg|ms|px|dollars?)\b)",
+    rf"(?<![.,:/])(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}]|%|[.,:]\d)"
+    rf"(?:(?<=\b(?:in|by)\s\d{{4}})|(?<=\bsince\s\d{{4}})|(?!{_AMOUNT}))",
     re.I,
 )
 """A year, which Chinese writes without a space before what follows: no part of a longer number, no port, no amount of
 something ("port 2021" and "2048 tokens" are none)."""
 
 _NO_YEAR_BEFORE = re.compile(
-    r"(?:\b(?:port|room|error|code|rfc|iso|model|version|page|number|no\.?)|[$\u20ac\u00a3#])\s*$", re.I
+    r"(?:\b(?:ports?|room|error|code|rfc|iso|model|version|page|number|no\.?|bus|flight|line)|[$\u20ac\u00a3#])\s*$",
+    re.I,
 )
 
 

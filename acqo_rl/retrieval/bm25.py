@@ -25,6 +25,8 @@ _PROGRESS_FROM = 50_000  # documents
 class Bm25Retriever:
     """BM25 in Lucene's variant. Documents with equal scores are ordered as they are in the corpus."""
 
+    cosine = False
+
     def __init__(self, index: Any, doc_ids: Sequence[str], *, language: str = "english", name: str = "bm25") -> None:
         """Wraps a filled index; see ``build`` and ``load``.
 

@@ -11,11 +11,12 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -274,10 +275,10 @@ def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) 
     """A client whose rankings bear the name that the index gives them in this process."""
     info = describe(url)
     _check_corpus(url, info.corpus_hash, expected_corpus_hash)
-    if seconds is None:
-        patient = CircuitBreaker(failures=_PATIENT)
-        return RemoteRetriever(url, name=info.kind, fingerprint=info.fingerprint, attempts=_PATIENT, breaker=patient)
-    return RemoteRetriever(url, name=info.kind, fingerprint=info.fingerprint, seconds=seconds)
+    known: dict[str, Any] = {"name": info.kind, "fingerprint": info.fingerprint, "cosine": info.kind == "dense"}
+    if seconds is not None:
+        return RemoteRetriever(url, seconds=seconds, **known)
+    return RemoteRetriever(url, attempts=_PATIENT, breaker=CircuitBreaker(failures=sys.maxsize), **known)
 
 
 def _check_corpus(index: str | Path, seen: str, wanted: str | None) -> None:

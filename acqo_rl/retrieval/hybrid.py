@@ -13,6 +13,8 @@ from acqo_rl.types import Fusion, Ranking, Retriever
 class HybridRetriever:
     """Searches with all its retrievers at the same time and merges their rankings of each text."""
 
+    cosine = False
+
     def __init__(
         self, retrievers: Sequence[Retriever], fusion: Fusion, *, depth: int = 100, name: str = "hybrid"
     ) -> None:

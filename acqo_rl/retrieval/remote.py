@@ -130,6 +130,7 @@ class RemoteRetriever:
         longest_pause: float = 5.0,
         seconds: float | None = None,
         fingerprint: str = "",
+        cosine: bool = True,
         breaker: CircuitBreaker | None = None,
     ) -> None:
         """Opens a client; asks nothing yet. The server's key, if it wants one, is ``ACQO_RETRIEVER_KEY``.
@@ -143,6 +144,7 @@ class RemoteRetriever:
             longest_pause: seconds between two calls at most.
             seconds: for a search with all its attempts; as long as they take by default.
             fingerprint: of the index; an answer from another one is refused.
+            cosine: its scores are cosines.
             breaker: its own by default.
 
         Raises:
@@ -157,6 +159,7 @@ class RemoteRetriever:
             ) from error
         self.name = name
         self.fingerprint = fingerprint
+        self.cosine = cosine
         self._url = url.rstrip("/")
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}

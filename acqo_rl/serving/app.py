@@ -93,8 +93,8 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
-        if made.problem:
-            metrics.failed("reformulation", made.problem)
+        if made.failed_calls:
+            metrics.failed("reformulation", made.problem or "")
         return ReformulateResponse(
             query_rewrite_info=QueryRewriteInfo.of(made, strategy),
             processing_time_ms=1000 * seconds,

@@ -39,6 +39,11 @@ class InCollection:
         """Changes with the retriever's documents, where it says so."""
         return str(getattr(self.retriever, "fingerprint", ""))
 
+    @property
+    def cosine(self) -> bool:
+        """Whether the retriever's scores are cosines, as they are where it does not say otherwise."""
+        return bool(getattr(self.retriever, "cosine", True))
+
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """The retriever's own rankings, of ids as :func:`split_id` takes them apart."""
         return [

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from limits import RateLimitItem
 from limits import parse as parse_rate
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
@@ -56,6 +57,18 @@ class Limits:
                 f"A body of {self.body_bytes} bytes, {self.concurrency} requests at once and {self.waiting} waiting"
                 " were asked for; give at least 1, 1 and 0."
             )
+        self.parsed_rate()
+
+    def parsed_rate(self) -> RateLimitItem | None:
+        """The rate, ``None`` where there is no limit.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        try:
+            return parse_rate(self.rate) if self.rate else None
+        except ValueError as error:
+            raise ConfigError(f"The rate {self.rate!r} cannot be read; write for example 20/second.") from error
 
 
 class Refusal(Exception):
@@ -77,19 +90,13 @@ class Guard:
             limits: see :class:`Limits`.
             metrics: counts what is refused and what is in flight.
             open_paths: are not guarded.
-
-        Raises:
-            ConfigError: the rate cannot be read.
         """
         self._app = app
         self._limits = limits
         self._metrics = metrics
         self._open = frozenset(open_paths)
         self._keys = [_digest(key) for key in limits.keys]
-        try:
-            self._rate = parse_rate(limits.rate) if limits.rate else None
-        except ValueError as error:
-            raise ConfigError(f"The rate {limits.rate!r} cannot be read; write for example 20/second.") from error
+        self._rate = limits.parsed_rate()
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._places = asyncio.Semaphore(limits.concurrency)
         self._waiting = 0

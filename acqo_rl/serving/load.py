@@ -39,7 +39,7 @@ class ServiceSettings:
         default=32, metadata={"help": "Queries, or texts, of one call of a model or an index here."}
     )
     batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
-    threads: int = field(default=64, metadata={"help": "Calls of each retriever and strategy at the same time."})
+    threads: int = field(default=64, metadata={"help": "Calls of each strategy and remote index at the same time."})
 
 
 def load_service(
@@ -66,7 +66,8 @@ def load_service(
     from acqo_rl.serving.strategies import Strategies, load_answer_model
 
     wait = settings.batch_wait_ms / 1000
-    batcher = partial(Batcher, size=settings.batch_size, wait=wait) if settings.batch_size > 1 else None
+    texts = partial(Batcher, size=settings.batch_size, wait=wait, threads=4, timeout=settings.sub_query_seconds)
+    batcher = texts if settings.batch_size > 1 else None
     batches: dict[str, Any] = {
         "batch_size": settings.batch_size,
         "batch_wait": wait,

@@ -150,7 +150,6 @@ class Service:
             plain,
             DocumentsOf(collections),
             self._answer_model,
-            cosine=all(collection.cosine for collection in collections),
             searcher=searcher,
             reformulation_calls=calls,
             max_model_calls=self._max_model_calls,

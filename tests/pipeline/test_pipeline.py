@@ -44,7 +44,7 @@ class Scored:
     """Scripted: finds the same documents for any text, with the scores that it was told."""
 
     def __init__(self, name, **scores):
-        self.name, self.scores = name, scores
+        self.name, self.scores, self.cosine = name, scores, name != "bm25"
 
     def search(self, texts, k):
         return [ranking(*self.scores, scores=self.scores.values(), retriever=self.name, query=text) for text in texts]
@@ -199,17 +199,24 @@ class TestScoresThatAreNoCosines:
 
     def test_the_fused_order_is_kept(self, corpus):
         searcher = self.mixed()
-        result = pipeline(corpus, model(), searcher, cosine=False).ask(SIMPLE)
+        result = pipeline(corpus, model(), searcher).ask(SIMPLE)
         assert tuple(c.document.id for c in result.chunks) == searcher.search(SIMPLE).fused.doc_ids
-        assert [c.similarity for c in result.chunks] == [1, 1 / 2, 1 / 3, 1 / 4]
+        assert [c.similarity for c in result.chunks] == [1, 61 / 62, 61 / 63, 61 / 64]
         assert [c.document.id for c in result.chunks[:2]] == ["bert", "alphabet"]
 
     def test_they_have_no_say_in_the_confidence(self, corpus):
-        result = pipeline(corpus, model(), self.mixed(), cosine=False).ask(SIMPLE)
-        assert (result.confidence.retrieval, result.confidence.score) == (None, pytest.approx(1.0))
+        for retriever in (self.mixed(), Scored("bm25", bert=30, undated=20, transformer=10)):
+            confidence = pipeline(corpus, model(), retriever).ask(SIMPLE).confidence
+            assert (confidence.retrieval, confidence.score) == (None, pytest.approx(1.0))
+
+    def test_dates_move_the_first_place_too(self, corpus):
+        dates = {"bert": date(1990, 1, 1), "undated": date(2025, 1, 1)}
+        retriever = Scored("bm25", bert=30, undated=20)
+        result = pipeline(corpus, model(), retriever, dates=dates).ask(TEMPORAL)
+        assert [chunk.document.id for chunk in result.chunks] == ["undated", "bert"]
 
     def test_a_retriever_that_fails_is_named_and_left_out(self, corpus):
-        front = pipeline(corpus, model(), self.mixed(BrokenRetriever()), cosine=False)
+        front = pipeline(corpus, model(), self.mixed(BrokenRetriever()))
         result = front.ask(SIMPLE)
         assert result.failures == ("retrieval: broken ConnectionError: the search server does not answer",)
         assert result.answer == "Google made BERT."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -415,6 +416,22 @@ class TestCache:
         front.search("q")
         front.reformulator = Scripted(("a",))
         assert front.search("q").reformulation.sub_queries[0].text == "a"
+
+    def test_a_result_without_what_a_model_server_owes_is_named_and_not_kept(self):
+        """A combination of which one call failed; a reply that cannot be used is kept."""
+
+        class Half(Scripted):
+            def reformulate(self, queries):
+                [made] = super().reformulate(queries)
+                return [replace(made, problem="hyde: InternalServerError: 500", failed_calls=self.failed)]
+
+        for failed, kept in ((1, False), (0, True)):
+            half = Half(("a",))
+            half.failed = failed
+            front = searcher(half, ScriptedRetriever({"a": ("1",)}))
+            found = front.search("q")
+            assert [f.reason for f in found.failures] == ["hyde: InternalServerError: 500"] * failed
+            assert front.search("q").cached == kept
 
     def test_entries_grow_old_and_are_bounded(self):
         _, retriever = self.ask("a", "b", "a", cache_size=1)

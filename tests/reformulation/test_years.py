@@ -16,6 +16,8 @@ from acqo_rl.reformulation.years import without_years, years_in
         ("port 2021, RFC 1918, $2000, 2000 km", []),
         ("in 12008 or 2008.5 or v2020", []),
         ("born 1987.", [1987]),
+        ("In 1990 people moved, in 2020 users left, since 2015 users came", [1990, 2020, 2015]),
+        ("a 2048-token window, a 2048-bit key, 1500 meters, 2000 calories, 1920 x 1080, TCP/2021, bus 1900", []),
         ("\u0432 2008 \u0433\u043e\u0434\u0443", [2008]),
     ],
 )

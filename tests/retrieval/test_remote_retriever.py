@@ -185,6 +185,8 @@ class TestFailures:
         scripted.script = [(200, json.dumps(info).encode()), *[(503, b"")] * 20, (200, answer.encode())]
         retriever = load_retriever(scripted.url)
         retriever._retrying.sleep = lambda _: None
+        for _ in range(40):
+            retriever._breaker.record(success=False)  # other threads wait for the server too
         assert retriever.search(["x"], 1)[0].doc_ids == ("a",)
         retriever.close()
 

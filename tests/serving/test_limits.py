@@ -11,8 +11,7 @@ from serving_stand_ins import Gate, Scripted
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving import limits
-from acqo_rl.serving.limits import Guard, Limits
-from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.limits import Limits
 
 SEARCH = {"query": "capital of Peru"}
 KEYS = ("first-secret", "second-secret")
@@ -144,4 +143,4 @@ def test_limits_that_cannot_be(wrong):
 
 def test_a_rate_that_cannot_be_read():
     with pytest.raises(ConfigError, match="20/second"):
-        Guard(None, Limits(rate="many"), Metrics(), ())
+        Limits(rate="many")
