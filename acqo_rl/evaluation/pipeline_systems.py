@@ -23,8 +23,6 @@ from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Confidence, Engine, RetrievalState
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
-from acqo_rl.search import add_feedback
-from acqo_rl.search import search as search_path
 from acqo_rl.types import (
     Completion,
     Conversation,
@@ -289,14 +287,14 @@ def _searcher(meter: _Meter) -> AdaptiveSearcher | None:
 
 
 def _policy(query: Query, meter: _Meter) -> _Found:
-    assert meter.parts.policy is not None
-    reformulator, results, words = meter.parts.policy
-    asked = add_feedback([query], meter, meter.parts.corpus, results, words)
-    [reformulation] = reformulator.reformulate(asked)
-    [result] = search_path([reformulation], meter, meter.parts.fusion, _K)
+    searcher = _searcher(meter)
+    assert searcher is not None
+    found = searcher.search(query, _K)
+    reformulation = found.reformulation
     meter.note(reformulation)
+    meter.errors += [failure.reason for failure in found.failures]
     return _Found(
-        doc_ids=result.fused.doc_ids,
+        doc_ids=found.fused.doc_ids,
         calls=reformulation.calls,
         skipped=(),
         failures=(f"policy: {reformulation.problem}",) if reformulation.problem else (),

@@ -91,7 +91,7 @@ def test_the_policy_reads_first_results_and_counts_its_own_tokens():
     policy = Policy()
     outcome = run_system("policy", parts(policy=(policy, 2, 5)), CHAIN)
     assert policy.shown == ["BERT"]
-    assert outcome.searched == (CHAIN.text, "owner of Google", CHAIN.text)
+    assert outcome.searched == (CHAIN.text, "owner of Google")
     assert (set(outcome.doc_ids), outcome.calls, outcome.tokens) == ({"bert", "alphabet"}, 1, 7)
 
 
