@@ -59,10 +59,10 @@ def _fuse(rankings: Sequence[Ranking], k: int, name: str, worth: Callable[[_List
     best = ordered[:k]
     return Ranking(
         doc_ids=tuple(best),
-        scores=tuple(fused[doc_id] for doc_id in best),
+        scores=tuple(float(fused[doc_id]) for doc_id in best),
         retriever=name,
         query=rankings[0].query if rankings else "",
-        similarities=tuple(similarity[doc_id] for doc_id in best),
+        similarities=tuple(float(similarity[doc_id]) for doc_id in best),
     )
 
 

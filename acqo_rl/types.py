@@ -209,7 +209,11 @@ class Encoder(Protocol):
 
 
 class Retriever(Protocol):
-    """Finds documents for texts."""
+    """Finds documents for texts.
+
+    One whose scores are no cosines says so by an attribute ``cosine = False``, one whose documents may change tells
+    them apart by an attribute ``fingerprint``.
+    """
 
     name: str
 

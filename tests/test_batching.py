@@ -67,18 +67,21 @@ def test_the_first_waits_for_others():
 
 
 def test_a_call_that_hangs_holds_one_thread():
-    hanging = threading.Event()
+    begun, released = threading.Event(), threading.Event()
 
     def call(items):
         if "hang" in items:
-            hanging.wait(20)
+            begun.set()
+            released.wait(20)
         return [item.upper() for item in items]
 
-    batcher = Batcher(call, threads=2)
+    batcher = Batcher(call, threads=2, timeout=10)
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(batcher.ask, ["hang"])
+        assert begun.wait(10)
         assert [batcher.ask([text]) for text in "abc"] == [["A"], ["B"], ["C"]]
-        hanging.set()
+        assert not late.done()
+        released.set()
         assert late.result(20) == ["HANG"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from acqo_rl.errors import DataError
+from acqo_rl.evaluation.cost import fell_back
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.significance import Difference, paired_bootstrap
 from acqo_rl.text import distinct, normalised
@@ -113,7 +114,7 @@ def summarise(evaluation: Evaluation) -> Summary:
         confusion={route: dict(sorted(kinds.items())) for route, kinds in sorted(confusion.items())},
         copy_rate=_mean(_copies_query(result) for result in results),
         pass_rate=_mean(result.reformulation.route == "pass" for result in results),
-        problem_rate=_mean(result.reformulation.problem is not None for result in results),
+        problem_rate=_mean(fell_back(result.reformulation) for result in results),
         searches=_mean(result.searches for result in results),
         tokens=_mean(result.reformulation.tokens for result in results),
         reformulation_ms=_mean(result.reformulation_ms for result in results),

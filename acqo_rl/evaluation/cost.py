@@ -62,7 +62,7 @@ def cost_of(evaluation: Evaluation) -> Cost:
         reformulation_p95=float(np.percentile(reformulation, 95)),
         retrieval_p50=float(np.percentile(retrieval, 50)),
         retrieval_p95=float(np.percentile(retrieval, 95)),
-        problems=float(np.mean([_fell_back(result.reformulation) for result in results])),
+        problems=float(np.mean([fell_back(result.reformulation) for result in results])),
     )
 
 
@@ -72,7 +72,7 @@ def commonest_problems(evaluation: Evaluation, most: int = 3) -> list[tuple[str,
     return found.most_common(most)
 
 
-def _fell_back(reformulation: Reformulation) -> bool:
+def fell_back(reformulation: Reformulation) -> bool:
     """Whether the raw query was searched because nothing else could be; a part of a combination may well have."""
     return reformulation.problem is not None and reformulation.route == "pass"
 

@@ -265,6 +265,8 @@ def _pipeline(query: Query, meter: _Meter) -> _Found:
     result = pipeline.ask(query)
     if result.reformulation:
         meter.note(result.reformulation)
+        if result.reformulation.failed_calls:
+            meter.errors.append(result.reformulation.problem or "")
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in result.chunks),
         calls=result.model_calls,

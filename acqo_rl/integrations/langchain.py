@@ -125,6 +125,7 @@ class LangChainSource:
     """A LangChain retriever in the role of ours; keeps every document that it has found."""
 
     name = "langchain"
+    cosine = False
 
     def __init__(self, retriever: BaseRetriever) -> None:
         self.documents: dict[str, types.Document] = {}

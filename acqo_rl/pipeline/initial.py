@@ -52,9 +52,8 @@ class InitialSearch:
         except SearchError as error:
             state.fail(self.name, str(error), "search")
             return
-        made = found.reformulation.calls
-        if found.cached or made or not found.reformulation.failed_calls:  # else nobody knows how many it made
-            state.budget.settle(self._calls, 0 if found.cached else made)
+        if not found.reformulation.failed_calls:  # else nobody knows how many it made: all that were granted count
+            state.budget.settle(self._calls, 0 if found.cached else found.reformulation.calls)
         state.reformulation = found.reformulation
         texts = [sub_query.text for sub_query in found.reformulation.sub_queries]
         state.searched.update(map(normalised, [state.query.text, *texts]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 _HAN = r"\u4e00-\u9fff"
-_AMOUNT = (
-    r"[\s-]*(?:tokens?|words?|dimensions?|items?|people|users?|documents?|pages?|bytes?|bits?|[kmg]?b|km|kg|ms|px|rpm"
-    r"|(?:kilo)?met(?:er|re)s?|miles?|feet|k?cal|calories|watts?|dollars?|euros?|pounds?|x\s*\d+)\b"
+_UNITS = (
+    r"(?:tokens?|words?|dimensions?|bytes?|bits?|[kmg]?b|km|kg|ms|px|rpm|(?:kilo)?met(?:er|re)s?|calories|dollars?|euros?"
+    r"|x\s*\d+)\b"
 )
+_COUNTED = r"(?:items?|people|users?|documents?|pages?)\b"
 _YEAR = re.compile(
-    rf"(?<![.,:/])(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}]|%|[.,:]\d)"
-    rf"(?:(?<=\b(?:in|by)\s\d{{4}})|(?<=\bsince\s\d{{4}})|(?!{_AMOUNT}))",
+    rf"(?<![.,:])(?<![A-Za-z]/)(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}]|%|[.,:]\d)"
+    rf"(?![\s-]*{_UNITS})(?:(?<=\bin\s\d{{4}})|(?<=\bsince\s\d{{4}})|(?!\s*{_COUNTED}))",
     re.I,
 )
 """A year, which Chinese writes without a space before what follows: no part of a longer number, no port, no amount of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pipeline_stand_ins import BrokenModel, ModelByRole
 from stand_ins import BrokenRetriever, ScriptedRetriever
@@ -85,6 +87,21 @@ def test_each_system(name, found, searches, calls):
 
 def test_the_pipeline_says_which_steps_it_took():
     assert run_system("pipeline", parts(), CHAIN).strategies == ("multi_hop",)
+
+
+class BrokenPolicy:
+    name = "policy"
+
+    def reformulate(self, queries):
+        raise ConnectionError("the policy is down")
+
+
+@pytest.mark.parametrize("name", ["policy", "pipeline"])
+def test_a_policy_that_fails_is_an_error_of_the_outcome(name):
+    """Which is then none that is kept."""
+    query = replace(CHAIN, history=("U: Tell me of BERT.",))
+    outcome = run_system(name, parts(policy=(BrokenPolicy(), 2, 5)), query)
+    assert outcome.errors == ("ConnectionError: the policy is down",)
 
 
 def test_the_policy_reads_first_results_and_counts_its_own_tokens():

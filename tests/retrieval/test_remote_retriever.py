@@ -105,6 +105,7 @@ class TestSameAsInProcess:
         behind = load_retriever(url, expected_corpus_hash=corpus_hash(DOCUMENTS))
         for k in (1, 5, 100):
             assert behind.search(TEXTS, k) == local.search(TEXTS, k)
+        assert (behind.cosine, local.cosine) == (False, False)
         assert behind.search([], 5) == []
         behind.close()
 

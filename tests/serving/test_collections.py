@@ -30,6 +30,7 @@ def test_a_folder_and_its_index(folder):
     opened = open_collection(f"world={folder},{folder}/index")
     assert (opened.name, opened.cosine, opened.id.version) == ("world", False, 5)
     [retriever] = opened.retrievers
+    assert not retriever.cosine
     [found] = retriever.search(["capital of Peru"], 5)
     assert (retriever.name, found.doc_ids, found.retriever) == ("world/bm25", ("world/a/b",), "world/bm25")
     documents = DocumentsOf([opened])
@@ -49,6 +50,7 @@ def test_texts_that_are_searched_at_once_are_one_call_of_the_index(folder, monke
         found = list(pool.map(lambda text: together.search([text], 5)[0], texts))
     assert [sorted(call) for call in calls] == [sorted(texts)]
     assert found == alone.search(texts, 5)
+    assert not together.cosine
 
 
 def test_ids_stay_from_start_to_start(folder):
