@@ -19,6 +19,8 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     Retriever,
+    fingerprint_of,
+    has_cosines,
     search_key,
 )
 
@@ -150,14 +152,14 @@ class BatchedRetriever:
 
     def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[tuple[str, int], Ranking]]) -> None:
         self.name = retriever.name
-        self.cosine: bool = getattr(retriever, "cosine", True)
+        self.cosine = has_cosines(retriever)
         self._retriever = retriever
         self._batcher = batcher(self._search)
 
     @property
     def fingerprint(self) -> str:
         """Changes with the retriever's documents, where it says so."""
-        return str(getattr(self._retriever, "fingerprint", ""))
+        return fingerprint_of(self._retriever)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, from a batch that other calls may share."""

@@ -225,6 +225,16 @@ class Retriever(Protocol):
         ...
 
 
+def fingerprint_of(retriever: object) -> str:
+    """What tells a retriever's documents apart; empty where it says nothing."""
+    return str(getattr(retriever, "fingerprint", ""))
+
+
+def has_cosines(retriever: object) -> bool:
+    """Whether a retriever's scores are cosines, as they are where it does not say otherwise."""
+    return bool(getattr(retriever, "cosine", True))
+
+
 class Fusion(Protocol):
     """Merges the rankings of each query into one."""
 

@@ -38,7 +38,7 @@ class Writing(ModelByRole):
 def served(*, limits=None, retriever=None, fusion=None, names=("world",), gate=None):
     documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
     collections = [
-        Collection(name, documents, (InCollection(retriever or Words(documents), name, f"dense {name}"),), True)
+        Collection(name, documents, (InCollection(retriever or Words(documents), name, f"dense {name}"),))
         for name in names
     ]
     strategies = Scripted(parts=Parts(), **({"gate": gate} if gate else {}))

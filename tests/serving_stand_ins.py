@@ -49,8 +49,8 @@ def events(text):
 class Words:
     """A retriever that finds the documents that share a word with the text; fails and stalls on command."""
 
-    def __init__(self, documents=DOCUMENTS, name="dense"):
-        self.name = name
+    def __init__(self, documents=DOCUMENTS, name="dense", cosine=True):
+        self.name, self.cosine = name, cosine
         self.documents = documents
         self.calls = []
 

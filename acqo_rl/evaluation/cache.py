@@ -20,7 +20,7 @@ from typing import Any
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.store import reformulation_of
 from acqo_rl.search import DEPTH
-from acqo_rl.types import Passage, Query, Ranking, Reformulation, Reformulator, Retriever
+from acqo_rl.types import Query, Ranking, Reformulation, Reformulator, Retriever, search_key
 
 _AT_ONCE = 500
 """Keys in one SQL statement."""
@@ -209,4 +209,4 @@ def _query_key(query: Query) -> str:
 
 
 def _text_key(text: str) -> str:
-    return key_of(text, "passage") if isinstance(text, Passage) else key_of(text)
+    return key_of(*search_key(text))

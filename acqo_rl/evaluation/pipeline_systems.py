@@ -34,6 +34,7 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     Retriever,
+    has_cosines,
 )
 
 PLAIN, POLICY = "plain", "policy"
@@ -119,7 +120,7 @@ class _Meter:
 
     def __init__(self, parts: Parts) -> None:
         self.name = parts.retriever.name
-        self.cosine: bool = getattr(parts.retriever, "cosine", True)
+        self.cosine = has_cosines(parts.retriever)
         self.parts = parts
         self.searched: list[str] = []
         self.replies: list[str] = []
@@ -219,10 +220,6 @@ def run_system(name: str, parts: Parts, query: Query) -> Outcome:
 
 
 def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle) -> list[Engine]:
-    answer: list[Engine] = [
-        Synthesizer(asker, style=style),
-        ConfidenceCalibrator(asker, cosine=search.cosine),
-    ]
     after: dict[str, list[Engine]] = {
         PLAIN: [],
         "multi_hop": [MultiHop(search, asker)],
@@ -230,7 +227,7 @@ def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle)
         "references": [ReferenceFollower(search)],
         "decomposition": [Decomposer(search, asker)],
         "recursive": [Decomposer(search, asker), ReferenceFollower(search)],
-        "plain_answer": answer,
+        "plain_answer": [Synthesizer(asker, style=style), ConfidenceCalibrator(asker, cosine=search.cosine)],
     }
     return [InitialSearch(search, _K), *after[name]]
 

@@ -20,7 +20,7 @@ from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthe
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.timed_cache import TimedCache, query_key
-from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulation, Retriever
+from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulation, Retriever, fingerprint_of
 
 ESSENTIAL = 2
 """Model calls that are reserved: the answer and its grounding."""
@@ -145,7 +145,7 @@ class Pipeline:
             SearchError: the first search failed.
         """
         query = read_query(query)
-        key: Hashable = (query_key(query), getattr(self._retriever, "fingerprint", ""))
+        key: Hashable = (query_key(query), fingerprint_of(self._retriever))
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))

@@ -10,7 +10,16 @@ from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Ranking, Retriever, StreamingModel
+from acqo_rl.types import (
+    Completion,
+    Conversation,
+    Document,
+    LanguageModel,
+    Ranking,
+    Retriever,
+    StreamingModel,
+    has_cosines,
+)
 
 
 class PassageSearch:
@@ -27,7 +36,7 @@ class PassageSearch:
         """
         self.retriever = retriever
         self.corpus = corpus
-        self.cosine: bool = getattr(retriever, "cosine", True)
+        self.cosine = has_cosines(retriever)
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """At most ``k`` passages a text from one call, position for position; all of them are added to the state.

@@ -20,7 +20,17 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_snippets
 from acqo_rl.text import distinct, normalised
 from acqo_rl.timed_cache import TimedCache, query_key
-from acqo_rl.types import Document, Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
+from acqo_rl.types import (
+    Document,
+    Fusion,
+    Query,
+    Ranking,
+    Reformulation,
+    Reformulator,
+    Retriever,
+    fingerprint_of,
+    has_cosines,
+)
 
 _SHORT = ("reading", "part", "variant")
 """Kinds that are searches; the others are as long as they need be."""
@@ -134,12 +144,12 @@ class AdaptiveSearcher:
     @property
     def fingerprint(self) -> str:
         """Changes with the documents of any retriever that says so."""
-        return " ".join(str(getattr(retriever, "fingerprint", "")) for retriever in self.retrievers)
+        return " ".join(map(fingerprint_of, self.retrievers))
 
     @property
     def cosine(self) -> bool:
-        """Whether the scores of all retrievers are cosines, as they are where none says otherwise."""
-        return all(getattr(retriever, "cosine", True) for retriever in self.retrievers)
+        """Whether the scores of all retrievers are cosines."""
+        return all(map(has_cosines, self.retrievers))
 
     def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""

@@ -27,8 +27,8 @@ _CAPITALISED = re.compile(rf"\b{_NAME}")
 _LIST = re.compile(
     rf"\b(?:between\s+|both\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*,?\s*(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*({_NAME})"
 )
-_HAN = r"\u4e00-\u9fff"
-_HAN_WORDS = re.compile(rf"[{_HAN}]{{2}}")
+HAN = r"\u4e00-\u9fff"
+_HAN_WORDS = re.compile(rf"[{HAN}]{{2}}")
 _ASK = (
     r"(?:who|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name"
     r"|wer|was|wann|wo|welche[mnrs]?|warum|wie|qui[e\u00e9]n(?:es)?|qu\u00e9|cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-_HAN = r"\u4e00-\u9fff"
+from acqo_rl.reformulation.signals import HAN
+
 _UNITS = (
     r"(?:tokens?|words?|dimensions?|bytes?|bits?|[kmg]?b|km|kg|ms|px|rpm|(?:kilo)?met(?:er|re)s?|calories|dollars?|euros?"
     r"|x\s*\d+)\b"
 )
 _COUNTED = r"(?:items?|people|users?|documents?|pages?)\b"
 _YEAR = re.compile(
-    rf"(?<![.,:])(?<![A-Za-z]/)(?<![^\W{_HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{_HAN}]|%|[.,:]\d)"
+    rf"(?<![.,:])(?<![A-Za-z]/)(?<![^\W{HAN}])(?:1[5-9]\d\d|20\d\d)(?![^\W{HAN}]|%|[.,:]\d)"
     rf"(?![\s-]*{_UNITS})(?:(?<=\bin\s\d{{4}})|(?<=\bsince\s\d{{4}})|(?!\s*{_COUNTED}))",
     re.I,
 )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.types import Fusion, Ranking, Retriever
+from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of
 
 
 class HybridRetriever:
@@ -40,7 +40,7 @@ class HybridRetriever:
     @property
     def fingerprint(self) -> str:
         """Changes with the documents of any retriever that says so."""
-        return " ".join(str(getattr(retriever, "fingerprint", "")) for retriever in self._retrievers)
+        return " ".join(map(fingerprint_of, self._retrievers))
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, position for position. A failure of one retriever is raised."""

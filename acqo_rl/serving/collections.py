@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from acqo_rl.batching import BatchedRetriever, Batcher
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.retrieval.remote import IndexInfo
-from acqo_rl.types import Document, Ranking, Retriever
+from acqo_rl.types import Document, Ranking, Retriever, fingerprint_of, has_cosines
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
 
@@ -37,12 +37,12 @@ class InCollection:
     @property
     def fingerprint(self) -> str:
         """Changes with the retriever's documents, where it says so."""
-        return str(getattr(self.retriever, "fingerprint", ""))
+        return fingerprint_of(self.retriever)
 
     @property
     def cosine(self) -> bool:
-        """Whether the retriever's scores are cosines, as they are where it does not say otherwise."""
-        return bool(getattr(self.retriever, "cosine", True))
+        """Whether the retriever's scores are cosines."""
+        return has_cosines(self.retriever)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """The retriever's own rankings, of ids as :func:`split_id` takes them apart."""
@@ -60,13 +60,16 @@ class Collection:
         name: letters, digits, ``_``, ``-``, ``.``; what people call it.
         documents: document id -> document.
         retrievers: each is a path of every search.
-        cosine: all scores are cosines, so that a threshold between 0 and 1 means something.
     """
 
     name: str
     documents: Mapping[str, Document]
     retrievers: tuple[InCollection, ...]
-    cosine: bool
+
+    @property
+    def cosine(self) -> bool:
+        """Whether all scores are cosines, so that a threshold between 0 and 1 means something."""
+        return all(map(has_cosines, self.retrievers))
 
     @property
     def id(self) -> uuid.UUID:
@@ -118,7 +121,7 @@ def open_collection(
     )
     if len({retriever.name for retriever in retrievers}) < len(retrievers):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
-    return Collection(name, documents, retrievers, all(info.kind == "dense" for info in infos))
+    return Collection(name, documents, retrievers)
 
 
 def _scale(collection: str, info: IndexInfo) -> str:

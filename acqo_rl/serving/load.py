@@ -11,6 +11,9 @@ from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
 
+_INDEX_THREADS = 4
+"""Calls of an index of this process at the same time: one that hangs leaves the others."""
+
 
 @dataclass
 class ServiceSettings:
@@ -66,8 +69,8 @@ def load_service(
     from acqo_rl.serving.strategies import Strategies, load_answer_model
 
     wait = settings.batch_wait_ms / 1000
-    texts = partial(Batcher, size=settings.batch_size, wait=wait, threads=4, timeout=settings.sub_query_seconds)
-    batcher = texts if settings.batch_size > 1 else None
+    limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.sub_query_seconds}
+    batcher = partial(Batcher, threads=_INDEX_THREADS, **limits) if settings.batch_size > 1 else None
     batches: dict[str, Any] = {
         "batch_size": settings.batch_size,
         "batch_wait": wait,

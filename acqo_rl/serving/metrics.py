@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from acqo_rl.pipeline.pipeline import PipelineResult
@@ -86,8 +88,7 @@ class Metrics:
         steps = () if found.cached else found.trace
         self._stages(steps)
         if strategy != "raw":
-            spent = sum(step.ms for step in steps if step.name == "reformulation") / 1000
-            self.reformulated(strategy, reformulation, None if found.cached else spent)
+            self.reformulated(strategy, reformulation, None if found.cached else _reformulating(steps))
         self._model_calls.labels("search").observe(0 if found.cached else reformulation.calls)
         if not found.cached:
             for failure in found.failures:
@@ -104,8 +105,7 @@ class Metrics:
                 step, _, reason = failure.partition(": ")
                 self.failed(step, reason)
             if result.reformulation:
-                spent = sum(step.ms for step in result.trace if step.name == "reformulation") / 1000
-                self.reformulated(strategy, result.reformulation, spent)
+                self.reformulated(strategy, result.reformulation, _reformulating(result.trace))
 
     def batch(self, size: int) -> None:
         """A call of a model."""
@@ -123,3 +123,8 @@ class Metrics:
     def failed(self, step: str, reason: str) -> None:
         """A call that did not come back, or a request for which none did."""
         self._failures.labels(step, "timeout" if "timeout" in reason.lower() else "error").inc()
+
+
+def _reformulating(steps: Iterable[Step]) -> float:
+    """Seconds of the reformulations among the steps."""
+    return sum(step.ms for step in steps if step.name == "reformulation") / 1000

@@ -18,8 +18,8 @@ from acqo_rl.serving.service import Service
 
 
 def collection(name, retriever=None, documents=DOCUMENTS, *, cosine=True):
-    retriever = retriever or Words(documents)
-    return Collection(name, documents, (InCollection(retriever, name, "dense 1"),), cosine)
+    retriever = retriever or Words(documents, cosine=cosine)
+    return Collection(name, documents, (InCollection(retriever, name, "dense 1"),))
 
 
 @pytest.fixture

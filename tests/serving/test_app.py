@@ -233,7 +233,7 @@ class TestRefusals:
 
         from acqo_rl.serving.collections import Collection, InCollection
 
-        with serving([Collection("a", DOCUMENTS, (InCollection(Surprise(), "a", "s"),), True)]) as client:
+        with serving([Collection("a", DOCUMENTS, (InCollection(Surprise(), "a", "s"),))]) as client:
             answer = post(client)
             assert answer.status_code == 500
             assert "secret" not in answer.text

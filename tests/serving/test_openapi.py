@@ -24,8 +24,8 @@ OPTIONS = ["--max-examples", "5", "--generation-deterministic", "--no-color", "-
 
 def service_app():
     collections = [
-        Collection("world", DOCUMENTS, (InCollection(Words(), "world", "dense 1"),), cosine=True),
-        Collection("words", DOCUMENTS, (InCollection(Words(), "words", "bm25"),), cosine=False),
+        Collection("world", DOCUMENTS, (InCollection(Words(), "world", "dense 1"),)),
+        Collection("words", DOCUMENTS, (InCollection(Words(cosine=False), "words", "bm25"),)),
     ]
     model = ModelByRole(analyzer="simple", synthesis="Lima.", grounding='{"claims": []}')
     strategies = Scripted(rules=Parts())
