@@ -64,7 +64,7 @@ def make_parser() -> Any:
 def main(config: EvaluateConfig) -> None:
     """Evaluate what is not there yet, then report on all that was asked for."""
     from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries
-    from acqo_rl.evaluation.folder import EvaluationFolder
+    from acqo_rl.evaluation.folder import EvaluationFolder, failures
     from acqo_rl.evaluation.tables import format_table
 
     check(config)
@@ -93,6 +93,12 @@ def main(config: EvaluateConfig) -> None:
     finished = [evaluation for evaluation in evaluations.values() if evaluation is not None]
     folder.report(finished, config.measures)
     print(f"\n{format_table(finished, finished[0], config.measures)}\n")
+    for evaluation in finished:
+        if failed := failures(evaluation):
+            print(
+                f"{evaluation.name}: calls of its model failed for {failed} of {len(evaluation.results)} queries; "
+                "the same command evaluates it again."
+            )
     print(f"Report: {Path(config.output, 'report.html')} (and report.md, summary.json, a run file for trec_eval each)")
 
 

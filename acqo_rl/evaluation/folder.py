@@ -47,7 +47,7 @@ class EvaluationFolder:
             self._write()
 
     def load(self, name: str, made_with: Mapping[str, Any]) -> Evaluation | None:
-        """The finished evaluation of that name, ``None`` if there is none.
+        """The finished evaluation of that name, ``None`` if there is none or a model's calls failed in it.
 
         Raises:
             ConfigError: it was made with something else.
@@ -61,7 +61,8 @@ class EvaluationFolder:
                 f"({_differences(finished['made_with'], _plain(made_with))}): "
                 "give the new one another name or another output folder."
             )
-        return read_per_query(self.path / f"{name}.per_query.jsonl", name, finished["unmeasured"])
+        evaluation = read_per_query(self.path / f"{name}.per_query.jsonl", name, finished["unmeasured"])
+        return None if failures(evaluation) else evaluation
 
     def save(self, evaluation: Evaluation, made_with: Mapping[str, Any]) -> None:
         """Writes an evaluation; it counts as finished once all of it is on disk."""
@@ -116,6 +117,11 @@ def read_evaluations(path: str | Path) -> dict[str, Evaluation]:
         name: read_per_query(Path(path) / f"{name}.per_query.jsonl", name, entry["unmeasured"])
         for name, entry in finished.items()
     }
+
+
+def failures(evaluation: Evaluation) -> int:
+    """Number of queries for which a call of a model failed: asked again, they may do better."""
+    return sum(result.reformulation.failed_calls > 0 for result in evaluation.results)
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

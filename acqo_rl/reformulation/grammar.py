@@ -7,6 +7,7 @@
     split                      (decompose) one search a need, one a line
     capital of Peru
     =                          "=" stands for the question as it is: its own ranking takes part in the fusion
+    = Lima                     "= WORDS" for the question with these words behind it
 
 The words are single tokens in common vocabularies, so the route costs one token.
 """
@@ -22,7 +23,7 @@ from acqo_rl.errors import GrammarError
 from acqo_rl.text import distinct, normalised, one_line, unnumbered
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
-VERSION = "1"
+VERSION = "2"
 """Raised whenever a completion of an older model would be read differently."""
 
 MAX_CHARACTERS = 200
@@ -30,6 +31,7 @@ MAX_CHARACTERS = 200
 
 TAGS: dict[Route, str] = {"pass": "pass", "disambiguate": "resolve", "decompose": "split"}
 ORIGINAL = "="
+_EXPANSION = f"{ORIGINAL} "
 
 _KINDS: dict[Route, SubQueryKind] = {"pass": "original", "disambiguate": "reading", "decompose": "part"}
 _ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
@@ -58,21 +60,22 @@ class Grammar:
         line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
         return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
 
-    def render(self, route: Route, sub_queries: Iterable[SubQuery]) -> str:
+    def render(self, route: Route, sub_queries: Iterable[SubQuery], query: Query) -> str:
         """The completion that says this; the inverse of :meth:`parse`.
+
+        An expansion is the query's text, a space and the words that are written.
 
         Raises:
             GrammarError: the sub-queries cannot be written in the grammar.
         """
         if route == "pass":
             return TAGS["pass"]
-        written = [(s.kind == "original", one_line(s.text)) for s in sub_queries]
-        lines = [ORIGINAL if is_original else line for is_original, line in written]
+        lines = [_written(sub_query, query) for sub_query in sub_queries]
         text = "\n".join([TAGS[route], *lines])
-        if (False, ORIGINAL) in written or not re.fullmatch(self.regex, text):
+        if not re.fullmatch(self.regex, text):
             raise GrammarError(
                 f"{len(lines)} sub-queries {lines!r} cannot be written: wanted 1 to {self.max_sub_queries}, "
-                f"each of 1 to {MAX_CHARACTERS} characters and none that reads {ORIGINAL!r}."
+                f"each of 1 to {MAX_CHARACTERS} characters."
             )
         return text
 
@@ -117,12 +120,33 @@ class Grammar:
         return f"each line wants 1 to {MAX_CHARACTERS} characters, no control characters, no space at either end"
 
 
+def _written(sub_query: SubQuery, query: Query) -> str:
+    if sub_query.kind == "original":
+        return ORIGINAL
+    text = one_line(sub_query.text)
+    if sub_query.kind == "expansion":
+        before, _, words = text.partition(f"{one_line(query.text)} ")
+        if before or not words:
+            raise GrammarError(
+                f"The expansion {text!r} cannot be written: it is not {query.text!r} and words behind it."
+            )
+        return _EXPANSION + words
+    if text == ORIGINAL or text.startswith(_EXPANSION):
+        raise GrammarError(f"{text!r} cannot be written: it would be read as the question itself.")
+    return text
+
+
+def _read(line: str, route: Route, query: Query) -> SubQuery:
+    if line.startswith(_EXPANSION):
+        read = SubQuery(f"{query.text} {one_line(line.removeprefix(_EXPANSION))}", "expansion")
+    else:
+        read = SubQuery(query.text if line == ORIGINAL else line, _KINDS[route])
+    return SubQuery(query.text, "original") if normalised(read.text) == normalised(query.text) else read
+
+
 def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:
+    sub_queries = distinct(_read(line, route, query) for line in lines)[:most]
     original = SubQuery(query.text, "original")
-    key = normalised(query.text)
-    sub_queries = distinct(
-        original if line == ORIGINAL or normalised(line) == key else SubQuery(line, _KINDS[route]) for line in lines
-    )[:most]
     if not sub_queries or sub_queries == (original,):
         return Parsed("pass", (original,))
     return Parsed(route, sub_queries)

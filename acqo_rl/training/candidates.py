@@ -6,8 +6,8 @@ Nothing here knows gold documents or rewrites; the reward decides which candidat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import combinations, groupby, islice, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, groupby, islice, permutations, product
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.signals import NAME_WORD
@@ -44,36 +44,48 @@ def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for route, texts in _candidates(query):
-        kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
-        subs = tuple(SubQuery(text, kind) for text in dict.fromkeys(one_line(t) for t in texts) if text)
+    for route, subs in _candidates(query):
         key = tuple(normalised(s.text) for s in subs)
         if 0 < len(subs) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, (route, subs))
     return list(found.values())
 
 
-def _candidates(query: Query) -> Iterator[tuple[Route, Sequence[str]]]:
-    asked = _content(query.text)
+def _candidates(query: Query) -> Iterator[Candidate]:
     if query.history:
-        yield from _with_spans_of_the_conversation(query, asked)
+        yield from _with_names_of_the_conversation(query)
     if query.feedback:
-        yield from _with_spans_of_the_feedback(query, asked)
-    yield from _clauses_with_shared_words(query.text)
-    yield from _without_other_names(query.text)
+        yield from _with_names_of_the_feedback(query)
+    yield from _made(_clauses_with_shared_words(query.text))
+    yield from _made(_without_other_names(query.text))
     rules = Heuristic().reformulate([query])[0]
-    yield rules.route, [s.text for s in rules.sub_queries]
+    yield from _made([(rules.route, [s.text for s in rules.sub_queries])])
 
 
-def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
-    """The question's own words after one or two names of the conversation; names of the questions come first."""
+def _made(found: Iterable[tuple[Route, Sequence[str]]]) -> Iterator[Candidate]:
+    for route, texts in found:
+        kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
+        yield route, tuple(SubQuery(text, kind) for text in dict.fromkeys(one_line(t) for t in texts) if text)
+
+
+def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
+    """The question, or its describing words, with one or two names of the conversation.
+
+    Names of the user's turns come first. With a wrong name the whole question finds more than its describing words do.
+    """
     turns = [_SPEAKER.sub("", turn) for turn in reversed(query.history)]
     asked_first = [*turns[1::2], *turns[::2]]
     names = list(dict.fromkeys(n for turn in asked_first for n in reversed(_names(turn) or _runs(turn))))[:_MAX_NAMES]
-    words = " ".join(asked)
+    for chosen in (*((name,) for name in names), *combinations(names, 2)):
+        yield "disambiguate", (_expansion(query, *chosen),)
+    yield from _made(_describing_words_after(names, turns, " ".join(_content(query.text))))
+
+
+def _describing_words_after(
+    names: Sequence[str], turns: Sequence[str], words: str
+) -> Iterator[tuple[Route, Sequence[str]]]:
     for name in names:
         yield "disambiguate", [f"{name} {words}"]
-        yield "disambiguate", [f"{query.text} {name}"]
     for first, second in combinations(names, 2):
         yield "disambiguate", [f"{first} {second} {words}"]
         yield "disambiguate", [f"{first} {words}", f"{second} {words}"]
@@ -81,17 +93,22 @@ def _with_spans_of_the_conversation(query: Query, asked: list[str]) -> Iterator[
         yield "disambiguate", [" ".join([*_content(turn)[:8], words])]
 
 
-def _with_spans_of_the_feedback(query: Query, asked: list[str]) -> Iterator[tuple[Route, Sequence[str]]]:
-    """One or two names that the question and its first results hold: what the question only describes."""
+def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
+    """A name that the question or its first results hold, alone, and the question with this or another one behind it.
+
+    The page of a short name is closer to it than any page is to a question, and outranks those of the question where
+    it is not wanted; the question with a name behind it votes for pages that suit both.
+    """
     titles = [snippet.title for snippet in query.feedback if snippet.title]
     inside = [name for snippet in query.feedback for name in _names(snippet.text)]
-    names = list(dict.fromkeys([*_names(query.text), *titles, *inside]))[:_MAX_FEEDBACK_NAMES]
-    for name in names:
-        yield "decompose", [name]
-    for title in titles:
-        yield "decompose", [f"{title} {' '.join(asked)}"]
-    for pair in combinations(names, 2):
-        yield "decompose", pair
+    found = (one_line(name) for name in (*_names(query.text), *titles, *inside))
+    names = list(dict.fromkeys(name for name in found if name))[:_MAX_FEEDBACK_NAMES]
+    for name, other in (*zip(names, names, strict=True), *permutations(names, 2)):
+        yield "decompose", (SubQuery(name, "part"), _expansion(query, other))
+
+
+def _expansion(query: Query, *names: str) -> SubQuery:
+    return SubQuery(" ".join([query.text, *names]), "expansion")
 
 
 def _without_other_names(text: str) -> Iterator[tuple[Route, Sequence[str]]]:

@@ -87,13 +87,13 @@ def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[t
     After a first search the raw list is there at no cost, and leaving it out is a bet on one name: then it is kept,
     unless the question leans on earlier turns and its own list is likely noise.
     """
-    options: dict[str, Route] = {reward.grammar.render("pass", ()): "pass"}
+    options: dict[str, Route] = {reward.grammar.render("pass", (), query): "pass"}
     original = SubQuery(query.text, "original")
     for route, sub_queries in found:
         with_raw = (*sub_queries, original)
         for variant in (with_raw,) if query.feedback and not query.history else (sub_queries, with_raw):
             try:
-                options.setdefault(reward.grammar.render(route, variant), route)
+                options.setdefault(reward.grammar.render(route, variant, query), route)
             except GrammarError:
                 continue
     return [(route, completion) for completion, route in options.items()]

@@ -115,6 +115,15 @@ def test_an_interrupted_save_is_not_finished(tmp_path, good, monkeypatch):
     assert EvaluationFolder(tmp_path, settings).load("good", {}) is None
 
 
+def test_an_evaluation_in_which_calls_failed_is_made_again(tmp_path, good):
+    failed = replace(good.results[0], reformulation=replace(good.results[0].reformulation, failed_calls=1))
+    folder = EvaluationFolder(tmp_path, {})
+    folder.save(replace(good, results=(failed, *good.results[1:])), {})
+    assert folder.load("good", {}) is None
+    folder.save(good, {})
+    assert folder.load("good", {}) == good
+
+
 def test_report_of_several(tmp_path, raw, good, bad):
     folder = EvaluationFolder(tmp_path, {"data": "x", "limit": None})
     for evaluation in (raw, good, bad):

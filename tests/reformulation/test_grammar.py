@@ -20,6 +20,10 @@ GRAMMAR = Grammar()
 KINDS = {"disambiguate": "reading", "decompose": "part"}
 
 
+def expansion(words):
+    return SubQuery(f"{QUERY.text} {words}", "expansion")
+
+
 def searches(text):
     return one_line(text)[:MAX_CHARACTERS].strip()
 
@@ -29,10 +33,12 @@ TEXTS = st.text(max_size=40).map(searches).filter(lambda t: normalised(t) and no
 
 @st.composite
 def reformulations(draw):
-    """What the strict parser can say: a route with distinct sub-queries, one of which may be the query itself."""
+    """What the strict parser can say: a route with distinct sub-queries, the query itself and expansions among them."""
     route = draw(st.sampled_from(["disambiguate", "decompose"]))
-    texts = draw(st.lists(TEXTS.filter(lambda t: t != "="), unique_by=normalised, min_size=1, max_size=3))
+    texts = draw(st.lists(TEXTS.filter(lambda t: f"{t} "[:2] != "= "), unique_by=normalised, min_size=1, max_size=3))
     subs = [SubQuery(text, KINDS[route]) for text in texts]
+    if draw(st.booleans()):
+        subs[-1] = expansion(texts[-1])
     if len(subs) < 3 and draw(st.booleans()):
         subs.insert(draw(st.integers(0, len(subs))), ORIGINAL)
     return route, tuple(subs)
@@ -42,31 +48,37 @@ class TestRoundTrip:
     @given(reformulations())
     def test_parse_inverts_render(self, reformulation):
         route, subs = reformulation
-        assert GRAMMAR.parse(GRAMMAR.render(route, subs), QUERY) == (route, subs, None)
+        assert GRAMMAR.parse(GRAMMAR.render(route, subs, QUERY), QUERY) == (route, subs, None)
 
     def test_pass(self):
-        assert GRAMMAR.render("pass", (ORIGINAL,)) == "pass"
+        assert GRAMMAR.render("pass", (ORIGINAL,), QUERY) == "pass"
         assert GRAMMAR.parse("pass", QUERY) == ("pass", (ORIGINAL,), None)
 
     def test_as_it_is_written(self):
         subs = (SubQuery("capital of Peru", "part"), ORIGINAL)
-        assert GRAMMAR.render("decompose", subs) == "split\ncapital of Peru\n="
+        assert GRAMMAR.render("decompose", subs, QUERY) == "split\ncapital of Peru\n="
+        assert GRAMMAR.render("disambiguate", [expansion("Lima")], QUERY) == "resolve\n= Lima"
 
-    @pytest.mark.parametrize("text", ["=", " =\n", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
+    @pytest.mark.parametrize("text", ["=", " =\n", "= Lima", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
     def test_what_cannot_be_written_is_refused(self, text):
         """A text that is "=" would be read back as the query itself."""
         with pytest.raises(GrammarError, match="cannot be written"):
-            GRAMMAR.render("decompose", [SubQuery(text, "part"), SubQuery("other", "part")])
+            GRAMMAR.render("decompose", [SubQuery(text, "part"), SubQuery("other", "part")], QUERY)
+
+    @pytest.mark.parametrize("text", ["Lima", f"Lima {QUERY.text} Peru", QUERY.text, f"{QUERY.text} "])
+    def test_an_expansion_is_the_query_and_words_behind_it(self, text):
+        with pytest.raises(GrammarError, match="words behind it"):
+            GRAMMAR.render("disambiguate", [SubQuery(text, "expansion")], QUERY)
 
     @pytest.mark.parametrize("most", [1, 3, 5])
     def test_no_more_than_the_limit(self, most):
         """S0-08."""
         subs = [SubQuery(f"need {i}", "part") for i in range(most + 1)]
-        written = Grammar(most).render("decompose", subs[:most])
+        written = Grammar(most).render("decompose", subs[:most], QUERY)
         assert Grammar(most).parse(written, QUERY).sub_queries == tuple(subs[:most])
         for few in ([], subs):
             with pytest.raises(GrammarError, match=f"wanted 1 to {most}"):
-                Grammar(most).render("decompose", few)
+                Grammar(most).render("decompose", few, QUERY)
 
 
 class TestStrict:
@@ -96,7 +108,7 @@ class TestStrict:
         parsed = GRAMMAR.parse("split\nPeru\nperu?\nChad", QUERY)
         assert [s.text for s in parsed.sub_queries] == ["Peru", "Chad"]
 
-    @pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru"])
+    @pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru", "= ?"])
     def test_a_single_sub_query_that_is_the_query_is_the_pass_route(self, line):
         """S0-28."""
         assert GRAMMAR.parse(f"resolve\n{line}", QUERY) == ("pass", (ORIGINAL,), None)
@@ -132,7 +144,7 @@ class TestExpression:
     @given(reformulations(), st.data())
     @settings(max_examples=200)
     def test_on_damaged_completions(self, reformulation, data):
-        written = GRAMMAR.render(*reformulation)
+        written = GRAMMAR.render(*reformulation, QUERY)
         place = data.draw(st.integers(0, len(written)))
         self.agree(written[:place] + data.draw(PIECES) + written[place:])
         self.agree(written[:place] + written[place + 1 :])
@@ -177,6 +189,7 @@ class TestTolerant:
             ("split\n1. =\n2. Chad\n", "decompose", [QUERY.text, "Chad"]),
             ("PASS.", "pass", [QUERY.text]),
             ("split\n= \n", "pass", [QUERY.text]),
+            ("resolve:\n=  Lima", "disambiguate", [f"{QUERY.text} Lima"]),
             ("split\n\n", "pass", [QUERY.text]),
             ("", "pass", [QUERY.text]),
             ("\x00\x1b", "pass", [QUERY.text]),
@@ -191,7 +204,7 @@ class TestTolerant:
 
     @given(reformulations())
     def test_is_the_strict_parser_on_what_is_in_the_grammar(self, reformulation):
-        completion = GRAMMAR.render(*reformulation)
+        completion = GRAMMAR.render(*reformulation, QUERY)
         assert GRAMMAR.parse_tolerantly(completion, QUERY) == GRAMMAR.parse(completion, QUERY)
 
     @given(st.lists(PIECES, max_size=10).map("".join))
@@ -199,7 +212,8 @@ class TestTolerant:
     def test_always_answers_with_something_to_search(self, completion):
         parsed = GRAMMAR.parse_tolerantly(completion, QUERY)
         assert 1 <= len(parsed.sub_queries) <= 3
-        assert all(s.kind == "original" or 0 < len(s.text) <= MAX_CHARACTERS for s in parsed.sub_queries)
+        written = [s.text.removeprefix(QUERY.text) for s in parsed.sub_queries if s.kind != "original"]
+        assert all(0 < len(text) <= MAX_CHARACTERS for text in written)
         assert (parsed.route == "pass") == (parsed.sub_queries == (ORIGINAL,))
 
     @pytest.mark.parametrize("unit", ["x", "split\n", "\n", "1. ", "= ", "split\nab cd ", "#"])
