@@ -307,9 +307,8 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
     Returns:
         A sentence that says which.
     """
-    values = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
-    best = max(values[1:], default=float("-inf"))
-    improved = best > values[0]
+    first, *later = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
+    improved = any(value > first for value in later)
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)
         model = trainer.accelerator.unwrap_model(trainer.model)
@@ -320,8 +319,9 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
         save_policy(model, trainer.processing_class, policy, output_dir)
     trainer.accelerator.wait_for_everyone()
     if improved:
-        return f"{measure} on dev rose from {values[0]:.4f} to {best:.4f}; the best checkpoint is kept."
-    return f"{measure} on dev was {values[0]:.4f} before and at best {best:.4f} after; the starting model is kept."
+        return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint is kept."
+    after = f"at best {max(later):.4f} after" if later else "training stopped before it was measured again"
+    return f"{measure} on dev was {first:.4f} before and {after}; the starting model is kept."
 
 
 def _rank(model: Any) -> int:

@@ -174,6 +174,12 @@ class TestFinish:
         kept, start = (weights_of(load_trainable(p, 0, 0)[0]) for p in (str(tmp_path / "model"), tiny))
         assert all(torch.equal(kept[name], start[name]) for name in start)
 
+    def test_a_run_that_an_alarm_stopped_early_says_so(self, tiny, tmp_path):
+        trainer = trainer_of(tiny, tmp_path, max_steps=2)
+        trainer.state.log_history = [{"eval_nDCG@10": 0.9}]
+        told = finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+        assert "0.9000 before and training stopped before it was measured again; the starting model is kept" in told
+
     def test_an_adapter_is_kept_as_one(self, tiny, tmp_path):
         trainer = trainer_of(tiny, tmp_path, lora_rank=2, max_steps=2)
         trainer.resume(None)
