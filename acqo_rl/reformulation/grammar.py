@@ -125,12 +125,12 @@ def _written(sub_query: SubQuery, query: Query) -> str:
         return ORIGINAL
     text = one_line(sub_query.text)
     if sub_query.kind == "expansion":
-        before, _, words = text.partition(f"{one_line(query.text)} ")
-        if before or not words:
+        asked = f"{one_line(query.text)} "
+        if not text.startswith(asked):
             raise GrammarError(
                 f"The expansion {text!r} cannot be written: it is not {query.text!r} and words behind it."
             )
-        return _EXPANSION + words
+        return _EXPANSION + text.removeprefix(asked)
     if text == ORIGINAL or text.startswith(_EXPANSION):
         raise GrammarError(f"{text!r} cannot be written: it would be read as the question itself.")
     return text
@@ -138,15 +138,15 @@ def _written(sub_query: SubQuery, query: Query) -> str:
 
 def _read(line: str, route: Route, query: Query) -> SubQuery:
     if line.startswith(_EXPANSION):
-        read = SubQuery(f"{query.text} {one_line(line.removeprefix(_EXPANSION))}", "expansion")
-    else:
-        read = SubQuery(query.text if line == ORIGINAL else line, _KINDS[route])
-    return SubQuery(query.text, "original") if normalised(read.text) == normalised(query.text) else read
+        return SubQuery(f"{query.text} {one_line(line.removeprefix(_EXPANSION))}", "expansion")
+    return SubQuery(query.text if line == ORIGINAL else line, _KINDS[route])
 
 
 def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:
-    sub_queries = distinct(_read(line, route, query) for line in lines)[:most]
     original = SubQuery(query.text, "original")
+    key = normalised(query.text)
+    read = (_read(line, route, query) for line in lines)
+    sub_queries = distinct(original if normalised(s.text) == key else s for s in read)[:most]
     if not sub_queries or sub_queries == (original,):
         return Parsed("pass", (original,))
     return Parsed(route, sub_queries)

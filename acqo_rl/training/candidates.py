@@ -103,7 +103,7 @@ def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
     inside = [name for snippet in query.feedback for name in _names(snippet.text)]
     found = (one_line(name) for name in (*_names(query.text), *titles, *inside))
     names = list(dict.fromkeys(name for name in found if name))[:_MAX_FEEDBACK_NAMES]
-    for name, other in (*zip(names, names, strict=True), *permutations(names, 2)):
+    for name, other in (*((name, name) for name in names), *permutations(names, 2)):
         yield "decompose", (SubQuery(name, "part"), _expansion(query, other))
 
 
