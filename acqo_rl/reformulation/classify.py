@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, clauses, find_list, readings
+from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, clauses, find_list, names, readings
 from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
@@ -92,7 +92,10 @@ def classify(query: Query) -> Classification:
 
 
 def route_of(query: Query) -> Route:
-    """The route the signals of S0-02 point at: references and known ambiguous names, then signs of several needs."""
+    """The route the signals of S0-02 point at: references and known ambiguous names, then signs of several needs.
+
+    In a conversation a question that names nothing leans on earlier turns even without a word that refers to them.
+    """
     text = _readable(query)
     if SQL.match(text):
         return "pass"
@@ -100,7 +103,9 @@ def route_of(query: Query) -> Route:
         return "disambiguate"
     if readings(text):
         return "disambiguate"
-    return "decompose" if _asks_several(text) else "pass"
+    if _asks_several(text):
+        return "decompose"
+    return "disambiguate" if query.history and text and not names(text) else "pass"
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:

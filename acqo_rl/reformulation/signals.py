@@ -7,6 +7,7 @@ beside it says which reading is meant ("apple pie recipe" is about fruit).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 READINGS = {
     "apple": ("company", "fruit"),
@@ -50,11 +51,23 @@ REFERENCE = re.compile(
     r"what about|how about)\b",
     re.I,
 )
+_SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _OPENERS = """
 a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell the
 their there they this to u s was we were what when where which who whose why yes you
 """
 _STARTERS = frozenset(_OPENERS.split())
+
+
+def newest_first(history: Sequence[str]) -> list[str]:
+    """The turns without the marks of their speakers."""
+    return [_SPEAKER.sub("", turn) for turn in reversed(history)]
+
+
+def asked_first(history: Sequence[str]) -> list[str]:
+    """The turns without those marks, newest first, those of the user before all of the system's."""
+    turns = newest_first(history)
+    return [*turns[1::2], *turns[::2]]
 
 
 def names(text: str) -> list[str]:

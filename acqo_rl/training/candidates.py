@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.signals import NAME_WORD
+from acqo_rl.reformulation.signals import NAME_WORD, asked_first, newest_first
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
@@ -29,7 +29,6 @@ _STOP = frozenset(_ASKING.split())
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{NAME_WORD})*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
-_SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
 _MAX_FEEDBACK_NAMES = 9
@@ -56,10 +55,10 @@ def _candidates(query: Query) -> Iterator[Candidate]:
         yield from _with_names_of_the_conversation(query)
     if query.feedback:
         yield from _with_names_of_the_feedback(query)
-    yield from _made(_clauses_with_shared_words(query.text))
-    yield from _made(_without_other_names(query.text))
     rules = Heuristic().reformulate([query])[0]
     yield from _made([(rules.route, [s.text for s in rules.sub_queries])])
+    yield from _made(_clauses_with_shared_words(query.text))
+    yield from _made(_without_other_names(query.text))
 
 
 def _made(found: Iterable[tuple[Route, Sequence[str]]]) -> Iterator[Candidate]:
@@ -71,12 +70,14 @@ def _made(found: Iterable[tuple[Route, Sequence[str]]]) -> Iterator[Candidate]:
 def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
     """The question, or its describing words, with one or two names of the conversation.
 
-    Names of the user's turns come first. With a wrong name the whole question finds more than its describing words do.
+    Names of the user's turns come first, the two newest before one alone: the same form for all questions is easy to
+    learn. With a wrong name the whole question finds more than its describing words do.
     """
-    turns = [_SPEAKER.sub("", turn) for turn in reversed(query.history)]
-    asked_first = [*turns[1::2], *turns[::2]]
-    names = list(dict.fromkeys(n for turn in asked_first for n in reversed(_names(turn) or _runs(turn))))[:_MAX_NAMES]
-    for chosen in (*((name,) for name in names), *combinations(names, 2)):
+    turns = newest_first(query.history)
+    spoken = (n for turn in asked_first(query.history) for n in reversed(_names(turn) or _runs(turn)))
+    names = list(dict.fromkeys(spoken))[:_MAX_NAMES]
+    newest = list(dict.fromkeys(n for turn in turns for n in reversed(_names(turn))))[:2]
+    for chosen in (names[:2], newest, *((name,) for name in names), *combinations(names, 2)):
         yield "disambiguate", (_expansion(query, *chosen),)
     yield from _made(_describing_words_after(names, turns, " ".join(_content(query.text))))
 

@@ -92,10 +92,28 @@ def test_ambiguous_names_get_their_readings(text, readings):
     assert reformulation.sub_queries == tuple(SubQuery(reading, "reading") for reading in readings)
 
 
-def test_a_reference_gets_the_last_name_of_the_conversation():
-    assert searched("Where was he born?", GUERNICA) == ["Pablo Picasso Where was he born?"]
-    assert searched("Where was he born?") == ["Where was he born?"]
+@pytest.mark.parametrize("question", ["Where was he born?", "birthplace?", "When did Picasso say that?"])
+def test_a_question_that_leans_on_the_conversation_gets_its_last_names_behind_it(question):
+    """S0-05; the user's come before those of an answer."""
+    assert searched(question, GUERNICA) == [f"{question} Guernica Pablo Picasso"]
+    assert searched(question) == [question]
+
+
+def test_a_question_with_a_name_of_its_own_leans_on_nothing():
+    assert searched("Where was Dora Maar born?", GUERNICA) == ["Where was Dora Maar born?"]
+
+
+def test_a_conversation_without_names_gives_a_question_nothing():
     assert reformulate("Where was he born?", ("who was it?",)).route == "pass"
+
+
+def test_a_known_ambiguous_name_keeps_its_readings_in_a_conversation():
+    assert searched("python", GUERNICA) == ["python programming language", "python snake"]
+
+
+def test_no_more_than_two_names_and_the_newest_ones():
+    talk = ("Tell me about Oslo.", "A city.", "And about Bergen?", "Another one.", "Is Trondheim older?", "It is.")
+    assert searched("how large is it?", talk) == ["how large is it? Trondheim Bergen"]
 
 
 def test_classify_and_rewrite_can_be_used_apart():
