@@ -101,7 +101,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     import json
     from collections import Counter
 
-    from acqo_rl.training.candidates import Candidate, candidates
+    from acqo_rl.training.candidates import candidates
     from acqo_rl.training.warm_start import Example, balanced, verified_examples, write_examples
 
     if file.exists():
@@ -116,11 +116,11 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
         for answer in prompted.reformulate(materials.train[: config.prompted_queries]):
             if answer.route != "pass":
-                found[answer.query.id].append(Candidate("prompted", answer.route, answer.sub_queries))
+                found[answer.query.id].append((answer.route, answer.sub_queries))
     if config.samples:
         for answer in rollouts(config, materials.train):
             if answer.route != "pass" and answer.problem is None:
-                found[answer.query.id].insert(0, Candidate("sampled", answer.route, answer.sub_queries))
+                found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
     reward = materials.reward("converge", config, config.max_sub_queries)
     scored = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
     examples = balanced(scored, config.examples, config.seed)

@@ -8,27 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
-from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.signals import NAME_WORD, asked_first, newest_first
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
-
-class Candidate(NamedTuple):
-    """A reformulation that the reward may verify.
-
-    Attributes:
-        form: how it was made, in words that hold for every query: which names, turns or clauses stand where.
-        route: of the reformulation.
-        sub_queries: its searches.
-    """
-
-    form: str
-    route: Route
-    sub_queries: tuple[SubQuery, ...]
-
+Candidate = tuple[Route, tuple[SubQuery, ...]]
 
 # Words that ask but do not describe.
 _ASKING = """
@@ -50,17 +36,17 @@ _LONGEST = 1000
 
 
 def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
-    """Distinct candidates for a query; the raw query itself is not among them.
+    """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them.
 
     A query that is longer than a question can be has none.
     """
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query):
-        key = tuple(normalised(s.text) for s in candidate.sub_queries)
-        if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
-            found.setdefault(key, candidate)
+    for route, subs in _candidates(query):
+        key = tuple(normalised(s.text) for s in subs)
+        if 0 < len(subs) <= max_sub_queries and key != (normalised(query.text),):
+            found.setdefault(key, (route, subs))
     return list(found.values())
 
 
@@ -70,37 +56,42 @@ def _candidates(query: Query) -> Iterator[Candidate]:
     if query.feedback:
         yield from _with_names_of_the_feedback(query)
     rules = Heuristic().reformulate([query])[0]
-    yield Candidate("rules", rules.route, rules.sub_queries)
-    yield from _clauses_with_shared_words(query.text)
-    yield from _without_other_names(query.text)
+    yield from _made([(rules.route, [s.text for s in rules.sub_queries])])
+    yield from _made(_clauses_with_shared_words(query.text))
+    yield from _made(_without_other_names(query.text))
 
 
-def _made(form: str, route: Route, texts: Iterable[str]) -> Candidate:
-    kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
-    distinct = dict.fromkeys(one_line(text) for text in texts if text)
-    return Candidate(form, route, tuple(SubQuery(text, kind) for text in distinct))
+def _made(found: Iterable[tuple[Route, Sequence[str]]]) -> Iterator[Candidate]:
+    for route, texts in found:
+        kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
+        yield route, tuple(SubQuery(text, kind) for text in dict.fromkeys(one_line(t) for t in texts) if text)
 
 
 def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
-    """The question, or its describing words, with one or two names of the conversation, or words of its last turns.
+    """The question, or its describing words, with one or two names of the conversation.
 
-    Names of the user's turns come first. With a wrong name the whole question finds more than its describing words do.
+    Names of the user's turns come first, the two newest before one alone: the same form for all questions is easy to
+    learn. With a wrong name the whole question finds more than its describing words do.
     """
     turns = newest_first(query.history)
-    words = " ".join(_content(query.text))
-    newest = list(dict.fromkeys(n for turn in turns for n in reversed(_names(turn))))[:2]
-    yield Candidate("= newest names", "disambiguate", (_expansion(query, *newest),))
     spoken = (n for turn in asked_first(query.history) for n in reversed(_names(turn) or _runs(turn)))
-    names = list(enumerate(dict.fromkeys(spoken)))[:_MAX_NAMES]
-    for i, name in names:
-        yield Candidate(f"= {i}", "disambiguate", (_expansion(query, name),))
-        yield _made(f"{i} words", "disambiguate", [f"{name} {words}"])
-    for (i, first), (j, second) in combinations(names, 2):
-        yield Candidate(f"= {i} {j}", "disambiguate", (_expansion(query, first, second),))
-        yield _made(f"{i} {j} words", "disambiguate", [f"{first} {second} {words}"])
-        yield _made(f"{i} words, {j} words", "disambiguate", [f"{first} {words}", f"{second} {words}"])
-    for i, turn in enumerate(turns[:2]):
-        yield _made(f"turn {i} words", "disambiguate", [" ".join([*_content(turn)[:8], words])])
+    names = list(dict.fromkeys(spoken))[:_MAX_NAMES]
+    newest = list(dict.fromkeys(n for turn in turns for n in reversed(_names(turn))))[:2]
+    for chosen in (names[:2], newest, *((name,) for name in names), *combinations(names, 2)):
+        yield "disambiguate", (_expansion(query, *chosen),)
+    yield from _made(_describing_words_after(names, turns, " ".join(_content(query.text))))
+
+
+def _describing_words_after(
+    names: Sequence[str], turns: Sequence[str], words: str
+) -> Iterator[tuple[Route, Sequence[str]]]:
+    for name in names:
+        yield "disambiguate", [f"{name} {words}"]
+    for first, second in combinations(names, 2):
+        yield "disambiguate", [f"{first} {second} {words}"]
+        yield "disambiguate", [f"{first} {words}", f"{second} {words}"]
+    for turn in turns[:2]:
+        yield "disambiguate", [" ".join([*_content(turn)[:8], words])]
 
 
 def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
@@ -109,52 +100,43 @@ def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
     The page of a short name is closer to it than any page is to a question, and outranks those of the question where
     it is not wanted; the question with a name behind it votes for pages that suit both.
     """
-    asked = [(f"asked {i}", name) for i, name in enumerate(_names(query.text))]
-    titles = [(f"title {i}", snippet.title) for i, snippet in enumerate(query.feedback) if snippet.title]
-    inside = [(f"text {i}", name) for i, snippet in enumerate(query.feedback) for name in _names(snippet.text)]
-    sources: dict[str, str] = {}
-    for source, name in (*asked, *titles, *inside):
-        sources.setdefault(one_line(name), source)
-    names = [(name, source) for name, source in sources.items() if name][:_MAX_FEEDBACK_NAMES]
-    for (name, source), (other, behind) in (*((name, name) for name in names), *permutations(names, 2)):
-        form = f"{source}, = {'same' if other == name else behind}"
-        yield Candidate(form, "decompose", (SubQuery(name, "part"), _expansion(query, other)))
+    titles = [snippet.title for snippet in query.feedback if snippet.title]
+    inside = [name for snippet in query.feedback for name in _names(snippet.text)]
+    found = (one_line(name) for name in (*_names(query.text), *titles, *inside))
+    names = list(dict.fromkeys(name for name in found if name))[:_MAX_FEEDBACK_NAMES]
+    for name, other in (*((name, name) for name in names), *permutations(names, 2)):
+        yield "decompose", (SubQuery(name, "part"), _expansion(query, other))
 
 
 def _expansion(query: Query, *names: str) -> SubQuery:
     return SubQuery(" ".join([query.text, *names]), "expansion")
 
 
-def _without_other_names(text: str) -> Iterator[Candidate]:
+def _without_other_names(text: str) -> Iterator[tuple[Route, Sequence[str]]]:
     """For two or three names: the text once for each, with the other names left out."""
     names = list(dict.fromkeys(_names(text)))[:_MAX_NAMES]
     for size in (2, 3):
         for chosen in combinations(names, size):
             others = [[o for o in chosen if o != name] for name in chosen]
             shared = [w for w in _content(text) if not any(w in n.split() for n in chosen)]
-            yield _made(f"{size} names and shared words", "decompose", [f"{n} {' '.join(shared)}" for n in chosen])
-            yield _made(
-                f"{size} names, without the others", "decompose", [" ".join(_content(_remove(text, o))) for o in others]
-            )
+            yield "decompose", [f"{name} {' '.join(shared)}" for name in chosen]
+            yield "decompose", [" ".join(_content(_remove(text, other))) for other in others]
 
 
-def _clauses_with_shared_words(text: str) -> Iterator[Candidate]:
+def _clauses_with_shared_words(text: str) -> Iterator[tuple[Route, Sequence[str]]]:
     """The clauses as they stand, and each with the words of the first or last one that it may lean on."""
     clauses = [" ".join(_content(part)) for part in _BREAK.split(text)]
     clauses = [clause for clause in clauses if clause]
     if not 2 <= len(clauses) <= 4:
         return
-    yield _made("clauses", "decompose", clauses)
+    yield "decompose", clauses
     head, tail = _names(text)[:1], clauses[-1].split()
     for name in head:
-        told = [c if name.lower() in c.lower() else f"{name} {c}" for c in clauses]
-        yield _made("clauses with the name", "decompose", told)
+        yield "decompose", [c if name.lower() in c.lower() else f"{name} {c}" for c in clauses]
     for lead, trail in product((1, 2, 3), (1, 2, 3)):
         first, last = clauses[0].split()[:-1][:lead], tail[1:][-trail:]
-        led = [clauses[0], *(" ".join([*first, c]) for c in clauses[1:])]
-        yield _made(f"clauses with {lead} words of the first", "decompose", led)
-        trailed = [*(" ".join([c, *last]) for c in clauses[:-1]), clauses[-1]]
-        yield _made(f"clauses with {trail} words of the last", "decompose", trailed)
+        yield "decompose", [clauses[0], *(" ".join([*first, c]) for c in clauses[1:])]
+        yield "decompose", [*(" ".join([c, *last]) for c in clauses[:-1]), clauses[-1]]
 
 
 def _remove(text: str, names: Sequence[str]) -> str:

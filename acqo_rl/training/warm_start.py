@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
-from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -55,15 +52,6 @@ class Example:
     raw_reward: float
 
 
-class _Option(NamedTuple):
-    """A completion with its reward, and the form of the candidate that it was made from."""
-
-    form: str
-    route: Route
-    completion: str
-    reward: float = 0.0
-
-
 def verified_examples(
     queries: Sequence[Query],
     qrels: Qrels,
@@ -73,70 +61,51 @@ def verified_examples(
 ) -> list[Example]:
     """The best completion of each query; passing it through where nothing is better by ``margin``.
 
-    Of those within ``margin`` of the best, the one wins whose form gains most over all queries: targets that are made
-    alike are easier to learn than the best of each query, which is in part luck.
+    Of candidates within ``margin`` of the best, the first wins: the plainer it is, the easier to learn.
     """
-    scored = []
+    examples = []
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score candidates", unit="batch", disable=len(steps) < 4):
-        scored += _score(queries[start : start + _BATCH], qrels, candidates, reward)
-    gains = _gains(scored)
-    return [_best(query.id, options, margin, gains) for query, options in zip(queries, scored, strict=True)]
+        batch = queries[start : start + _BATCH]
+        rows = [(q, *option) for q in batch for option in _options(q, candidates.get(q.id, ()), reward)]
+        values = reward(
+            prompts=rows,
+            completions=[completion for _, _, completion in rows],
+            query=[q.text for q, _, _ in rows],
+            gold=[gold_of(qrels, q.id) for q, _, _ in rows],
+        )
+        scored: dict[str, list[tuple[Route, str, float]]] = {q.id: [] for q in batch}
+        for (query, route, completion), value in zip(rows, values, strict=True):
+            scored[query.id].append((route, completion, value))
+        examples += [_best(query_id, options, margin) for query_id, options in scored.items()]
+    return examples
 
 
-def _score(
-    queries: Sequence[Query], qrels: Qrels, candidates: Mapping[str, Sequence[Candidate]], reward: Reward
-) -> list[list[_Option]]:
-    options = [_options(query, candidates.get(query.id, ()), reward) for query in queries]
-    rows = [(query, option) for query, some in zip(queries, options, strict=True) for option in some]
-    values = reward(
-        prompts=rows,
-        completions=[option.completion for _, option in rows],
-        query=[query.text for query, _ in rows],
-        gold=[gold_of(qrels, query.id) for query, _ in rows],
-    )
-    rewards = iter(values)
-    return [[option._replace(reward=next(rewards)) for option in some] for some in options]
-
-
-def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[_Option]:
+def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[Route, str]]:
     """Completions to score, the pass route first; each candidate alone and with the raw query's own list beside it.
 
     After a first search the raw list is there at no cost, and leaving it out is a bet on one name: then it is kept,
     unless the question leans on earlier turns and its own list is likely noise.
     """
-    passed = _Option("pass", "pass", reward.grammar.render("pass", (), query))
-    options = {passed.completion: passed}
+    options: dict[str, Route] = {reward.grammar.render("pass", (), query): "pass"}
     original = SubQuery(query.text, "original")
-    for form, route, sub_queries in found:
-        beside_raw = f"{form}, =", (*sub_queries, original)
-        alone = form, sub_queries
-        for made, variant in (beside_raw,) if query.feedback and not query.history else (alone, beside_raw):
+    for route, sub_queries in found:
+        with_raw = (*sub_queries, original)
+        for variant in (with_raw,) if query.feedback and not query.history else (sub_queries, with_raw):
             try:
-                completion = reward.grammar.render(route, variant, query)
+                options.setdefault(reward.grammar.render(route, variant, query), route)
             except GrammarError:
                 continue
-            options.setdefault(completion, _Option(made, route, completion))
-    return list(options.values())
+    return [(route, completion) for completion, route in options.items()]
 
 
-def _gains(scored: Sequence[Sequence[_Option]]) -> dict[str, float]:
-    """Form -> sum over the queries of what it gains over passing, nothing where a query has no candidate of it."""
-    gains: defaultdict[str, float] = defaultdict(float)
-    for raw, *others in scored:
-        for form, same in groupby(sorted(others, key=lambda o: o.form), key=lambda o: o.form):
-            gains[form] += fmean(option.reward - raw.reward for option in same)
-    return gains
-
-
-def _best(query_id: str, options: Sequence[_Option], margin: float, gains: Mapping[str, float]) -> Example:
-    raw, *others = options
-    top = max((option.reward for option in others), default=raw.reward)
-    if top < raw.reward + margin:
-        return Example(query_id, "pass", raw.completion, raw.reward, raw.reward)
-    near = [option for option in others if option.reward >= top - margin]
-    chosen = max(near, key=lambda option: gains[option.form])
-    return Example(query_id, chosen.route, chosen.completion, chosen.reward, raw.reward)
+def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: float) -> Example:
+    (_, raw_completion, raw), *others = options
+    top = max((value for *_, value in others), default=raw)
+    if top < raw + margin:
+        return Example(query_id, "pass", raw_completion, raw, raw)
+    route, completion, value = next(o for o in others if o[2] >= top - margin)
+    return Example(query_id, route, completion, value, raw)
 
 
 def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]:

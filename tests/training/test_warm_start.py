@@ -11,7 +11,7 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
-from acqo_rl.training.candidates import Candidate, candidates
+from acqo_rl.training.candidates import candidates
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
 from acqo_rl.training.warm_start import Example, arranged, balanced, train, verified_examples
 from acqo_rl.types import Query, Snippet, SubQuery
@@ -26,8 +26,8 @@ FOUND = {
 }
 
 
-def parts(*texts, form=""):
-    return Candidate(form or " ".join(texts), "decompose", tuple(SubQuery(t, "part") for t in texts))
+def parts(*texts):
+    return ("decompose", tuple(SubQuery(t, "part") for t in texts))
 
 
 def best(candidates, gold=("g1",), margin=0.05, text="raw"):
@@ -41,28 +41,10 @@ class TestVerifiedExamples:
         example = best([parts("bad"), parts("near"), parts("plain")])
         assert example == Example("q", "decompose", "split\nplain", pytest.approx(2), pytest.approx(16 / 9))
 
-    def test_of_two_within_the_margin_the_one_wins_whose_form_gains_more_elsewhere(self):
-        """One search more costs 0.03; the form with two searches has found more for another query."""
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
-        queries = [Query("q", "raw"), Query("other", "bad")]
-        found = {"q": [parts("plain", form="one"), parts("plain", "bad", form="two")]}
-        found["other"] = [parts("bad", "x", form="one"), parts("plainer", form="two")]
-        qrels = {"q": {"g1": 1}, "other": {"g1": 1}}
-
-        def chosen(margin):
-            return [e.completion for e in verified_examples(queries, qrels, found, reward, margin)]
-
-        assert chosen(margin=0.05) == ["split\nplain\nbad", "split\nplainer"]
-        assert chosen(margin=0.01) == ["split\nplain", "split\nplainer"]
-
-    def test_a_form_that_most_queries_have_gains_more_than_a_rare_one(self):
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
-        queries = [Query(str(i), "bad") for i in range(3)]
-        found = {q.id: [parts("near", form="usual")] for q in queries} | {
-            "0": [parts("plain", form="rare"), parts("near", form="usual")]
-        }
-        examples = verified_examples(queries, {q.id: {"g1": 1} for q in queries}, found, reward, margin=0.5)
-        assert [e.completion for e in examples] == ["split\nnear"] * 3
+    def test_the_plainer_of_two_within_the_margin_wins(self):
+        """One search more costs 0.03, less than the margin; the first candidate is the plainer one."""
+        assert best([parts("plain", "bad"), parts("plainer")], margin=0.05).completion == "split\nplain\nbad"
+        assert best([parts("bad", "plain"), parts("plainer")], margin=0.01).completion == "split\nplainer"
 
     def test_the_raw_query_is_passed_where_nothing_beats_it(self):
         assert best([parts("bad")]) == Example("q", "pass", "pass", pytest.approx(16 / 9), pytest.approx(16 / 9))
@@ -207,20 +189,11 @@ def test_a_query_longer_than_a_question_has_no_candidates():
 
 def test_candidates_are_made_of_words_of_query_and_conversation():
     query = Query("q", "and its currency?", history=("U: What is the capital of Peru?", "S: It's Lima."))
-    texts = {tuple(s.text for s in sub_queries) for _, _, sub_queries in candidates(query)}
+    texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
     assert {("Peru currency",), ("and its currency? Peru",), ("and its currency? Peru Lima",)} <= texts
     query = Query("q", "Chad population, and the capital of Peru and the capital of Norway?")
-    texts = {tuple(s.text for s in sub_queries) for _, _, sub_queries in candidates(query)}
+    texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
     assert ("Chad population", "capital Peru", "capital Norway") in texts
-
-
-def test_a_form_says_how_a_candidate_was_made():
-    talk = ("U: What is the capital of Peru?", "S: It's Lima.", "U: What about Chad?", "S: It's N'Djamena.")
-    made = {c.form: [s.text for s in c.sub_queries] for c in candidates(Query("q", "and its currency?", history=talk))}
-    assert made["= 0"] == ["and its currency? Chad"]
-    assert made["= 0 1"] == ["and its currency? Chad Peru"]
-    assert made["= newest names"] == ["and its currency? N'Djamena Chad"]
-    assert made["1 words"] == ["Peru currency"]
 
 
 def test_first_results_lend_their_names():
@@ -228,7 +201,7 @@ def test_first_results_lend_their_names():
     query = Query(
         "q", "Where was the director of Orlando born?", feedback=(Snippet("Orlando (film)", "A film by Sally Potter."),)
     )
-    found = {tuple((s.text, s.kind) for s in sub_queries) for _, _, sub_queries in candidates(query)}
+    found = {tuple((s.text, s.kind) for s in sub_queries) for _, sub_queries in candidates(query)}
     asked_with_her = (f"{query.text} Sally Potter", "expansion")
     assert {(("Sally Potter", "part"), asked_with_her), (("Orlando (film)", "part"), asked_with_her)} <= found
     assert "Sally Potter" not in str(candidates(replace(query, feedback=())))
@@ -241,13 +214,13 @@ def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
         ("Is The Hague larger than Delft?", "The Hague"),
     ):
         found = candidates(Query("q", text, feedback=(Snippet("Other", "words"),)))
-        names = {subs[0].text for _, _, subs in found}
+        names = {subs[0].text for _, subs in found}
         assert name in names, names
 
 
 def test_names_end_with_their_sentence_and_may_be_written_small():
     small = Query("q", "Do they serve wine?", history=("U: Food?", "S: maharajah tandoori is an indian restaurant."))
-    assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, _, subs in candidates(small)}
+    assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs in candidates(small)}
     ending = Query("q", "Is it quiet?", history=("U: Beds?", "S: There is Bridge Guest House. Your room is booked."))
-    texts = " / ".join(s.text for _, _, subs in candidates(ending) for s in subs)
+    texts = " / ".join(s.text for _, subs in candidates(ending) for s in subs)
     assert "Bridge Guest House quiet" in texts and "House. Your" not in texts
