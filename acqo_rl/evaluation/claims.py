@@ -112,7 +112,7 @@ def _measure(claim: Claim, study: Study, system: System, reference: System) -> F
     if claim.quantity == "route_accuracy":
         group = beside(study.evaluations, reference)
         routing = routing_of(study.evaluations[system], group, study.measures[0])
-        return Finding(claim, routing.accuracy if routing else None)
+        return Finding(claim, routing.accuracy if routing and routing.queries >= FEWEST else None)
     value = _cost(claim, cost_of(study.evaluations[system]), cost_of(study.evaluations[reference]))
     return Finding(claim, value)
 

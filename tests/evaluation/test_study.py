@@ -208,6 +208,13 @@ def test_claims_beside_what_was_measured(study):
     assert undecided.verdict == "undecided"
 
 
+def test_the_routes_of_too_few_queries_are_not_judged(study):
+    """Six have the share above; of five it would be luck."""
+    five = {s: replace(e, results=e.results[:5]) for s, e in study.evaluations.items()}
+    [found] = check_claims([Claim("right", "split", "route_accuracy", low=0.5)], replace(study, evaluations=five))
+    assert found.verdict == "not measured"
+
+
 def test_what_the_rules_find_is_a_claim_of_no_system(study):
     """S4-14: the share of held-out questions whose challenges the rules name without a model."""
     [found] = check_claims([Claim("most", "rules", "challenges_found", low=0.0)], study)
