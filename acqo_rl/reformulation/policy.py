@@ -91,17 +91,20 @@ class Policy:
         """Loads an exported policy (adapter or merged) from a folder or the Hub.
 
         Args:
-            path: a folder or a Hub id.
+            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`).
             name: how it is called in reports.
             generation: ``temperature``, ``top_p``, ``batch_size``, ``max_new_tokens``; greedy by default.
 
         Raises:
+            ConfigError: there is no trained policy of that name.
             GrammarError: it is no policy, or one of another grammar or prompt version.
         """
         from transformers.utils import cached_file
 
+        from acqo_rl.embedded import resolve
         from acqo_rl.language_models.local import TransformersModel, is_missing_folder
 
+        path = resolve(path)
         try:
             if is_missing_folder(path):
                 raise FileNotFoundError("no such folder")

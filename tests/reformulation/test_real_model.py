@@ -12,6 +12,7 @@ from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
 from acqo_rl.reformulation.adaptive import Adaptive
 from acqo_rl.reformulation.model_classifier import ModelClassifier
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import (
     ClassifyAndRewrite,
@@ -95,3 +96,15 @@ def test_samples_follow_the_seed_and_leave_the_generator_as_it_was(model):
     before = torch.random.get_rng_state()
     assert sampled(1) == sampled(1) != sampled(2)
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_the_trained_policy_works_as_installed():
+    """It leaves a plain question alone, and puts what it learned behind one that names nothing."""
+    policy = Policy.from_pretrained("trained:demo")
+    talk = ("U: Can you recommend a hotel?", "S: The Gonville Hotel has rooms.", "U: Tell me about the Gonville Hotel.")
+    plain, leaning = policy.reformulate(
+        [Query("plain", "who wrote the novel Dracula"), Query("leaning", "Does it have parking?", talk)]
+    )
+    assert (plain.route, plain.problem) == ("pass", None)
+    assert (leaning.route, leaning.problem) == ("disambiguate", None)
+    assert any("Gonville Hotel" in sub_query.text for sub_query in leaning.sub_queries)
