@@ -10,6 +10,7 @@ import pytest
 from acqo_rl import embedded
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.policy import PolicySettings
 
 
@@ -61,6 +62,9 @@ class TestTrainedPolicy:
         assert names == {"README.md", "acqo.json", "adapter_config.json", "adapter_model.safetensors"}
         config = json.loads((folder / "adapter_config.json").read_text())
         assert config["base_model_name_or_path"] == "embedded:smollm2"
+
+    def test_reads_with_the_tokenizer_of_its_base(self, tokenizer):
+        assert TransformersModel.load_tokenizer("trained:demo").chat_template == tokenizer.chat_template
 
     def test_is_of_this_grammar_and_prompt(self, folder):
         assert PolicySettings.load(folder / "acqo.json").max_sub_queries == 3

@@ -150,16 +150,23 @@ class TransformersModel:
             model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
         model = model.to(device).eval()
         read_groups_in_place(model)
-        return cls(model, cls.load_tokenizer(base), **settings)
+        return cls(model, cls.load_tokenizer(name), **settings)
 
     @staticmethod
     def load_tokenizer(name: str) -> Any:
-        """The tokenizer of a model, padding on the left with a padding token of its own."""
+        """The tokenizer of a model, padding on the left with a padding token of its own.
+
+        An adapter that has none reads with that of its base.
+        """
         from transformers import AutoTokenizer
+        from transformers.utils import cached_file
 
         from acqo_rl.embedded import resolve
 
-        tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left", trust_remote_code=False)
+        base, adapter = base_model_of(name)
+        if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):
+            base = adapter
+        tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
         tokenizer.clean_up_tokenization_spaces = False
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
