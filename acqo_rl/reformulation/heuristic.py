@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import REFERENCE, asked_first, clauses, find_list, names, readings
+from acqo_rl.reformulation.signals import REFERENCE, asked_first, clauses, find_list, last_said, names, readings
 from acqo_rl.reformulation.years import without_years, years_in
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
@@ -23,12 +23,11 @@ def rewrite(query: Query, route: Route) -> tuple[SubQuery, ...]:
     original = SubQuery(query.text, "original")
     text = one_line(query.text)
     if route == "disambiguate":
-        behind = _last_names(query.history)
-        return (
-            _readings(text, query.history)
-            or (behind and (SubQuery(" ".join([text, *behind]), "expansion"),))
-            or (original,)
-        )
+        known = _readings(text, query.history)
+        if known:
+            return known
+        behind = last_said(asked_first(query.history), names)[:2]
+        return (SubQuery(" ".join([text, *behind]), "expansion") if behind else original,)
     if route == "decompose":
         parts = _one_for_each_name(text) or _one_for_each_period(text) or _with_subject(text)
         split = distinct(SubQuery(part, "part") for part in parts)
@@ -54,12 +53,6 @@ class Heuristic:
         if normalised(sub_queries[0].text) == normalised(query.text):
             return pass_through(query, self.name)
         return Reformulation(query, route, sub_queries, self.name)
-
-
-def _last_names(history: Sequence[str]) -> list[str]:
-    """The two names that the conversation spoke of last; those of the user's turns come first."""
-    spoken = (name for turn in asked_first(history) for name in reversed(names(turn)))
-    return list(dict.fromkeys(spoken))[:2]
 
 
 def _readings(text: str, history: Sequence[str]) -> tuple[SubQuery, ...]:

@@ -7,7 +7,7 @@ beside it says which reading is meant ("apple pie recipe" is about fruit).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 READINGS = {
     "apple": ("company", "fruit"),
@@ -68,6 +68,11 @@ def asked_first(history: Sequence[str]) -> list[str]:
     """The turns without those marks, newest first, those of the user before all of the system's."""
     turns = newest_first(history)
     return [*turns[1::2], *turns[::2]]
+
+
+def last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:
+    """The distinct spans of the turns, turn by turn, in each the last one first."""
+    return list(dict.fromkeys(span for turn in turns for span in reversed(spans(turn))))
 
 
 def names(text: str) -> list[str]:

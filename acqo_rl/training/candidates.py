@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.signals import NAME_WORD, asked_first, newest_first
+from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, newest_first
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
@@ -74,9 +74,8 @@ def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
     learn. With a wrong name the whole question finds more than its describing words do.
     """
     turns = newest_first(query.history)
-    spoken = (n for turn in asked_first(query.history) for n in reversed(_names(turn) or _runs(turn)))
-    names = list(dict.fromkeys(spoken))[:_MAX_NAMES]
-    newest = list(dict.fromkeys(n for turn in turns for n in reversed(_names(turn))))[:2]
+    names = last_said(asked_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_NAMES]
+    newest = last_said(turns, _names)[:2]
     for chosen in (names[:2], newest, *((name,) for name in names), *combinations(names, 2)):
         yield "disambiguate", (_expansion(query, *chosen),)
     yield from _made(_describing_words_after(names, turns, " ".join(_content(query.text))))
