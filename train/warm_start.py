@@ -34,6 +34,10 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
 
     examples: int = field(default=1000, metadata={"help": "Examples to train on, balanced over the routes."})
     margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
+    least_share: float = field(
+        default=0.0,
+        metadata={"help": "Kinds of questions (metadata.kind) that searching helps less often than this are passed."},
+    )
     prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
     samples: int = field(
         default=0,
@@ -101,8 +105,9 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     import json
     from collections import Counter
 
+    from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.training.candidates import candidates
-    from acqo_rl.training.warm_start import Example, balanced, verified_examples, write_examples
+    from acqo_rl.training.warm_start import Example, balanced, verified_examples, without_luck, write_examples
 
     if file.exists():
         return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -122,7 +127,9 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
             if answer.route != "pass" and answer.problem is None:
                 found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
     reward = materials.reward("converge", config, config.max_sub_queries)
-    scored = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
+    kinds = {query_id: str(row.get("kind", "")) for query_id, row in read_query_metadata(config.data).items()}
+    best = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
+    scored = without_luck(best, kinds, config.least_share)
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
     for name, some in (("Best reformulation of the training queries", scored), ("Chosen to train on", examples)):

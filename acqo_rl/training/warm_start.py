@@ -20,6 +20,7 @@ from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import GrammarError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
+from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.training.candidates import Candidate
@@ -106,6 +107,29 @@ def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: fl
         return Example(query_id, "pass", raw_completion, raw, raw)
     route, completion, value = next(o for o in others if o[2] >= top - margin)
     return Example(query_id, route, completion, value, raw)
+
+
+def without_luck(examples: Sequence[Example], kinds: Mapping[str, str], least_share: float) -> list[Example]:
+    """Passes the queries of those kinds for which a search is the target less often than ``least_share``.
+
+    Among many candidates one wins by luck for some query of any kind. Where a search seldom wins, nothing in the
+    query foretells it, and such targets teach to search in vain.
+
+    Args:
+        examples: one a query.
+        kinds: query id -> kind; all queries without one are a kind of their own.
+        least_share: of the queries of a kind.
+    """
+    by_kind: dict[str, list[bool]] = {}
+    for example in examples:
+        by_kind.setdefault(kinds.get(example.query_id, ""), []).append(example.route != "pass")
+    seldom = {kind for kind, searches in by_kind.items() if sum(searches) < least_share * len(searches)}
+    return [
+        Example(e.query_id, "pass", TAGS["pass"], e.raw_reward, e.raw_reward)
+        if kinds.get(e.query_id, "") in seldom
+        else e
+        for e in examples
+    ]
 
 
 def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]:

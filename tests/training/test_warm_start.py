@@ -13,7 +13,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
 from acqo_rl.training.candidates import candidates
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
-from acqo_rl.training.warm_start import Example, arranged, balanced, train, verified_examples
+from acqo_rl.training.warm_start import Example, arranged, balanced, train, verified_examples, without_luck
 from acqo_rl.types import Query, Snippet, SubQuery
 
 FOUND = {
@@ -77,6 +77,30 @@ class TestVerifiedExamples:
         examples = verified_examples(queries, {q.id: {"g1": 1} for q in queries}, {"149": [parts("plain")]}, reward)
         assert [e.query_id for e in examples] == [q.id for q in queries]
         assert [e.completion for e in examples] == ["pass"] * 149 + ["split\nplain"]
+
+
+class TestWithoutLuck:
+    EXAMPLES = (
+        *(Example(f"often{i}", "decompose", "split\na", 1.0, 0.5) for i in range(2)),
+        *(Example(f"often{i}", "pass", "pass", 1.0, 1.0) for i in range(2, 8)),
+        Example("seldom0", "disambiguate", "resolve\na", 1.0, 0.5),
+        *(Example(f"seldom{i}", "pass", "pass", 1.0, 1.0) for i in range(1, 8)),
+    )
+    KINDS = {e.query_id: e.query_id[:-1] for e in EXAMPLES}
+
+    def test_a_kind_that_searching_seldom_helps_is_passed(self):
+        kept = without_luck(self.EXAMPLES, self.KINDS, least_share=0.25)
+        assert kept[:8] == list(self.EXAMPLES[:8])
+        assert kept[8] == Example("seldom0", "pass", "pass", 0.5, 0.5)
+        assert kept[9:] == list(self.EXAMPLES[9:])
+
+    def test_without_a_least_share_all_stay(self):
+        assert without_luck(self.EXAMPLES, self.KINDS, least_share=0.0) == list(self.EXAMPLES)
+
+    def test_queries_without_a_kind_are_one_kind(self):
+        """3 of all 16 are searched."""
+        assert without_luck(self.EXAMPLES, {}, least_share=0.18) == list(self.EXAMPLES)
+        assert all(e.route == "pass" for e in without_luck(self.EXAMPLES, {}, least_share=0.19))
 
 
 class TestBalanced:
