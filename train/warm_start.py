@@ -72,6 +72,8 @@ def main(config: WarmStartConfig) -> None:
         raise ConfigError(
             f"batch_size is {config.batch_size}, no multiple of micro_batch_size {config.micro_batch_size}."
         )
+    if config.margin < 0:
+        raise ConfigError(f"margin is {config.margin}; with less than 0 a rewrite that loses would be a target.")
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():

@@ -102,7 +102,7 @@ def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[t
 
 def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: float) -> Example:
     (_, raw_completion, raw), *others = options
-    top = max((value for *_, value in others), default=raw)
+    top = max((value for *_, value in others), default=-np.inf)
     if top < raw + margin:
         return Example(query_id, "pass", raw_completion, raw, raw)
     route, completion, value = next(o for o in others if o[2] >= top - margin)

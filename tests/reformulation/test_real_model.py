@@ -23,7 +23,7 @@ from acqo_rl.reformulation.strategies import (
     Rewrite,
     StepBack,
 )
-from acqo_rl.types import Document, Query
+from acqo_rl.types import Document, Query, Snippet
 
 pytestmark = pytest.mark.slow
 
@@ -108,3 +108,19 @@ def test_the_trained_policy_works_as_installed():
     assert (plain.route, plain.problem) == ("pass", None)
     assert (leaning.route, leaning.problem) == ("disambiguate", None)
     assert any("Gonville Hotel" in sub_query.text for sub_query in leaning.sub_queries)
+
+
+def test_the_policy_of_four_sets_reads_what_a_first_search_found():
+    """It names the director, whom the question only describes, and leaves a question alone that its first result answers."""
+    policy = Policy.from_pretrained("trained:four_sets")
+    film = "The Ritz is a 1976 British-American comedy film directed by Richard Lester based on a play of the same name."
+    novel = "Dracula is a novel by Bram Stoker, published in 1897."
+    director, writer = policy.reformulate(
+        [
+            Query("director", "Who is the spouse of the director of The Ritz?", feedback=(Snippet("The Ritz", film),)),
+            Query("writer", "who wrote the novel Dracula", feedback=(Snippet("Dracula", novel),)),
+        ]
+    )
+    assert (director.route, director.problem) == ("decompose", None)
+    assert "Richard Lester" in [sub_query.text for sub_query in director.sub_queries]
+    assert (writer.route, writer.problem) == ("pass", None)

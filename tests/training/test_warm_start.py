@@ -51,6 +51,11 @@ class TestVerifiedExamples:
         assert best([]).completion == "pass"
         assert best([parts("near")], margin=0.5).completion == "pass"
 
+    def test_without_a_margin_it_is_enough_to_be_no_worse(self):
+        assert best([parts("bad")], margin=0).completion == "pass"
+        assert best([parts("near")], margin=0, text="near").completion == "split\nnear"
+        assert best([], margin=0).completion == "pass"
+
     def test_the_raw_list_may_take_part(self):
         """The raw query finds one need, the candidate the other: both lists together are best."""
         example = best([parts("other")], gold=("g1", "g2"), text="plain")
