@@ -111,9 +111,9 @@ def test_the_trained_policy_works_as_installed():
 
 
 def test_the_policy_of_four_sets_reads_what_a_first_search_found():
-    """It names the director, whom the question only describes, and leaves a question alone that its first result answers."""
+    """It names the director, whom the question only describes, and leaves alone what the first result answers."""
     policy = Policy.from_pretrained("trained:four_sets")
-    film = "The Ritz is a 1976 British-American comedy film directed by Richard Lester based on a play of the same name."
+    film = "The Ritz is a 1976 British-American comedy film directed by Richard Lester, based on a play."
     novel = "Dracula is a novel by Bram Stoker, published in 1897."
     director, writer = policy.reformulate(
         [

@@ -91,16 +91,19 @@ class TestWithoutLuck:
         Example("seldom0", "disambiguate", "resolve\na", 1.0, 0.5),
         *(Example(f"seldom{i}", "pass", "pass", 1.0, 1.0) for i in range(1, 8)),
     )
-    KINDS = {e.query_id: e.query_id[:-1] for e in EXAMPLES}
 
-    def test_a_kind_that_searching_seldom_helps_is_passed(self):
-        kept = without_luck(self.EXAMPLES, self.KINDS, least_share=0.25)
+    @pytest.fixture
+    def kinds(self):
+        return {e.query_id: e.query_id[:-1] for e in self.EXAMPLES}
+
+    def test_a_kind_that_searching_seldom_helps_is_passed(self, kinds):
+        kept = without_luck(self.EXAMPLES, kinds, least_share=0.25)
         assert kept[:8] == list(self.EXAMPLES[:8])
         assert kept[8] == Example("seldom0", "pass", "pass", 0.5, 0.5)
         assert kept[9:] == list(self.EXAMPLES[9:])
 
-    def test_without_a_least_share_all_stay(self):
-        assert without_luck(self.EXAMPLES, self.KINDS, least_share=0.0) == list(self.EXAMPLES)
+    def test_without_a_least_share_all_stay(self, kinds):
+        assert without_luck(self.EXAMPLES, kinds, least_share=0.0) == list(self.EXAMPLES)
 
     def test_queries_without_a_kind_are_one_kind(self):
         """3 of all 16 are searched."""
