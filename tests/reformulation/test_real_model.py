@@ -110,17 +110,17 @@ def test_the_trained_policy_works_as_installed():
     assert any("Gonville Hotel" in sub_query.text for sub_query in leaning.sub_queries)
 
 
-def test_the_policy_of_four_sets_reads_what_a_first_search_found():
-    """It names the director, whom the question only describes, and leaves alone what the first result answers."""
+def test_the_policy_of_four_sets_works_as_installed():
+    """It leaves alone what the first result answers, and names what the conversation is about."""
     policy = Policy.from_pretrained("trained:four_sets")
-    film = "The Ritz is a 1976 British-American comedy film directed by Richard Lester, based on a play."
-    novel = "Dracula is a novel by Bram Stoker, published in 1897."
-    director, writer = policy.reformulate(
+    novel = Snippet("Dracula", "Dracula is a novel by Bram Stoker, published in 1897.")
+    talk = ("U: Can you recommend a hotel?", "S: The Gonville Hotel has rooms.", "U: Tell me about the Gonville Hotel.")
+    plain, leaning = policy.reformulate(
         [
-            Query("director", "Who is the spouse of the director of The Ritz?", feedback=(Snippet("The Ritz", film),)),
-            Query("writer", "who wrote the novel Dracula", feedback=(Snippet("Dracula", novel),)),
+            Query("plain", "who wrote the novel Dracula", feedback=(novel,)),
+            Query("leaning", "Does it have parking?", talk, (Snippet("Parking", "Is parking free?"),)),
         ]
     )
-    assert (director.route, director.problem) == ("decompose", None)
-    assert "Richard Lester" in [sub_query.text for sub_query in director.sub_queries]
-    assert (writer.route, writer.problem) == ("pass", None)
+    assert (plain.route, plain.problem) == ("pass", None)
+    assert (leaning.route, leaning.problem) == ("disambiguate", None)
+    assert any("Gonville Hotel" in sub_query.text for sub_query in leaning.sub_queries)
