@@ -74,6 +74,8 @@ def main(config: WarmStartConfig) -> None:
         )
     if config.margin < 0:
         raise ConfigError(f"margin is {config.margin}; with less than 0 a rewrite that loses would be a target.")
+    if not 0 <= config.least_share <= 1:
+        raise ConfigError(f"least_share is {config.least_share}; it is a share of questions, 0 to 1.")
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():

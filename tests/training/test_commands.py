@@ -205,7 +205,11 @@ def test_warm_start(data, index, tiny, tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"margin": -0.1}, r"margin is -0\.1"), ({"batch_size": 6, "micro_batch_size": 4}, "no multiple of")],
+    [
+        ({"margin": -0.1}, r"margin is -0\.1"),
+        ({"least_share": 20}, "least_share is 20"),
+        ({"batch_size": 6, "micro_batch_size": 4}, "no multiple of"),
+    ],
 )
 def test_settings_of_a_warm_start_that_cannot_be_are_refused(settings, message, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "train"))
