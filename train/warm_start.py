@@ -36,7 +36,10 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
     least_share: float = field(
         default=0.0,
-        metadata={"help": "Kinds of questions (metadata.kind) that searching helps less often than this are passed."},
+        metadata={
+            "help": "Above 0, kinds of questions (metadata.kind) are decided as a whole: passed where searching helps "
+            "less often than this share, searched elsewhere."
+        },
     )
     prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
     samples: int = field(
@@ -111,7 +114,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.training.candidates import candidates
-    from acqo_rl.training.warm_start import Example, balanced, verified_examples, without_luck, write_examples
+    from acqo_rl.training.warm_start import Example, balanced, decided_by_kind, verified_examples, write_examples
 
     if file.exists():
         return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -133,7 +136,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     reward = materials.reward("converge", config, config.max_sub_queries)
     kinds = {query_id: str(row.get("kind", "")) for query_id, row in read_query_metadata(config.data).items()}
     best = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
-    scored = without_luck(best, kinds, config.least_share)
+    scored = decided_by_kind(best, kinds, config.least_share)
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
     for name, some in (("Best reformulation of the training queries", scored), ("Chosen to train on", examples)):

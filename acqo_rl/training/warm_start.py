@@ -109,17 +109,20 @@ def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: fl
     return Example(query_id, route, completion, value, raw)
 
 
-def without_luck(examples: Sequence[Example], kinds: Mapping[str, str], least_share: float) -> list[Example]:
-    """Passes the queries of those kinds for which a search is the target less often than ``least_share``.
+def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], least_share: float) -> list[Example]:
+    """Decides kinds of queries as a whole: passed where a search is the target less often than ``least_share``.
 
-    Among many candidates one wins by luck for some query of any kind. Where a search seldom wins, nothing in the
-    query foretells it, and such targets teach to search in vain.
+    Among many candidates one wins by luck for some query of any kind, and nothing in the query foretells for which.
+    Where a search seldom wins all queries of the kind are passed; of the other kinds only the searches are kept, for
+    a pass is luck there. 0 leaves every query to itself.
 
     Args:
         examples: one a query.
         kinds: query id -> kind; all queries without one are a kind of their own.
         least_share: of the queries of a kind.
     """
+    if not least_share:
+        return list(examples)
     by_kind: dict[str, list[bool]] = {}
     for example in examples:
         by_kind.setdefault(kinds.get(example.query_id, ""), []).append(example.route != "pass")
@@ -129,6 +132,7 @@ def without_luck(examples: Sequence[Example], kinds: Mapping[str, str], least_sh
         if kinds.get(e.query_id, "") in seldom
         else e
         for e in examples
+        if e.route != "pass" or kinds.get(e.query_id, "") in seldom
     ]
 
 

@@ -13,7 +13,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
 from acqo_rl.training.candidates import candidates
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
-from acqo_rl.training.warm_start import Example, arranged, balanced, train, verified_examples, without_luck
+from acqo_rl.training.warm_start import Example, arranged, balanced, decided_by_kind, train, verified_examples
 from acqo_rl.types import Query, Snippet, SubQuery
 
 FOUND = {
@@ -84,7 +84,7 @@ class TestVerifiedExamples:
         assert [e.completion for e in examples] == ["pass"] * 149 + ["split\nplain"]
 
 
-class TestWithoutLuck:
+class TestDecidedByKind:
     EXAMPLES = (
         *(Example(f"often{i}", "decompose", "split\na", 1.0, 0.5) for i in range(2)),
         *(Example(f"often{i}", "pass", "pass", 1.0, 1.0) for i in range(2, 8)),
@@ -96,19 +96,22 @@ class TestWithoutLuck:
     def kinds(self):
         return {e.query_id: e.query_id[:-1] for e in self.EXAMPLES}
 
-    def test_a_kind_that_searching_seldom_helps_is_passed(self, kinds):
-        kept = without_luck(self.EXAMPLES, kinds, least_share=0.25)
-        assert kept[:8] == list(self.EXAMPLES[:8])
-        assert kept[8] == Example("seldom0", "pass", "pass", 0.5, 0.5)
-        assert kept[9:] == list(self.EXAMPLES[9:])
+    def test_a_kind_that_searching_seldom_helps_is_passed_and_others_are_searched(self, kinds):
+        kept = decided_by_kind(self.EXAMPLES, kinds, least_share=0.25)
+        assert kept[:2] == list(self.EXAMPLES[:2])
+        assert kept[2] == Example("seldom0", "pass", "pass", 0.5, 0.5)
+        assert kept[3:] == list(self.EXAMPLES[9:])
 
     def test_without_a_least_share_all_stay(self, kinds):
-        assert without_luck(self.EXAMPLES, kinds, least_share=0.0) == list(self.EXAMPLES)
+        assert decided_by_kind(self.EXAMPLES, kinds, least_share=0.0) == list(self.EXAMPLES)
 
     def test_queries_without_a_kind_are_one_kind(self):
         """3 of all 16 are searched."""
-        assert without_luck(self.EXAMPLES, {}, least_share=0.18) == list(self.EXAMPLES)
-        assert all(e.route == "pass" for e in without_luck(self.EXAMPLES, {}, least_share=0.19))
+        searches = [e for e in self.EXAMPLES if e.route != "pass"]
+        assert decided_by_kind(self.EXAMPLES, {}, least_share=0.18) == searches
+        passed = decided_by_kind(self.EXAMPLES, {}, least_share=0.19)
+        assert len(passed) == 16
+        assert all(e.route == "pass" and e.reward == e.raw_reward for e in passed)
 
 
 class TestBalanced:
