@@ -34,6 +34,9 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
 
     examples: int = field(default=1000, metadata={"help": "Examples to train on, balanced over the routes."})
     margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
+    tolerance: float = field(
+        default=0.05, metadata={"help": "Reward below the best rewrite within which a plainer one is the target."}
+    )
     least_share: float = field(
         default=0.0,
         metadata={
@@ -77,6 +80,8 @@ def main(config: WarmStartConfig) -> None:
         )
     if config.margin < 0:
         raise ConfigError(f"margin is {config.margin}; with less than 0 a rewrite that loses would be a target.")
+    if config.tolerance < 0:
+        raise ConfigError(f"tolerance is {config.tolerance}; it is a difference of rewards, 0 or more.")
     if not 0 <= config.least_share <= 1:
         raise ConfigError(f"least_share is {config.least_share}; it is a share of questions, 0 to 1.")
     folder = Path(config.output_dir)
@@ -135,7 +140,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
                 found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
     reward = materials.reward("converge", config, config.max_sub_queries)
     kinds = {query_id: str(row.get("kind", "")) for query_id, row in read_query_metadata(config.data).items()}
-    best = verified_examples(materials.train, materials.qrels, found, reward, config.margin)
+    best = verified_examples(materials.train, materials.qrels, found, reward, config.margin, config.tolerance)
     scored = decided_by_kind(best, kinds, config.least_share)
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)

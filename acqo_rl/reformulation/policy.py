@@ -87,7 +87,7 @@ class Policy:
         self.name = name
 
     @classmethod
-    def from_pretrained(cls, path: str, *, name: str = "policy", **generation: Any) -> Policy:
+    def from_pretrained(cls, path: str | Path, *, name: str = "policy", **generation: Any) -> Policy:
         """Loads an exported policy (adapter or merged) from a folder or the Hub.
 
         Args:
@@ -104,7 +104,7 @@ class Policy:
         from acqo_rl.embedded import resolve
         from acqo_rl.language_models.local import TransformersModel, is_missing_folder
 
-        path = resolve(path)
+        path = resolve(str(path))
         try:
             if is_missing_folder(path):
                 raise FileNotFoundError("no such folder")

@@ -196,10 +196,14 @@ class AcqoTrainer(GRPOTrainer):
         return metrics
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """With the settings of the policy, so that every checkpoint can be evaluated and served."""
         super()._save_checkpoint(model, trial)
-        if self._sampler is not None and self.args.should_save:
-            file = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}", SAMPLER_FILE)
-            write_json(file, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
+        if not self.args.should_save:
+            return
+        folder = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}")
+        self._policy_settings.save(folder)
+        if self._sampler is not None:
+            write_json(folder / SAMPLER_FILE, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
 
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:

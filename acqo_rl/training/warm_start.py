@@ -59,10 +59,12 @@ def verified_examples(
     candidates: Mapping[str, Sequence[Candidate]],
     reward: Reward,
     margin: float = 0.05,
+    tolerance: float = 0.05,
 ) -> list[Example]:
     """The best completion of each query; passing it through where nothing is better by ``margin``.
 
-    Of candidates within ``margin`` of the best, the first wins: the plainer it is, the easier to learn.
+    Of candidates within ``tolerance`` of the best the first that is no worse than passing wins: the plainer it is,
+    the easier to learn.
     """
     examples = []
     steps = range(0, len(queries), _BATCH)
@@ -78,7 +80,7 @@ def verified_examples(
         scored: dict[str, list[tuple[Route, str, float]]] = {q.id: [] for q in batch}
         for (query, route, completion), value in zip(rows, values, strict=True):
             scored[query.id].append((route, completion, value))
-        examples += [_best(query_id, options, margin) for query_id, options in scored.items()]
+        examples += [_best(query_id, options, margin, tolerance) for query_id, options in scored.items()]
     return examples
 
 
@@ -100,12 +102,12 @@ def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[t
     return [(route, completion) for completion, route in options.items()]
 
 
-def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: float) -> Example:
+def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: float, tolerance: float) -> Example:
     (_, raw_completion, raw), *others = options
     top = max((value for *_, value in others), default=-np.inf)
     if top < raw + margin:
         return Example(query_id, "pass", raw_completion, raw, raw)
-    route, completion, value = next(o for o in others if o[2] >= top - margin)
+    route, completion, value = next(o for o in others if o[2] >= max(top - tolerance, raw))
     return Example(query_id, route, completion, value, raw)
 
 

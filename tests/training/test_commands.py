@@ -207,6 +207,7 @@ def test_warm_start(data, index, tiny, tmp_path):
     ("settings", "message"),
     [
         ({"margin": -0.1}, r"margin is -0\.1"),
+        ({"tolerance": -0.1}, r"tolerance is -0\.1"),
         ({"least_share": 20}, "least_share is 20"),
         ({"batch_size": 6, "micro_batch_size": 4}, "no multiple of"),
     ],

@@ -123,6 +123,14 @@ def test_every_step_is_logged(whole):
     assert [e["step"] for e in trainer.state.log_history if "eval_nDCG@10" in e] == [0, 2, 4, 6]
 
 
+def test_every_checkpoint_is_a_policy(whole):
+    trainer, _ = whole
+    policy = Policy.from_pretrained(last_checkpoint(trainer.args.output_dir))
+    assert policy.settings == POLICY
+    [answer] = policy.reformulate([Query("q", "anything")])
+    assert answer.sub_queries
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [2, 4], ids=["within an epoch", "in the second epoch"])
 def test_resumed_equals_uninterrupted(whole, tiny, tmp_path, step):

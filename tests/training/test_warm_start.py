@@ -30,10 +30,10 @@ def parts(*texts):
     return ("decompose", tuple(SubQuery(t, "part") for t in texts))
 
 
-def best(candidates, gold=("g1",), margin=0.05, text="raw"):
+def best(candidates, gold=("g1",), margin=0.05, tolerance=0.05, text="raw"):
     reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
     queries = [Query("q", text)]
-    return verified_examples(queries, {"q": dict.fromkeys(gold, 1)}, {"q": candidates}, reward, margin)[0]
+    return verified_examples(queries, {"q": dict.fromkeys(gold, 1)}, {"q": candidates}, reward, margin, tolerance)[0]
 
 
 class TestVerifiedExamples:
@@ -41,10 +41,14 @@ class TestVerifiedExamples:
         example = best([parts("bad"), parts("near"), parts("plain")])
         assert example == Example("q", "decompose", "split\nplain", pytest.approx(2), pytest.approx(16 / 9))
 
-    def test_the_plainer_of_two_within_the_margin_wins(self):
-        """One search more costs 0.03, less than the margin; the first candidate is the plainer one."""
-        assert best([parts("plain", "bad"), parts("plainer")], margin=0.05).completion == "split\nplain\nbad"
-        assert best([parts("bad", "plain"), parts("plainer")], margin=0.01).completion == "split\nplainer"
+    def test_the_plainer_of_two_within_the_tolerance_wins(self):
+        """One search more costs 0.03, less than the tolerance; the first candidate is the plainer one."""
+        assert best([parts("plain", "bad"), parts("plainer")], tolerance=0.05).completion == "split\nplain\nbad"
+        assert best([parts("bad", "plain"), parts("plainer")], tolerance=0.01).completion == "split\nplainer"
+
+    def test_what_is_worse_than_the_raw_query_is_no_target_however_plain(self):
+        assert best([parts("bad"), parts("plain")], tolerance=5).completion == "split\nplain"
+        assert best([parts("near"), parts("plain")], tolerance=5).completion == "split\nnear"
 
     def test_the_raw_query_is_passed_where_nothing_beats_it(self):
         assert best([parts("bad")]) == Example("q", "pass", "pass", pytest.approx(16 / 9), pytest.approx(16 / 9))
