@@ -78,9 +78,11 @@ def main(config: WarmStartConfig) -> None:
         raise ConfigError(
             f"batch_size is {config.batch_size}, no multiple of micro_batch_size {config.micro_batch_size}."
         )
-    if config.margin < 0:
-        raise ConfigError(f"margin is {config.margin}; with less than 0 a rewrite that loses would be a target.")
-    if config.tolerance < 0:
+    if not config.margin >= 0:
+        raise ConfigError(
+            f"margin is {config.margin}; give 0 or more, with less a rewrite that loses would be a target."
+        )
+    if not config.tolerance >= 0:
         raise ConfigError(f"tolerance is {config.tolerance}; it is a difference of rewards, 0 or more.")
     if not 0 <= config.least_share <= 1:
         raise ConfigError(f"least_share is {config.least_share}; it is a share of questions, 0 to 1.")

@@ -207,7 +207,9 @@ def test_warm_start(data, index, tiny, tmp_path):
     ("settings", "message"),
     [
         ({"margin": -0.1}, r"margin is -0\.1"),
+        ({"margin": float("nan")}, "margin is nan; give 0 or more"),
         ({"tolerance": -0.1}, r"tolerance is -0\.1"),
+        ({"tolerance": float("nan")}, "tolerance is nan"),
         ({"least_share": 20}, "least_share is 20"),
         ({"batch_size": 6, "micro_batch_size": 4}, "no multiple of"),
     ],
