@@ -36,7 +36,7 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
         ``new``, ``resume`` (a run with the same settings was begun) or ``finished``.
 
     Raises:
-        ConfigError: the folder holds something else, or a run with other settings.
+        ConfigError: the folder holds something else, or a run with other settings that has written something.
     """
     folder = Path(folder)
     file = folder / "config.json"
@@ -62,6 +62,9 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
         for key in sorted(before.keys() | config.keys())
         if before.get(key) != config.get(key) and key not in _FREE_TO_CHANGE
     ]
+    if changed and {p.name for p in folder.iterdir()} <= {"config.json", "environment.json"}:
+        write_json(file, config)
+        return "new"
     if changed:
         raise ConfigError(
             f"{folder} holds a run with other settings ({'; '.join(changed)}). Give another output folder, "

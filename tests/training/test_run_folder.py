@@ -34,8 +34,15 @@ class TestOpenRun:
         (tmp_path / "model").mkdir()
         assert open_run(tmp_path, CONFIG) == "finished"
 
+    def test_a_run_that_has_written_nothing_takes_other_settings(self, tmp_path):
+        """A name that was mistyped can be given anew in the same folder."""
+        open_run(tmp_path, CONFIG)
+        assert open_run(tmp_path, {**CONFIG, "learning_rate": 0.1}) == "new"
+        assert open_run(tmp_path, {**CONFIG, "learning_rate": 0.1}) == "resume"
+
     def test_other_settings_are_refused(self, tmp_path):
         open_run(tmp_path, CONFIG)
+        (tmp_path / "examples.jsonl").touch()
         with pytest.raises(ConfigError, match=r"learning_rate: 1e-06 -> 0\.1") as refused:
             open_run(tmp_path, {**CONFIG, "learning_rate": 0.1})
         assert "names" not in str(refused.value)
