@@ -1,4 +1,4 @@
-r"""Time and memory of a GRPO step: plain TRL against reading each distinct prompt once, side by side.
+r"""Time and memory of a GRPO step: plain TRL against reading each distinct prompt once, part by part, side by side.
 
     python scripts/benchmark_grpo.py
     python scripts/benchmark_grpo.py --model Qwen/Qwen2.5-0.5B-Instruct --prompt_tokens 250 1000 --completions 64
@@ -21,6 +21,15 @@ from multiprocessing import get_context
 from typing import Any
 
 from acqo_rl import command
+
+PARTS = {"generation": "_generate_single_turn", "log-probabilities": "_get_per_token_logps_and_entropies"}
+CASES: dict[str, tuple[str, ...]] = {
+    "plain TRL": (),
+    "each prompt once in generation": ("generation",),
+    "each prompt once in log-probabilities": ("log-probabilities",),
+    "each prompt once in both": tuple(PARTS),
+}
+"""What is compared, and which parts of a step read each prompt once in it; the other parts are TRL's own."""
 
 
 @dataclass
@@ -47,21 +56,28 @@ def main(config: BenchmarkConfig) -> None:
     print("| -----: | ---- | -------------: | --: | ---------: | -----------: |")
     for words in config.prompt_tokens:
         plain: tuple[float, float] | None = None
-        for shared in (False, True):
+        for case, shared in CASES.items():
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
                 seconds, memory = process.submit(measure, config, words, shared).result()
             plain = plain or (seconds, memory)
             print(
-                f"| {words} | {'each prompt once' if shared else 'plain TRL'} | {seconds:.2f} | {memory:.2f} "
+                f"| {words} | {case} | {seconds:.2f} | {memory:.2f} "
                 f"| {seconds / plain[0]:.2f} | {memory / plain[1]:.2f} |",
                 flush=True,
             )
 
 
-def measure(config: BenchmarkConfig, words: int, shared: bool) -> tuple[float, float]:
-    """Median seconds of a step, and the peak memory of the process (or of its GPU) in GiB."""
+def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tuple[float, float]:
+    """Median seconds of a step, and the peak memory of the process (or of its GPU) in GiB.
+
+    Args:
+        config: settings.
+        words: of each prompt.
+        shared: the parts of a step that read each prompt once, of :data:`PARTS`.
+    """
     import torch
     from datasets import Dataset
+    from trl import GRPOTrainer
 
     from acqo_rl.reformulation.policy import PolicySettings
     from acqo_rl.training.grpo import build_trainer
@@ -79,7 +95,7 @@ def measure(config: BenchmarkConfig, words: int, shared: bool) -> tuple[float, f
                 per_device_train_batch_size=config.completions,
                 max_steps=config.steps,
                 eval_steps=10 * config.steps,
-                share_prompts=shared,
+                share_prompts=bool(shared),
                 temperature=1.0,
                 top_p=1.0,
             ),
@@ -94,6 +110,8 @@ def measure(config: BenchmarkConfig, words: int, shared: bool) -> tuple[float, f
             output_dir=folder,
             seed=0,
         )
+        for part in PARTS.keys() - set(shared):
+            setattr(trainer, PARTS[part], getattr(GRPOTrainer, PARTS[part]).__get__(trainer))
         trainer.train()
     times = [entry["step_time"] for entry in trainer.state.log_history if "step_time" in entry]
     if torch.cuda.is_available():

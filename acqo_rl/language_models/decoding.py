@@ -15,7 +15,42 @@ import torch
 from torch.nn.functional import pad as extend
 from tqdm import tqdm
 from transformers import DynamicCache, TopPLogitsWarper
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import Cache, DynamicLayer
+
+_ROOM = 32
+"""Columns that are added at once to a cache."""
+
+
+class _RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed
+    """A layer of a cache with room for tokens to come: a step of decoding writes its column and copies no other.
+
+    ``keys`` and ``values`` are views of what is held of that room, float[rows, heads, columns, size].
+    """
+
+    _room: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def put(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Replaces what is held."""
+        self.keys, self.values, self._room = keys, values, None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Appends columns; what is held then."""
+        start = self.get_seq_length()
+        end = start + key_states.shape[-2]
+        if start == 0:
+            self.lazy_initialization(key_states, value_states)
+            self.put(key_states, value_states)
+            return key_states, value_states
+        if self._room is None or self._room[0].shape[-2] < end:
+            more = end - start + _ROOM
+            self._room = extend(self.keys, (0, 0, 0, more)), extend(self.values, (0, 0, 0, more))
+        keys, values = self._room
+        keys[:, :, start:end] = key_states
+        values[:, :, start:end] = value_states
+        self.keys, self.values = keys[:, :, :end], values[:, :, :end]
+        return self.keys, self.values
 
 
 @dataclass
@@ -30,7 +65,7 @@ class _Batch:
     """
 
     rows: list[int]
-    cache: DynamicCache
+    cache: Cache
     mask: torch.Tensor
     logits: torch.Tensor
 
@@ -43,8 +78,7 @@ class _Batch:
         columns = self.mask.any(dim=0).nonzero().squeeze(1)
         self.mask = self.mask[:, columns]
         for layer in self.cache.layers:
-            layer.keys = layer.keys[index][:, :, columns]
-            layer.values = layer.values[index][:, :, columns]
+            layer.put(layer.keys[index][:, :, columns], layer.values[index][:, :, columns])
 
     def join(self, other: _Batch) -> None:
         """Takes in the rows of another batch."""
@@ -53,13 +87,15 @@ class _Batch:
         self.logits = torch.cat([self.logits, other.logits])
         self.mask = torch.cat([extend(m, (width - m.shape[1], 0)) for m in (self.mask, other.mask)])
         for mine, its in zip(self.cache.layers, other.cache.layers, strict=True):
-            mine.keys = torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.keys, its.keys)])
-            mine.values = torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)])
+            mine.put(
+                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.keys, its.keys)]),
+                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)]),
+            )
 
 
 def keeps_every_token(model: Any) -> bool:
     """Whether a model's cache is a plain one, with neither sliding windows nor recurrent states."""
-    return all(type(layer) is DynamicLayer for layer in _empty_cache(model).layers)
+    return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
 
 
 @torch.no_grad()
@@ -163,7 +199,7 @@ def _fixed_batches(
 
 
 def _begin(
-    model: Any, rows: list[int], prompts: Sequence[Sequence[int]], start: int, prefix: DynamicCache | None, pad: int
+    model: Any, rows: list[int], prompts: Sequence[Sequence[int]], start: int, prefix: Cache | None, pad: int
 ) -> _Batch:
     """Reads the prompts of some rows behind the beginning that all share."""
     distinct = list(dict.fromkeys(tuple(prompts[row]) for row in rows))
@@ -186,9 +222,7 @@ def _begin(
     return batch
 
 
-def _read(
-    model: Any, cache: DynamicCache, ids: list[list[int]], mask: torch.Tensor
-) -> tuple[DynamicCache, torch.Tensor]:
+def _read(model: Any, cache: Cache, ids: list[list[int]], mask: torch.Tensor) -> tuple[Cache, torch.Tensor]:
     """Appends tokens to a cache; also the logits after the last, float[rows, vocabulary]."""
     device = model.device
     mask = mask.to(device)
@@ -213,8 +247,8 @@ def _next_tokens(logits: torch.Tensor, temperature: float, top_p: float) -> torc
     return torch.multinomial(scores.softmax(dim=-1), 1).squeeze(1)
 
 
-def _empty_cache(model: Any) -> DynamicCache:
-    return DynamicCache(config=model.config)
+def _empty_cache(model: Any) -> Cache:
+    return Cache(layers=[_RoomyLayer() for _ in DynamicCache(config=model.config).layers])
 
 
 def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The benchmark runs both cases on one batch and compares them; how fast they are is not tested."""
+"""The benchmark runs all cases on one batch and compares them; how fast they are is not tested."""
 
 import re
 import subprocess
@@ -8,11 +8,16 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmark_grpo.py"
 
 
-def test_two_cases_and_their_ratios(tiny_model):
+def test_each_case_and_its_ratios(tiny_model):
     settings = f"--model {tiny_model} --prompt_tokens 20 --completions 8 --completion_tokens 4 --steps 2"
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *settings.split()], capture_output=True, text=True, timeout=300, check=True
     )
-    rows = re.findall(r"^\| 20 \| ([\w ]+) \|.*\| (\d+\.\d\d) \| \d+\.\d\d \|$", done.stdout, re.M)
-    assert [case for case, _ in rows] == ["plain TRL", "each prompt once"]
+    rows = re.findall(r"^\| 20 \| ([\w -]+) \|.*\| (\d+\.\d\d) \| \d+\.\d\d \|$", done.stdout, re.M)
+    assert [case for case, _ in rows] == [
+        "plain TRL",
+        "each prompt once in generation",
+        "each prompt once in log-probabilities",
+        "each prompt once in both",
+    ]
     assert rows[0][1] == "1.00"
