@@ -194,6 +194,8 @@ def _find(path: Path) -> Path:
 
 
 def _find_qrels(folder: Path, split: str) -> Path:
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; give a BEIR folder (corpus.jsonl, queries.jsonl, qrels/).")
     if split not in read_splits(folder):
         there = ", ".join(read_splits(folder)) or "none"
         raise DataError(f"{folder / 'qrels' / f'{split}.tsv'}: no such split; there are: {there}.")

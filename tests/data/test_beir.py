@@ -180,6 +180,11 @@ def test_missing_and_empty_files(folder):
         read_corpus(folder)
 
 
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(DataError, match="missing: no such folder; give a BEIR folder"):
+        read_qrels(tmp_path / "missing", "train")
+
+
 def test_bytes_that_are_not_text(folder):
     path = folder / "corpus.jsonl"
     path.write_bytes(path.read_bytes() + b'{"_id": "d3", "text": "K\xf6ln"}\n')
