@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, write_atomic, write_beir
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Qrels, Query
 
 
@@ -42,6 +42,12 @@ def write_union(
     queries: list[Query] = []
     metadata: dict[str, dict[str, str]] = {}
     qrels: dict[str, Qrels] = {"train": {}, "dev": {}}
+    for path in paths.values():
+        if both := read_qrels(path, "train").keys() & read_qrels(path, "dev").keys():
+            raise DataError(
+                f"{len(both)} queries of {path} are in train and in dev ({min(both)!r} is one); "
+                f"what is measured on must not be learned from: leave them in one of the two."
+            )
     smallest = min(len(read_qrels(path, "dev")) for path in paths.values())
     for name, path in paths.items():
         corpus = read_corpus(path)

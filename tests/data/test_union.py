@@ -54,6 +54,12 @@ def test_what_cannot_be_united_is_refused(sources, tmp_path):
         write_union(tmp_path / "x", [sources[0], tmp_path / "other" / ".." / "films"])
     with pytest.raises(ConfigError, match="limit is 0"):
         write_union(tmp_path / "x", sources, limit=0)
+    train, dev = (sources[0] / "qrels" / f"{split}.tsv" for split in ("train", "dev"))
+    kept = dev.read_text()
+    dev.write_text(train.read_text())
+    with pytest.raises(DataError, match="are in train and in dev"):
+        write_union(tmp_path / "x", sources)
+    dev.write_text(kept)
     with pytest.raises(DataError, match="no such split"):
         (sources[1] / "qrels" / "dev.tsv").unlink()
         write_union(tmp_path / "x", sources)
