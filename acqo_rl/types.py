@@ -230,6 +230,11 @@ def fingerprint_of(retriever: object) -> str:
     return str(getattr(retriever, "fingerprint", ""))
 
 
+def feedback_of(reformulator: object) -> tuple[int, int]:
+    """Results of a first search that a reformulator says it reads, and words of each; 0 and 28 else."""
+    return int(getattr(reformulator, "feedback_results", 0)), int(getattr(reformulator, "feedback_words", 28))
+
+
 def has_cosines(retriever: object) -> bool:
     """Whether a retriever's scores are cosines, as they are where it does not say otherwise."""
     return bool(getattr(retriever, "cosine", True))

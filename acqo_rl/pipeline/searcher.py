@@ -28,6 +28,7 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     Retriever,
+    feedback_of,
     fingerprint_of,
     has_cosines,
 )
@@ -87,8 +88,8 @@ class AdaptiveSearcher:
         fusion: Fusion,
         *,
         corpus: Mapping[str, Document] | None = None,
-        feedback_results: int = 0,
-        feedback_words: int = 28,
+        feedback_results: int | None = None,
+        feedback_words: int | None = None,
         rounds: int = 1,
         depth: int = DEPTH,
         timeouts: Timeouts = Timeouts(),
@@ -104,8 +105,9 @@ class AdaptiveSearcher:
             retrievers: one or several over the same documents, names differing.
             fusion: merges the lists of each query.
             corpus: document id -> document; needed for feedback.
-            feedback_results: results of a first search that the reformulator reads; 0 for none.
-            feedback_words: words of each of them.
+            feedback_results: results of a first search that the reformulator reads; 0 for none, by default as many as
+                a policy was trained to read.
+            feedback_words: words of each of them, by default likewise.
             rounds: times that the reformulator looks at what was found and writes searches; a later one that passes
                 adds none.
             depth: documents in each list before fusion.
@@ -124,8 +126,14 @@ class AdaptiveSearcher:
         names = [retriever.name for retriever in self.retrievers]
         if not names or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers {names} were given; give at least one, names differing.")
+        results, words = feedback_of(reformulator)
+        feedback_results = results if feedback_results is None else feedback_results
+        feedback_words = words if feedback_words is None else feedback_words
         if feedback_results and corpus is None:
-            raise ConfigError(f"Feedback of {feedback_results} results needs their texts; give the corpus.")
+            raise ConfigError(
+                f"{reformulator.name} reads {feedback_results} results of a first search and needs their texts; "
+                f"give the corpus, or feedback_results=0 to let it answer without."
+            )
         if rounds < 1 or (rounds > 1 and not feedback_results):
             raise ConfigError(f"{rounds} rounds with {feedback_results} results: a second look wants something to see.")
         self.reformulator = reformulator

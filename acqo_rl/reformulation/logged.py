@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 
-from acqo_rl.types import Query, Reformulation, Reformulator
+from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
 
 EVENT = "query_rewriting_completed"
 
@@ -24,6 +24,7 @@ class Logged:
     def __init__(self, reformulator: Reformulator) -> None:
         self.name = reformulator.name
         self.reformulator = reformulator
+        self.feedback_results, self.feedback_words = feedback_of(reformulator)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """The reformulator's own answers."""

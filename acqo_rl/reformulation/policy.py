@@ -108,6 +108,8 @@ class Policy:
         try:
             if is_missing_folder(path):
                 raise FileNotFoundError("no such folder")
+            if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
+                raise FileNotFoundError(f"the folder holds {sorted(p.name for p in Path(path).iterdir())[:8]}")
             file = cached_file(path, SETTINGS_FILE)
         except OSError as error:
             raise GrammarError(
@@ -122,6 +124,16 @@ class Policy:
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
         """A policy around a :class:`~acqo_rl.language_models.local.TransformersModel`."""
         return cls(model, prompt_of(settings, model.count_tokens), settings, name)
+
+    @property
+    def feedback_results(self) -> int:
+        """Results of a first search that it was trained to read."""
+        return self.settings.feedback_results
+
+    @property
+    def feedback_words(self) -> int:
+        """Words of each of them."""
+        return self.settings.feedback_words
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """One reformulation a query, position for position, from one batched call of the model."""

@@ -55,7 +55,8 @@ def retriever():
 @pytest.mark.parametrize("timeouts", [Timeouts(), Timeouts(60, 60, 60)], ids=["one call", "a call a text"])
 @pytest.mark.parametrize(("results", "rounds"), [(0, 1), (3, 1), (3, 2), (2, 3)])
 def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds):
-    policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), PolicySettings(feedback_results=results))
+    settings = PolicySettings(feedback_results=results, feedback_words=9)
+    policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), settings)
     feedback = {"retriever": retriever, "corpus": CORPUS, "results": results, "words": 9}
     evaluation = evaluate(
         Rounds(policy, retriever, fusion, CORPUS, results, 9, rounds) if rounds > 1 else policy,
@@ -71,8 +72,6 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds)
         retriever,
         fusion,
         corpus=CORPUS,
-        feedback_results=results,
-        feedback_words=9,
         rounds=rounds,
         timeouts=timeouts,
         cache_size=0,

@@ -16,6 +16,7 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts, cluster_by_sub_query
 from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.search import add_feedback, search
@@ -301,6 +302,20 @@ class TestFeedback:
         searcher(reformulator, retriever, corpus=CORPUS, feedback_results=2, feedback_words=2).search("q")
         [expected] = add_feedback([Query("query", "q")], retriever, CORPUS, 2, 2)
         assert reformulator.asked == [[expected]]
+
+    def test_is_what_a_policy_was_trained_to_read(self):
+        class Reads(Scripted):
+            feedback_results, feedback_words = 2, 3
+
+        for of in (lambda one: one, Logged):
+            reformulator, retriever = Reads(("a",)), ScriptedRetriever(FOUND)
+            searcher(of(reformulator), retriever, corpus=CORPUS).search("q")
+            [expected] = add_feedback([Query("query", "q")], retriever, CORPUS, 2, 3)
+            assert reformulator.asked == [[expected]]
+            with pytest.raises(ConfigError, match=r"reads 2 results of a first search.*give the corpus"):
+                searcher(of(reformulator), retriever)
+        searcher(reformulator, retriever, feedback_results=0).search("q")
+        assert reformulator.asked[-1] == [Query("query", "q")]
 
     def test_the_first_list_is_not_searched_again(self):
         retriever = ScriptedRetriever(FOUND)

@@ -95,6 +95,11 @@ class TestSettings:
         with pytest.raises(GrammarError, match="export the model again"):
             Policy.from_pretrained(str(tmp_path))
 
+    def test_a_folder_without_settings_says_what_it_holds(self, tmp_path):
+        (tmp_path / "model.safetensors").touch()
+        with pytest.raises(GrammarError, match=r"the folder holds \['model.safetensors'\]"):
+            Policy.from_pretrained(str(tmp_path))
+
     @pytest.mark.parametrize("name", ["empty", "nowhere"])
     def test_what_is_no_policy_is_refused(self, tmp_path, name):
         (tmp_path / "empty").mkdir()
