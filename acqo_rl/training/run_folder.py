@@ -1,5 +1,6 @@
 """A run's folder: what is in it, whether it can be resumed, and that nothing in it is overwritten.
 
+.lock-RANK             held while a process works here; the system lets go of it when the process dies
 config.json            the resolved settings
 environment.json       package versions, git revision, machine
 checkpoint-N/          state of the trainer, for resuming
@@ -17,11 +18,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+from filelock import FileLock, Timeout
+
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 
 _PACKAGES = ("acqo-rl", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "sentence-transformers",
              "faiss-cpu", "faiss-gpu", "bm25s", "vllm", "numpy")  # fmt: skip
+_LOCK = ".lock-{}"
+_held: list[FileLock] = []
 _FREE_TO_CHANGE = {"minutes", "report_to", "run_name", "save_total_limit"}
 
 
@@ -36,7 +41,8 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
         ``new``, ``resume`` (a run with the same settings was begun) or ``finished``.
 
     Raises:
-        ConfigError: the folder holds something else, or a run with other settings that has written something.
+        ConfigError: the folder holds something else, or a run with other settings that has written something, or
+            another process is at work in it.
     """
     folder = Path(folder)
     file = folder / "config.json"
@@ -44,12 +50,14 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
     if folder.is_file():
         raise ConfigError(f"{folder} is no folder but a file; give another output folder.")
     if not file.exists():
-        foreign = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+        foreign = sorted(_content(folder)) if folder.exists() else []
         if foreign:
             raise ConfigError(
                 f"{folder} is not empty ({', '.join(foreign[:3])}) and holds no run; give another output folder."
             )
         folder.mkdir(parents=True, exist_ok=True)
+    _claim(folder)
+    if not file.exists():
         write_json(folder / "environment.json", environment())
         write_json(file, config)
         return "new"
@@ -62,7 +70,7 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
         for key in sorted(before.keys() | config.keys())
         if before.get(key) != config.get(key) and key not in _FREE_TO_CHANGE
     ]
-    if changed and {p.name for p in folder.iterdir()} <= {"config.json", "environment.json"}:
+    if changed and _content(folder) <= {"config.json", "environment.json"}:
         write_json(file, config)
         return "new"
     if changed:
@@ -71,6 +79,22 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
             f"or the old settings to go on, or delete the folder."
         )
     return "finished" if (folder / "model").exists() else "resume"
+
+
+def _claim(folder: Path) -> None:
+    """Keeps other processes of this rank out of a folder for as long as this one lives."""
+    lock = FileLock(folder / _LOCK.format(os.environ.get("RANK", 0)), is_singleton=True)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise ConfigError(
+            f"Another process is at work in {folder}; wait for it or end it, or give another output folder."
+        ) from error
+    _held.append(lock)
+
+
+def _content(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if not path.match(_LOCK.format("*"))}
 
 
 def last_checkpoint(folder: str | Path) -> Path | None:

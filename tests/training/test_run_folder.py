@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -56,6 +58,19 @@ class TestOpenRun:
         with pytest.raises(ConfigError, match="is no folder"):
             open_run(tmp_path / "thesis.tex", CONFIG)
         assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+    def test_two_processes_do_not_share_a_folder(self, tmp_path):
+        """Nor does one that was killed keep the next one out."""
+        code = (
+            "import sys; from acqo_rl.training.run_folder import open_run; print(open_run(sys.argv[1], {}), flush=True)"
+        )
+        command = [sys.executable, "-c", code + "; sys.stdin.read()", str(tmp_path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+            assert first.stdout.readline() == "new\n"
+            with pytest.raises(ConfigError, match="Another process is at work in"):
+                open_run(tmp_path, {})
+            first.kill()
+        assert open_run(tmp_path, {}) == "resume"
 
     def test_damaged_settings_are_refused(self, tmp_path):
         (tmp_path / "config.json").write_text('{"learn')
