@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import GrpoSettings, PathSettings, PromptSettings, RewardSettings, policy_settings
+from acqo_rl.training.settings import (
+    GrpoSettings,
+    PathSettings,
+    PromptSettings,
+    RewardSettings,
+    check_settings,
+    policy_settings,
+)
 
 if TYPE_CHECKING:
     from acqo_rl.types import Query
@@ -48,8 +55,15 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.model import load_trainable
     from acqo_rl.training.run_folder import last_checkpoint, open_run
 
+    check_settings(config)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
+    batch = config.per_device_train_batch_size * config.gradient_accumulation_steps * state.num_processes
+    if batch % config.num_generations:
+        raise ConfigError(
+            f"A step has {batch} completions, no multiple of num_generations {config.num_generations}; "
+            f"change per_device_train_batch_size, gradient_accumulation_steps or num_generations."
+        )
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
+from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, check_settings, policy_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,18 +74,11 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.run_folder import open_run
     from acqo_rl.training.warm_start import train
 
+    check_settings(config)
     if config.batch_size % config.micro_batch_size:
         raise ConfigError(
             f"batch_size is {config.batch_size}, no multiple of micro_batch_size {config.micro_batch_size}."
         )
-    if not config.margin >= 0:
-        raise ConfigError(
-            f"margin is {config.margin}; give 0 or more, with less a rewrite that loses would be a target."
-        )
-    if not config.tolerance >= 0:
-        raise ConfigError(f"tolerance is {config.tolerance}; it is a difference of rewards, 0 or more.")
-    if not 0 <= config.least_share <= 1:
-        raise ConfigError(f"least_share is {config.least_share}; it is a share of questions, 0 to 1.")
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():

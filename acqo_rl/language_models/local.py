@@ -75,6 +75,30 @@ def base_model_of(name: str) -> tuple[str, str | None]:
     return json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"], path
 
 
+def load_base(base: str, dtype: torch.dtype) -> Any:
+    """A causal language model as it was published, without an adapter.
+
+    Raises:
+        ConfigError: it cannot be loaded without running remote code or reading pickles.
+    """
+    from transformers import AutoModelForCausalLM
+
+    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.attention import read_groups_in_place
+
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            resolve(base), dtype=dtype, use_safetensors=True, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"The model {base!r} cannot be loaded: {error} Wanted are safetensors weights of a causal language"
+            f" model that transformers knows; code and pickles of a model are never run."
+        ) from error
+    read_groups_in_place(model)
+    return model
+
+
 @contextmanager
 def _seeded(seed: int | None) -> Iterator[None]:
     """Torch's global generator begins at the seed, and is afterwards as it was before."""
@@ -128,35 +152,24 @@ class TransformersModel:
         Raises:
             ConfigError: there is no such model, or it cannot be loaded without doing so.
         """
-        from transformers import AutoModelForCausalLM
-
-        from acqo_rl.embedded import resolve
-        from acqo_rl.language_models.attention import read_groups_in_place
-
         base, adapter = base_model_of(name)
         device = default_device()
-        try:
-            model = AutoModelForCausalLM.from_pretrained(
-                resolve(base), dtype=native_dtype(device), use_safetensors=True, trust_remote_code=False
-            )
-        except (OSError, ValueError) as error:
-            raise ConfigError(
-                f"The model {base!r} cannot be loaded: {error} Wanted are safetensors weights of a causal language"
-                f" model that transformers knows; code and pickles of a model are never run."
-            ) from error
+        tokenizer = cls.load_tokenizer(name)
+        model = load_base(base, native_dtype(device))
         if adapter is not None:
             from peft import PeftModel
 
             model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-        model = model.to(device).eval()
-        read_groups_in_place(model)
-        return cls(model, cls.load_tokenizer(name), **settings)
+        return cls(model.to(device).eval(), tokenizer, **settings)
 
     @staticmethod
     def load_tokenizer(name: str) -> Any:
         """The tokenizer of a model, padding on the left with a padding token of its own.
 
         An adapter that has none reads with that of its base.
+
+        Raises:
+            ConfigError: there is no such model, or none that comes with a tokenizer.
         """
         from transformers import AutoTokenizer
         from transformers.utils import cached_file
@@ -166,7 +179,13 @@ class TransformersModel:
         base, adapter = base_model_of(name)
         if adapter and cached_file(adapter, "tokenizer_config.json", _raise_exceptions_for_missing_entries=False):
             base = adapter
-        tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"The tokenizer of {base!r} cannot be loaded: {error} Wanted is a model with its tokenizer beside it,"
+                f" such as a run's model/ folder."
+            ) from error
         tokenizer.clean_up_tokenization_spaces = False
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token

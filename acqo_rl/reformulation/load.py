@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.types import LanguageModel, Reformulator
 
 if TYPE_CHECKING:
@@ -19,6 +20,19 @@ STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", 
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Those that need no model."""
+
+_RANGES = {
+    "num_variants": (1, 5),
+    "max_parts": (1, 5),
+    "temperature": (0, 2),
+    "max_new_tokens": (1, FINITE),
+    "timeout": (0.001, math.inf),
+    "max_retries": (0, FINITE),
+    "concurrency": (1, FINITE),
+    "generation_batch": (1, FINITE),
+    "cache_ttl": (0, math.inf),
+    "cache_size": (1, FINITE),
+}
 
 
 @dataclass
@@ -170,7 +184,7 @@ def load_strategy_model(name: str, model: str, settings: StrategySettings) -> La
     """
     from acqo_rl.language_models.load import load_language_model
 
-    _check(settings)
+    check_ranges(settings, _RANGES)
     settings = _for(name, settings)
     return load_language_model(
         model,
@@ -195,7 +209,7 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     from acqo_rl.reformulation.prompted import Prompted
     from acqo_rl.reformulation.templated import Templated
 
-    _check(settings)
+    check_ranges(settings, _RANGES)
     if settings.force_strategy:
         check_strategy(settings.force_strategy, model)
     settings = _for(name, settings)
@@ -259,22 +273,3 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         raise ConfigError(f"There is no strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
     chosen = [by_name[part] for part in name.split("+")]
     return chosen if settings.include_original else [replace(cast(Any, s), original_weight=0.0) for s in chosen]
-
-
-def _check(settings: StrategySettings) -> None:
-    for key, least, most in (
-        ("num_variants", 1, 5),
-        ("max_parts", 1, 5),
-        ("temperature", 0, 2),
-        ("max_new_tokens", 1, math.inf),
-        ("timeout", 0.001, math.inf),
-        ("max_retries", 0, math.inf),
-        ("concurrency", 1, math.inf),
-        ("generation_batch", 1, math.inf),
-        ("cache_ttl", 0, math.inf),
-        ("cache_size", 1, math.inf),
-    ):
-        value = getattr(settings, key)
-        if not least <= value <= most:
-            wanted = f"at least {least}" if most == math.inf else f"between {least} and {most}"
-            raise ConfigError(f"{key} is {value}; it must be {wanted}.")

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, native_dtype
+from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_base, native_dtype
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.run_folder import publish_model
 
@@ -18,19 +18,17 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
         path: Hub id, folder or embedded model; a folder with a LoRA adapter goes on training that adapter.
         lora_rank: rank of a new adapter on all linear layers; 0 trains every weight (in float32).
         seed: of the new adapter's weights.
+
+    Raises:
+        ConfigError: there is no such model, or its folder lacks weights or tokenizer.
     """
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model
-    from transformers import AutoModelForCausalLM, set_seed
-
-    from acqo_rl.embedded import resolve
-    from acqo_rl.language_models.attention import read_groups_in_place
+    from transformers import set_seed
 
     base, adapter = base_model_of(path)
     tokenizer = TransformersModel.load_tokenizer(path)
-    dtype = native_dtype(default_device()) if lora_rank else torch.float32
-    model = AutoModelForCausalLM.from_pretrained(resolve(base), dtype=dtype, use_safetensors=True)
-    read_groups_in_place(model)
+    model = load_base(base, native_dtype(default_device()) if lora_rank else torch.float32)
     set_seed(seed)
     if adapter is not None:
         model = PeftModel.from_pretrained(model, adapter, is_trainable=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.types import FusionName
 
@@ -56,7 +57,7 @@ class GrpoSettings:
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains every weight."})
     learning_rate: float = field(default=1e-6, metadata={"help": "Peak learning rate."})
-    max_steps: int = field(default=-1, metadata={"help": "Optimizer steps; -1 runs num_train_epochs."})
+    max_steps: int = field(default=-1, metadata={"help": "Optimizer steps; -1 or 0 runs num_train_epochs."})
     num_train_epochs: float = field(default=1.0, metadata={"help": "Passes over the queries."})
     per_device_train_batch_size: int = field(default=32, metadata={"help": "Completions a device and forward pass."})
     gradient_accumulation_steps: int = field(default=1, metadata={"help": "Forward passes an optimizer step."})
@@ -102,6 +103,35 @@ class GrpoSettings:
     gradient_checkpointing: bool = field(default=False, metadata={"help": "Less memory, more time."})
     report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
     run_name: str | None = field(default=None, metadata={"help": "Name of the run in wandb."})
+
+
+_RANGES = {
+    **dict.fromkeys(("limit", "history_tokens", "feedback_results", "lora_rank", "alarm_patience"), (0, FINITE)),
+    **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "epsilon", "epsilon_high"), (0, FINITE)),
+    **dict.fromkeys(("beta", "max_grad_norm", "warmup_steps", "prompted_queries", "samples"), (0, FINITE)),
+    **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
+    **dict.fromkeys(("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), (1, FINITE)),
+    **dict.fromkeys(("eval_steps", "eval_limit", "logging_steps", "save_steps", "examples"), (1, FINITE)),
+    **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
+    **dict.fromkeys(("num_train_epochs", "epochs", "temperature"), (ABOVE_0, FINITE)),
+    **dict.fromkeys(("top_p", "decay", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
+    **dict.fromkeys(("invalid", "band_low", "band_high"), (-FINITE, FINITE)),
+    "max_steps": (-1, FINITE),
+    "num_generations": (2, FINITE),
+    "seed": (0, 2**32 - 1),
+    "margin": (0, FINITE),
+    "tolerance": (0, FINITE),
+    "least_share": (0, 1),
+}
+
+
+def check_settings(settings: object) -> None:
+    """Refuses a number that training cannot do with.
+
+    Raises:
+        ConfigError: a setting is out of range.
+    """
+    check_ranges(settings, _RANGES)
 
 
 def policy_settings(settings: PromptSettings) -> PolicySettings:

@@ -137,7 +137,7 @@ def test_answers_are_kept(model):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_variants": 0}, "num_variants is 0; it must be between 1 and 5"),
+        ({"num_variants": 0}, "num_variants is 0; it must be at least 1 and at most 5"),
         ({"num_variants": 6}, "num_variants is 6"),
         ({"temperature": -0.1}, "temperature is -0.1"),
         ({"temperature": float("nan")}, "temperature is nan"),

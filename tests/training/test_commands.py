@@ -203,26 +203,6 @@ def test_warm_start(data, index, tiny, tmp_path):
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"margin": -0.1}, r"margin is -0\.1"),
-        ({"margin": float("nan")}, "margin is nan; give 0 or more"),
-        ({"tolerance": -0.1}, r"tolerance is -0\.1"),
-        ({"tolerance": float("nan")}, "tolerance is nan"),
-        ({"least_share": 20}, "least_share is 20"),
-        ({"batch_size": 6, "micro_batch_size": 4}, "no multiple of"),
-    ],
-)
-def test_settings_of_a_warm_start_that_cannot_be_are_refused(settings, message, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    warm_start = importlib.import_module("warm_start")
-    config = warm_start.WarmStartConfig(data="d", index="i", model="m", output_dir=str(tmp_path / "run"), **settings)
-    with pytest.raises(ConfigError, match=message):
-        warm_start.main(config)
-    assert not (tmp_path / "run").exists()
-
-
 def test_the_policys_own_rollouts_come_before_other_candidates(data, index, passing, tmp_path, monkeypatch):
     """The stand-in writes what the rules do not: where it is best, it becomes the target."""
     monkeypatch.syspath_prepend(str(ROOT / "train"))

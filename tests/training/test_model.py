@@ -1,0 +1,26 @@
+"""The model that is trained, from a folder that has none or only half of one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.training.model import load_trainable
+
+TOKENIZER = ["config.json", "tokenizer.json", "tokenizer_config.json"]
+
+
+@pytest.mark.parametrize(
+    ("left", "lacks"),
+    [([], "tokenizer"), (["config.json", "model.safetensors"], "tokenizer"), (TOKENIZER, "model")],
+)
+def test_a_folder_that_cannot_be_trained_is_refused(left, lacks, tiny, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in left:
+        shutil.copy(Path(tiny) / name, folder)
+    with pytest.raises(ConfigError, match=f"The {lacks} .*cannot be loaded"):
+        load_trainable(str(folder), 0, seed=0)
