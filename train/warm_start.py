@@ -8,6 +8,7 @@ r"""Warm start: supervised fine-tuning on reformulations that the reward has ver
 
 With --samples the model's own rollouts are candidates too, before those of the rules: a round of rejection sampling.
 The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
+The same command goes on with a run that was interrupted, in scoring or in training.
 """
 
 from __future__ import annotations
@@ -109,15 +110,14 @@ def main(config: WarmStartConfig) -> None:
 
 def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequence[Example]:
     """The verified examples: read where they were written before, else searched for."""
-    import json
     from collections import Counter
 
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.training.candidates import candidates
-    from acqo_rl.training.warm_start import Example, balanced, decided_by_kind, verified_examples, write_examples
+    from acqo_rl.training.warm_start import balanced, decided_by_kind, read_examples, verified_examples, write_examples
 
     if file.exists():
-        return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+        return read_examples(file)
     found = {query.id: candidates(query, config.max_sub_queries) for query in materials.train}
     if config.prompted_queries:
         from acqo_rl.language_models.local import TransformersModel
@@ -135,10 +135,16 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
                 found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
     reward = materials.reward("converge", config, config.max_sub_queries)
     kinds = {query_id: str(row.get("kind", "")) for query_id, row in read_query_metadata(config.data).items()}
-    best = verified_examples(materials.train, materials.qrels, found, reward, config.margin, config.tolerance)
+    scored_file = file.with_name("scored.jsonl")
+    best = read_examples(scored_file) if scored_file.exists() else []
+    left = materials.train[len(best) :]
+    for batch in verified_examples(left, materials.qrels, found, reward, config.margin, config.tolerance):
+        best += batch
+        write_examples(best, scored_file)
     scored = decided_by_kind(best, kinds, config.least_share)
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
+    scored_file.unlink(missing_ok=True)
     for name, some in (("Best reformulation of the training queries", scored), ("Chosen to train on", examples)):
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))

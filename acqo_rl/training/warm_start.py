@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -60,13 +60,23 @@ def verified_examples(
     reward: Reward,
     margin: float = 0.05,
     tolerance: float = 0.05,
-) -> list[Example]:
-    """The best completion of each query; passing it through where nothing is better by ``margin``.
+) -> Iterator[list[Example]]:
+    """The best completion of each query, in order; passing it through where nothing is better by ``margin``.
 
     Of candidates within ``tolerance`` of the best the first that is no worse than passing wins: the plainer it is,
     the easier to learn.
+
+    Args:
+        queries: with what the policy will read.
+        qrels: their gold documents.
+        candidates: query id -> what else might be searched.
+        reward: that decides.
+        margin: reward by which a candidate must beat the raw query.
+        tolerance: reward below the best candidate.
+
+    Yields:
+        One example a query, batch by batch.
     """
-    examples = []
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score candidates", unit="batch", disable=len(steps) < 4):
         batch = queries[start : start + _BATCH]
@@ -80,8 +90,7 @@ def verified_examples(
         scored: dict[str, list[tuple[Route, str, float]]] = {q.id: [] for q in batch}
         for (query, route, completion), value in zip(rows, values, strict=True):
             scored[query.id].append((route, completion, value))
-        examples += [_best(query_id, options, margin, tolerance) for query_id, options in scored.items()]
-    return examples
+        yield [_best(query_id, options, margin, tolerance) for query_id, options in scored.items()]
 
 
 def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[Route, str]]:
@@ -240,6 +249,11 @@ def train(
         save_policy(trainer.model, tokenizer, settings, output_dir)
     trainer.accelerator.wait_for_everyone()
     return Path(output_dir, "model")
+
+
+def read_examples(file: Path) -> list[Example]:
+    """What :func:`write_examples` wrote."""
+    return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def write_examples(examples: Sequence[Example], file: Path) -> None:

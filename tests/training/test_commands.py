@@ -18,6 +18,7 @@ from acqo_rl import command
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.rewards import Reward
 from acqo_rl.training.curves import FIGURES, draw_training, read_log
 from acqo_rl.training.materials import open_materials
 from acqo_rl.types import Reformulation, SubQuery
@@ -201,6 +202,31 @@ def test_warm_start(data, index, tiny, tmp_path):
     done = run("train/warm_start.py", second)
     assert "sample the policy" in done.stderr
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
+
+
+def test_scoring_goes_on_where_it_was_interrupted(data, index, passing, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "train"))
+    warm_start = importlib.import_module("warm_start")
+    config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
+    materials = open_materials(config, config)
+    whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
+    monkeypatch.setattr("acqo_rl.training.warm_start._BATCH", 3)
+    asked = []
+    score = Reward.__call__
+
+    def interrupted_once(reward, **columns):
+        asked.append({q.id for q, *_ in columns["prompts"]})
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return score(reward, **columns)
+
+    monkeypatch.setattr(Reward, "__call__", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        warm_start.collect(config, materials, tmp_path / "examples.jsonl")
+    assert warm_start.collect(config, materials, tmp_path / "examples.jsonl") == whole
+    assert [len(ids) for ids in asked[:3]] == [3, 3, 3]
+    assert asked[2] == asked[1]
+    assert not (tmp_path / "scored.jsonl").exists()
 
 
 def test_the_policys_own_rollouts_come_before_other_candidates(data, index, passing, tmp_path, monkeypatch):

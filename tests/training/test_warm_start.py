@@ -33,7 +33,8 @@ def parts(*texts):
 def best(candidates, gold=("g1",), margin=0.05, tolerance=0.05, text="raw"):
     reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
     queries = [Query("q", text)]
-    return verified_examples(queries, {"q": dict.fromkeys(gold, 1)}, {"q": candidates}, reward, margin, tolerance)[0]
+    qrels = {"q": dict.fromkeys(gold, 1)}
+    return next(verified_examples(queries, qrels, {"q": candidates}, reward, margin, tolerance))[0]
 
 
 class TestVerifiedExamples:
@@ -68,13 +69,13 @@ class TestVerifiedExamples:
     def test_after_a_first_search_the_raw_list_is_kept(self):
         reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
         query = Query("q", "raw", feedback=(Snippet("A title", "A text."),))
-        example = verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward)[0]
+        example = next(verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward))[0]
         assert example.completion == "split\nplain\n="
 
     def test_a_question_that_leans_on_earlier_turns_may_leave_it_out(self):
         reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
         query = Query("q", "raw", ("U: An earlier turn.",), (Snippet("A title", "A text."),))
-        example = verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward)[0]
+        example = next(verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward))[0]
         assert example.completion == "split\nplain"
 
     def test_what_the_grammar_cannot_say_is_left_out(self):
@@ -83,7 +84,8 @@ class TestVerifiedExamples:
     def test_every_query_gets_one_example(self):
         queries = [Query(str(i), "raw") for i in range(150)]
         reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion())
-        examples = verified_examples(queries, {q.id: {"g1": 1} for q in queries}, {"149": [parts("plain")]}, reward)
+        batches = verified_examples(queries, {q.id: {"g1": 1} for q in queries}, {"149": [parts("plain")]}, reward)
+        examples = [example for batch in batches for example in batch]
         assert [e.query_id for e in examples] == [q.id for q in queries]
         assert [e.completion for e in examples] == ["pass"] * 149 + ["split\nplain"]
 
