@@ -115,6 +115,7 @@ class AcqoTrainer(GRPOTrainer):
         """Trains, from a checkpoint of this trainer where there is one."""
         if checkpoint is not None and (file := checkpoint / SAMPLER_FILE).exists():
             self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
+        self.args.eval_on_start = self.args.eval_on_start and checkpoint is None
         self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:

@@ -100,6 +100,10 @@ def weights_of(model):
     return {name: value.detach().clone() for name, value in model.named_parameters()}
 
 
+def measured_at(trainer):
+    return [entry["step"] for entry in trainer.state.log_history if "eval_nDCG@10" in entry]
+
+
 @pytest.fixture(scope="module")
 def whole(tiny, tmp_path_factory):
     """An uninterrupted run: six steps over two epochs, and the weights it began with."""
@@ -120,7 +124,7 @@ def test_every_step_is_logged(whole):
     assert list(steps_of(trainer)) == [1, 2, 3, 4, 5, 6]
     assert all(np.isfinite(values).all() for values in steps_of(trainer).values())
     assert any(values[2] > 0 for values in steps_of(trainer).values())
-    assert [e["step"] for e in trainer.state.log_history if "eval_nDCG@10" in e] == [0, 2, 4, 6]
+    assert measured_at(trainer) == [0, 2, 4, 6]
 
 
 def test_every_checkpoint_is_a_policy(whole):
@@ -142,6 +146,7 @@ def test_resumed_equals_uninterrupted(whole, tiny, tmp_path, step):
     resumed.resume(checkpoint)
     wanted = steps_of(whole[0])
     assert steps_of(resumed) == {s: pytest.approx(values, rel=1e-4, abs=1e-6) for s, values in wanted.items()}
+    assert measured_at(resumed) == measured_at(whole[0])
     for name, value in resumed.model.named_parameters():
         assert torch.allclose(value, dict(whole[0].model.named_parameters())[name], atol=1e-5)
 
