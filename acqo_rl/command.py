@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from acqo_rl.errors import AcqoError, ConfigError
 
@@ -31,10 +31,13 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
         pass
 
     class Parser(TrlParser):
-        """Names ``--config`` in ``--help``, and holds values of the YAML file to the rules of the command line."""
+        """Knows ``--config`` in ``--help``, and holds values of the YAML file to the rules of the command line."""
 
         def format_help(self) -> str:
             return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
+
+        def error(self, message: str) -> NoReturn:
+            raise ValueError(message)
 
         def set_defaults_with_config(self, **settings: Any) -> list[str]:
             for action in self._actions:
@@ -52,7 +55,7 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
                 self._check_value(action, one)
             return read if action.nargs == "+" else read[0]
 
-    parser = Parser(config_types, description=description, formatter_class=Formatter)
+    parser = Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
     parser.register("type", dict, json.loads)
     for action in parser._actions:  # the parser gives both of a pair the same help
         if f"--no_{action.dest}" in action.option_strings:
@@ -64,7 +67,7 @@ def parse(parser: TrlParser, args: Sequence[str] | None = None) -> tuple[Any, ..
     """Dataclass instances from the command line and the YAML file.
 
     Raises:
-        ConfigError: the YAML file is missing or is no mapping, or it holds an unknown key or a value that does not fit.
+        ConfigError: the YAML file is missing or is no mapping, or there is an unknown key or a value that does not fit.
     """
     from yaml import YAMLError
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from acqo_rl import command
-from acqo_rl.training.settings import PathSettings, RewardSettings, check_settings
+from acqo_rl.training.settings import PathSettings, RewardSettings
 
 
 @dataclass
@@ -44,7 +44,6 @@ def main(config: DifficultyConfig) -> None:
     from acqo_rl.training.run_folder import open_run
     from acqo_rl.training.settings import PromptSettings
 
-    check_settings(config)
     folder = Path(config.output_dir)
     open_run(folder, asdict(config))
     file = folder / "difficulty.jsonl"

@@ -98,6 +98,21 @@ def test_expected_ends_have_no_traceback(capsys, error, status, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--limt", "3"], "--limt"),
+        (["--limi", "3"], "--limi"),
+        (["--limit", "many"], "invalid int value: 'many'"),
+        (["--stage", "third"], "invalid choice: 'third'"),
+    ],
+)
+def test_what_the_command_line_may_not_say(parse, args, message):
+    """Not an abbreviation either: the next version might read it as another setting."""
+    with pytest.raises(ConfigError, match=message):
+        parse(None, "--data", "x", *args)
+
+
 def test_unexpected_errors_keep_theirs():
     def main(config):
         raise RuntimeError("a bug")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
@@ -27,9 +28,41 @@ def test_every_stage_is_a_command_that_its_script_accepts(recipe, tmp_path, name
     stages = recipe.plan(config_of(recipe, name, *arguments))
     assert stages[0].name == first
     for stage in stages:
-        words = stage.argv()
-        place = next(i for i, word in enumerate(words) if word.endswith(".py"))
-        command.parse(parser_of(ROOT / words[place]), words[place + 1 :])
+        recipe.check(stage)
+
+
+@pytest.mark.parametrize(
+    ("stage", "settings", "message"),
+    [
+        ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*--temperatur"),
+        ("stage2", '{"temperature": 0}', r"'Stage II: converge' cannot run: temperature is 0\.0; it must be above 0"),
+        ("stage1", '{"max_steps": "many"}', r"'Stage I: explore' cannot run: .*invalid int value: 'many'"),
+        ("difficulty", '{"rollouts": 0}', "'difficulty' cannot run: rollouts is 0"),
+    ],
+)
+def test_settings_of_a_late_stage_are_checked_before_the_first_begins(recipe, tmp_path, stage, settings, message):
+    out = tmp_path / "out"
+    with pytest.raises(ConfigError, match=message):
+        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), f"--{stage}", settings))
+    assert not out.exists()
+
+
+def test_settings_of_stages_that_have_not_finished_may_be_changed(recipe, tmp_path, monkeypatch):
+    monkeypatch.setattr(recipe, "plan", lambda config: [])
+    out = tmp_path / "out"
+    recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
+    (out / "warm_start" / "model").mkdir(parents=True)
+    (out / "stage1" / "checkpoint-4").mkdir(parents=True)
+    changed = config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage1", '{"max_steps": 3}')
+    recipe.main(changed)
+    assert json.loads((out / "config.json").read_text())["stage1"] == {"max_steps": 3}
+    (out / "stage1" / "model").mkdir()
+    with pytest.raises(ConfigError, match="stage1: "):
+        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
+    (out / "stage1" / "model").rmdir()
+    (out / "stage2" / "model").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="stage1: "):
+        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
 
 
 def test_stages_hand_over_to_each_other(recipe, tmp_path):

@@ -5,11 +5,13 @@ r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, ex
 
 Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
 --output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
-own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file.
+own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. All are checked
+before the first stage begins; those of stages that have not finished may still be changed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shlex
 import subprocess
@@ -25,6 +27,8 @@ from acqo_rl.training.settings import PromptSettings, RewardSettings
 
 ROOT = Path(__file__).resolve().parent.parent
 Settings = dict[str, Any]
+_FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
+"""What is there when a stage is done."""
 
 
 @dataclass
@@ -80,7 +84,9 @@ def main(config: RecipeConfig) -> None:
     from acqo_rl.training.run_folder import open_run
 
     stages = plan(config)
-    open_run(config.output_dir, asdict(config))
+    for stage in stages:
+        check(stage)
+    open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
     begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
     for number, stage in enumerate(stages):
         minutes = (time.monotonic() - begin) / 60
@@ -137,6 +143,32 @@ def plan(config: RecipeConfig) -> list[Stage]:
         made = {"dataset": "embedded", "output": data, "seed": config.seed}
         stages.insert(0, Stage("data", [*script, "scripts/prepare_data.py"], made))
     return stages
+
+
+def check(stage: Stage) -> None:
+    """Reads the settings of a stage as its own script will.
+
+    Raises:
+        ConfigError: a setting is unknown or out of range; it names the stage.
+    """
+    words = stage.argv()
+    place = next(i for i, word in enumerate(words) if word.endswith(".py"))
+    spec = importlib.util.spec_from_file_location(Path(words[place]).stem, ROOT / words[place])
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    try:
+        command.parse(module.make_parser(), words[place + 1 :])
+    except ConfigError as error:
+        raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
+
+
+def unfinished(out: Path) -> list[str]:
+    """The stages with settings of their own that come after the last finished one."""
+    done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
+    names = list(_FINISHED)
+    return names[max((names.index(name) + 1 for name in done), default=0) :]
 
 
 def _pick(config: RecipeConfig, settings: type) -> Settings:

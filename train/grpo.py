@@ -22,7 +22,6 @@ from acqo_rl.training.settings import (
     PathSettings,
     PromptSettings,
     RewardSettings,
-    check_settings,
     policy_settings,
 )
 
@@ -55,7 +54,6 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.model import load_trainable
     from acqo_rl.training.run_folder import last_checkpoint, open_run
 
-    check_settings(config)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     batch = config.per_device_train_batch_size * config.gradient_accumulation_steps * state.num_processes

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, check_settings, policy_settings
+from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,6 +58,18 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints."})
     report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
 
+    def __post_init__(self) -> None:
+        """Refuses what training cannot do with.
+
+        Raises:
+            ConfigError: a setting is out of range, or batch_size is no multiple of micro_batch_size.
+        """
+        super().__post_init__()
+        if self.batch_size % self.micro_batch_size:
+            raise ConfigError(
+                f"batch_size is {self.batch_size}, no multiple of micro_batch_size {self.micro_batch_size}."
+            )
+
 
 def make_parser() -> Any:
     """The parser of this script."""
@@ -75,11 +87,6 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.run_folder import open_run
     from acqo_rl.training.warm_start import train
 
-    check_settings(config)
-    if config.batch_size % config.micro_batch_size:
-        raise ConfigError(
-            f"batch_size is {config.batch_size}, no multiple of micro_batch_size {config.micro_batch_size}."
-        )
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():

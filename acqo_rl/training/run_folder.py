@@ -14,6 +14,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -30,12 +31,15 @@ _held: list[FileLock] = []
 _FREE_TO_CHANGE = {"minutes", "report_to", "run_name", "save_total_limit"}
 
 
-def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resume", "finished"]:
+def open_run(
+    folder: str | Path, config: dict[str, Any], free_to_change: Collection[str] = ()
+) -> Literal["new", "resume", "finished"]:
     """Claims a folder for a run with these settings.
 
     Args:
         folder: made if it is not there.
         config: the resolved settings; json-serialisable.
+        free_to_change: settings that nothing written so far depends on.
 
     Returns:
         ``new``, ``resume`` (a run with the same settings was begun) or ``finished``.
@@ -65,19 +69,22 @@ def open_run(folder: str | Path, config: dict[str, Any]) -> Literal["new", "resu
         before = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigError(f"{file} is damaged ({error}); give another output folder, or delete this one.") from error
-    changed = [
+    changed = [key for key in sorted(before.keys() | config.keys()) if before.get(key) != config.get(key)]
+    fixed = [
         f"{key}: {before.get(key)!r} -> {config.get(key)!r}"
-        for key in sorted(before.keys() | config.keys())
-        if before.get(key) != config.get(key) and key not in _FREE_TO_CHANGE
+        for key in changed
+        if key not in _FREE_TO_CHANGE and key not in free_to_change
     ]
-    if changed and _content(folder) <= {"config.json", "environment.json"}:
+    if fixed and _content(folder) <= {"config.json", "environment.json"}:
         write_json(file, config)
         return "new"
-    if changed:
+    if fixed:
         raise ConfigError(
-            f"{folder} holds a run with other settings ({'; '.join(changed)}). Give another output folder, "
+            f"{folder} holds a run with other settings ({'; '.join(fixed)}). Give another output folder, "
             f"or the old settings to go on, or delete the folder."
         )
+    if changed:
+        write_json(file, config)
     return "finished" if (folder / "model").exists() else "resume"
 
 

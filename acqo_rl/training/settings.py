@@ -9,6 +9,25 @@ from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.types import FusionName
 
+_RANGES = {
+    **dict.fromkeys(("limit", "history_tokens", "feedback_results", "lora_rank", "alarm_patience"), (0, FINITE)),
+    **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "epsilon", "epsilon_high"), (0, FINITE)),
+    **dict.fromkeys(("beta", "max_grad_norm", "warmup_steps", "prompted_queries", "samples"), (0, FINITE)),
+    **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
+    **dict.fromkeys(("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), (1, FINITE)),
+    **dict.fromkeys(("eval_steps", "eval_limit", "logging_steps", "save_steps", "examples"), (1, FINITE)),
+    **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
+    **dict.fromkeys(("num_train_epochs", "epochs", "temperature"), (ABOVE_0, FINITE)),
+    **dict.fromkeys(("top_p", "decay", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
+    **dict.fromkeys(("invalid", "band_low", "band_high"), (-FINITE, FINITE)),
+    "max_steps": (-1, FINITE),
+    "num_generations": (2, FINITE),
+    "seed": (0, 2**32 - 1),
+    "margin": (0, FINITE),
+    "tolerance": (0, FINITE),
+    "least_share": (0, 1),
+}
+
 
 @dataclass
 class PathSettings:
@@ -23,6 +42,14 @@ class PathSettings:
     limit: int = field(default=0, metadata={"help": "Use only this many training queries; 0 uses all."})
     fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
     seed: int = field(default=0, metadata={"help": "Of sampling, shuffling and new weights."})
+
+    def __post_init__(self) -> None:
+        """Refuses a number that training cannot do with.
+
+        Raises:
+            ConfigError: a setting is out of range.
+        """
+        check_ranges(self, _RANGES)
 
 
 @dataclass
@@ -103,35 +130,6 @@ class GrpoSettings:
     gradient_checkpointing: bool = field(default=False, metadata={"help": "Less memory, more time."})
     report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
     run_name: str | None = field(default=None, metadata={"help": "Name of the run in wandb."})
-
-
-_RANGES = {
-    **dict.fromkeys(("limit", "history_tokens", "feedback_results", "lora_rank", "alarm_patience"), (0, FINITE)),
-    **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "epsilon", "epsilon_high"), (0, FINITE)),
-    **dict.fromkeys(("beta", "max_grad_norm", "warmup_steps", "prompted_queries", "samples"), (0, FINITE)),
-    **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
-    **dict.fromkeys(("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), (1, FINITE)),
-    **dict.fromkeys(("eval_steps", "eval_limit", "logging_steps", "save_steps", "examples"), (1, FINITE)),
-    **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
-    **dict.fromkeys(("num_train_epochs", "epochs", "temperature"), (ABOVE_0, FINITE)),
-    **dict.fromkeys(("top_p", "decay", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
-    **dict.fromkeys(("invalid", "band_low", "band_high"), (-FINITE, FINITE)),
-    "max_steps": (-1, FINITE),
-    "num_generations": (2, FINITE),
-    "seed": (0, 2**32 - 1),
-    "margin": (0, FINITE),
-    "tolerance": (0, FINITE),
-    "least_share": (0, 1),
-}
-
-
-def check_settings(settings: object) -> None:
-    """Refuses a number that training cannot do with.
-
-    Raises:
-        ConfigError: a setting is out of range.
-    """
-    check_ranges(settings, _RANGES)
 
 
 def policy_settings(settings: PromptSettings) -> PolicySettings:

@@ -51,6 +51,13 @@ class TestOpenRun:
         with pytest.raises(ConfigError, match="extra: None -> 1"):
             open_run(tmp_path, {**CONFIG, "extra": 1})
 
+    def test_what_nothing_depends_on_yet_may_be_changed(self, tmp_path):
+        open_run(tmp_path, CONFIG)
+        (tmp_path / "examples.jsonl").touch()
+        changed = {**CONFIG, "names": ["a", "b"], "learning_rate": 0.1}
+        assert open_run(tmp_path, changed, free_to_change=["learning_rate"]) == "resume"
+        assert json.loads((tmp_path / "config.json").read_text()) == changed
+
     def test_a_folder_of_something_else_is_refused(self, tmp_path):
         (tmp_path / "thesis.tex").touch()
         with pytest.raises(ConfigError, match=r"is not empty \(thesis\.tex\)"):
