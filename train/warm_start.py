@@ -41,8 +41,8 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     least_share: float = field(
         default=0.0,
         metadata={
-            "help": "Above 0, kinds of questions (metadata.kind) are decided as a whole: passed where searching helps "
-            "less often than this share, searched elsewhere."
+            "help": "Above 0, kinds of questions (metadata.kind, else the route of the rules) are decided as a whole: "
+            "passed where searching helps less often than this share, searched elsewhere."
         },
     )
     prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
@@ -121,7 +121,14 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.training.candidates import candidates
-    from acqo_rl.training.warm_start import balanced, decided_by_kind, read_examples, verified_examples, write_examples
+    from acqo_rl.training.warm_start import (
+        balanced,
+        decided_by_kind,
+        kinds_of,
+        read_examples,
+        verified_examples,
+        write_examples,
+    )
 
     if file.exists():
         return read_examples(file)
@@ -141,7 +148,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
             if answer.route != "pass" and answer.problem is None:
                 found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
     reward = materials.reward("converge", config, config.max_sub_queries)
-    kinds = {query_id: str(row.get("kind", "")) for query_id, row in read_query_metadata(config.data).items()}
+    kinds = kinds_of(materials.train, read_query_metadata(config.data))
     scored_file = file.with_name("scored.jsonl")
     best = read_examples(scored_file) if scored_file.exists() else []
     left = materials.train[len(best) :]

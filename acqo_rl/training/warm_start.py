@@ -21,6 +21,7 @@ from acqo_rl.errors import GrammarError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
+from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.training.candidates import Candidate
@@ -120,6 +121,17 @@ def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: fl
     return Example(query_id, route, completion, value, raw)
 
 
+def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The kind of each query: ``kind`` of its metadata, else the route that the rules take with it.
+
+    Args:
+        queries: of any kind.
+        metadata: query id -> what the BEIR folder says of it.
+    """
+    routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(queries)}
+    return {query.id: str(metadata.get(query.id, {}).get("kind", routes[query.id])) for query in queries}
+
+
 def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], least_share: float) -> list[Example]:
     """Decides kinds of queries as a whole: passed where a search is the target less often than ``least_share``.
 
@@ -129,21 +141,19 @@ def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], least
 
     Args:
         examples: one a query.
-        kinds: query id -> kind; all queries without one are a kind of their own.
+        kinds: query id -> kind.
         least_share: of the queries of a kind.
     """
     if not least_share:
         return list(examples)
     by_kind: dict[str, list[bool]] = {}
     for example in examples:
-        by_kind.setdefault(kinds.get(example.query_id, ""), []).append(example.route != "pass")
+        by_kind.setdefault(kinds[example.query_id], []).append(example.route != "pass")
     seldom = {kind for kind, searches in by_kind.items() if sum(searches) < least_share * len(searches)}
     return [
-        Example(e.query_id, "pass", TAGS["pass"], e.raw_reward, e.raw_reward)
-        if kinds.get(e.query_id, "") in seldom
-        else e
+        Example(e.query_id, "pass", TAGS["pass"], e.raw_reward, e.raw_reward) if kinds[e.query_id] in seldom else e
         for e in examples
-        if e.route != "pass" or kinds.get(e.query_id, "") in seldom
+        if e.route != "pass" or kinds[e.query_id] in seldom
     ]
 
 

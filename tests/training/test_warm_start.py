@@ -13,7 +13,15 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
 from acqo_rl.training.candidates import candidates
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
-from acqo_rl.training.warm_start import Example, arranged, balanced, decided_by_kind, train, verified_examples
+from acqo_rl.training.warm_start import (
+    Example,
+    arranged,
+    balanced,
+    decided_by_kind,
+    kinds_of,
+    train,
+    verified_examples,
+)
 from acqo_rl.types import Query, Snippet, SubQuery
 
 FOUND = {
@@ -111,13 +119,15 @@ class TestDecidedByKind:
     def test_without_a_least_share_all_stay(self, kinds):
         assert decided_by_kind(self.EXAMPLES, kinds, least_share=0.0) == list(self.EXAMPLES)
 
-    def test_queries_without_a_kind_are_one_kind(self):
-        """3 of all 16 are searched."""
-        searches = [e for e in self.EXAMPLES if e.route != "pass"]
-        assert decided_by_kind(self.EXAMPLES, {}, least_share=0.18) == searches
-        passed = decided_by_kind(self.EXAMPLES, {}, least_share=0.19)
-        assert len(passed) == 16
-        assert all(e.route == "pass" and e.reward == e.raw_reward for e in passed)
+
+def test_the_kind_of_a_query_is_told_or_the_route_of_the_rules():
+    queries = [
+        Query("told", "Who was born first, Ada Lovelace or Alan Turing?"),
+        Query("two", "Who was born first, Ada Lovelace or Alan Turing?"),
+        Query("one", "capital of Peru"),
+    ]
+    kinds = kinds_of(queries, {"told": {"kind": "set A"}, "two": {"n_gold": 2}})
+    assert kinds == {"told": "set A", "two": "decompose", "one": "pass"}
 
 
 class TestBalanced:
