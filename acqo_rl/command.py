@@ -7,6 +7,7 @@ An entry point is a dataclass, ``make_parser()`` and ``main(config)``. Settings 
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +17,11 @@ from acqo_rl.errors import AcqoError, ConfigError
 
 if TYPE_CHECKING:
     from trl import TrlParser
+
+_NOT_WRITABLE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
+    errno.ENOSPC, errno.EDQUOT,
+}  # fmt: skip
 
 
 def make_parser(*config_types: type, description: str) -> TrlParser:
@@ -78,11 +84,19 @@ def parse(parser: TrlParser, args: Sequence[str] | None = None) -> tuple[Any, ..
 
 
 def run(main: Callable[..., Any], parser: TrlParser, args: Sequence[str] | None = None) -> None:
-    """Parse, call ``main``; errors of the project end with a message and status 2, an interrupt with 130."""
+    """Parse, call ``main``; errors of the project end with a message and status 2, an interrupt with 130.
+
+    So does a file or folder that cannot be written, be it for its place, its permissions or a full disk.
+    """
     try:
         main(*parse(parser, args))
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(2) from error
+    except OSError as error:
+        if error.errno not in _NOT_WRITABLE:
+            raise
+        sys.stderr.write(f"error: {error}; give another place, or mend this one and start the same command again\n")
         raise SystemExit(2) from error
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; what was written is kept, start the same command again to go on\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -113,12 +115,30 @@ def test_what_the_command_line_may_not_say(parse, args, message):
         parse(None, "--data", "x", *args)
 
 
+def test_a_place_that_cannot_be_written_has_none_either(capsys, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as ended:
+        command.run(
+            lambda config: (tmp_path / "file" / "folder").mkdir(parents=True),
+            command.make_parser(Config, description="x"),
+            ["--data", "x"],
+        )
+    assert ended.value.code == 2
+    assert re.search("error: .*file/folder.*; give another place", capsys.readouterr().err)
+
+
 def test_unexpected_errors_keep_theirs():
     def main(config):
         raise RuntimeError("a bug")
 
+    def read(config):
+        return Path("/nowhere/file").read_text()
+
+    parser = command.make_parser(Config, description="x")
     with pytest.raises(RuntimeError):
-        command.run(main, command.make_parser(Config, description="x"), ["--data", "x"])
+        command.run(main, parser, ["--data", "x"])
+    with pytest.raises(FileNotFoundError):
+        command.run(read, parser, ["--data", "x"])
 
 
 def test_help_shows_examples_and_the_file(capsys):
