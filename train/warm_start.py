@@ -168,9 +168,11 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Reformulation]:
     """``config.samples`` answers a query of the policy in ``config.model``."""
     from tqdm import tqdm
+    from transformers import set_seed
 
     from acqo_rl.reformulation.policy import Policy
 
+    set_seed(config.seed)
     policy = Policy.from_pretrained(config.model, temperature=1.0, max_new_tokens=config.max_new_tokens)
     for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
         yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(config.samples)])

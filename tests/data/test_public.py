@@ -323,7 +323,7 @@ def test_changed_splits_and_unusable_sources_are_named(tmp_path):
 
 
 def test_wrong_settings_are_refused(tmp_path):
-    for name in ("squat", "beir"):
+    for name in ("squat", "beir", "beir/"):
         with pytest.raises(ConfigError, match=r"there are embedded, nq, hotpotqa, .*beir/NAME"):
             write(tmp_path, name, {})
     with pytest.raises(ConfigError, match="give distractors"):

@@ -253,6 +253,21 @@ def test_the_policys_own_rollouts_come_before_other_candidates(data, index, pass
     assert all(e.completion.split("\n")[1:] == texts[e.query_id] for e in chosen)
 
 
+def test_rollouts_follow_the_seed(data, index, passing, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "train"))
+    warm_start = importlib.import_module("warm_start")
+
+    def completions(seed):
+        config = warm_start.WarmStartConfig(
+            data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=4, seed=seed
+        )
+        return [answer.completion for answer in warm_start.rollouts(config, open_materials(config, config).train)]
+
+    first = completions(1)
+    assert completions(1) == first
+    assert completions(2) != first
+
+
 def test_an_index_of_other_data_is_refused(shared, data, tmp_path, monkeypatch):
     other = tmp_path / "data"
     other.mkdir()

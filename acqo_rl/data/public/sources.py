@@ -42,7 +42,7 @@ def find_source(name: str) -> Source:
     Raises:
         ConfigError: there is no such data set.
     """
-    if name == "nq" or name.startswith("beir/"):
+    if name == "nq" or name.removeprefix("beir/") not in (name, ""):
         return _beir(name.removeprefix("beir/"))
     facts = "the paragraphs that hold the supporting facts"
     news, articles = Table("yixuantt/MultiHopRAG", "MultiHopRAG"), Table("yixuantt/MultiHopRAG", "corpus")
