@@ -122,9 +122,10 @@ def read_results(listed: str | Mapping[str, Any]) -> dict[str, Result]:
     for name, entry in entries.items():
         try:
             result = Result(**{**entry, "needs": tuple(entry.get("needs", ()))})
-        except (TypeError, AttributeError) as error:
+            list(leaves(result.figures))
+        except (TypeError, AttributeError, ValueError) as error:
             raise ConfigError(
-                f"The result {name!r} wants command, needs, file, figures and tolerance ({error})."
+                f"The result {name!r} wants command, needs, file, figures (numbers) and tolerance ({error})."
             ) from error
         if strange := [other for other in result.needs if other not in results]:
             raise ConfigError(f"The result {name!r} needs {', '.join(strange)}: write what it needs above it.")

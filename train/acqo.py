@@ -5,8 +5,9 @@ r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, ex
 
 Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
 --output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
-own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. All are checked
-before the first stage begins; those of stages that have not finished may still be changed.
+own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are read
+before the first stage begins, and may be changed until their stage has written something; to train a stage anew with
+other settings, delete its folder and those after it.
 """
 
 from __future__ import annotations

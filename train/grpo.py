@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.measures import check_measures
+from acqo_rl.search import DEPTH
 from acqo_rl.training.settings import (
     GrpoSettings,
     PathSettings,
@@ -32,6 +34,15 @@ if TYPE_CHECKING:
 @dataclass
 class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
     """Settings of a GRPO run."""
+
+    def __post_init__(self) -> None:
+        """Refuses what training cannot do with.
+
+        Raises:
+            ConfigError: a setting is out of range, or there is no such measure.
+        """
+        super().__post_init__()
+        check_measures([self.eval_measure], DEPTH)
 
 
 def make_parser() -> Any:

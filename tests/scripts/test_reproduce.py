@@ -54,6 +54,7 @@ class TestOrder:
             ({"a": {"needs": ["b"]}, "b": {}}, "'a' needs b: write what it needs above it"),
             ({"a": {"comand": "x"}}, "'a' wants command"),
             ({"a": "python x.py"}, "'a' wants command"),
+            ({"a": {"figures": {"nDCG@10": "x"}}}, r"'a' wants .* figures \(numbers\)"),
         ):
             with pytest.raises(ConfigError, match=message):
                 reproduce.read_results(listed)
