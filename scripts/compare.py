@@ -38,6 +38,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.inputs import ORIGINAL, fingerprint, hash_queries, name_reformulators, name_retrievers
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import StrategySettings, check_strategy
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
@@ -128,9 +129,7 @@ def check(config: CompareConfig) -> None:
     """
     from acqo_rl.evaluation.robustness import query_set_named
 
-    for key, value in (("limit", config.limit), ("batch_size", config.batch_size)):
-        if value is not None and value < 1:
-            raise ConfigError(f"{key} is {value}; it must be at least 1.")
+    check_ranges(config, dict.fromkeys(("limit", "batch_size"), (1, FINITE)))
     names = name_reformulators(config.reformulator, config.model)
     for name, model in names.items():
         if name != LOOKS_FIRST:

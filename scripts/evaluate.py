@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl import command
-from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Document, Qrels, Query
 
@@ -108,9 +108,7 @@ def check(config: EvaluateConfig) -> None:
     Raises:
         ConfigError: a number is out of range, or the fusion or a measure is unknown.
     """
-    for key, value in (("limit", config.limit), ("batch_size", config.batch_size), ("rounds", config.rounds)):
-        if value is not None and value < 1:
-            raise ConfigError(f"{key} is {value}; it must be at least 1.")
+    check_ranges(config, dict.fromkeys(("limit", "batch_size", "rounds"), (1, FINITE)))
     fusion_named(config.fusion)
     check_measures(config.measures, DEPTH)
 

@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
-from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.types import Query
 
 WARM_UP = "The first call of a process is slow and no part of any measurement."
@@ -122,9 +122,7 @@ def check(config: MeasureConfig) -> list[str]:
     from acqo_rl.pipeline.pipeline import ESSENTIAL
 
     least = {"limit": 1, "concurrency": 1, "max_new_tokens": 1, "max_model_calls": ESSENTIAL}
-    for key, value in least.items():
-        if getattr(config, key) < value:
-            raise ConfigError(f"{key} is {getattr(config, key)}; it must be at least {value}.")
+    check_ranges(config, {key: (value, FINITE) for key, value in least.items()})
     fusion_named(config.fusion)
     names = config.systems or [name for name in SYSTEMS if name != POLICY or config.policy]
     check_systems(names, bool(config.policy))

@@ -154,7 +154,7 @@ def check(stage: Stage) -> None:
     """
     words = stage.argv()
     place = next(i for i, word in enumerate(words) if word.endswith(".py"))
-    spec = importlib.util.spec_from_file_location(Path(words[place]).stem, ROOT / words[place])
+    spec = importlib.util.spec_from_file_location(f"stage_{Path(words[place]).stem}", ROOT / words[place])
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

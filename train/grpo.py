@@ -19,13 +19,7 @@ from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.search import DEPTH
-from acqo_rl.training.settings import (
-    GrpoSettings,
-    PathSettings,
-    PromptSettings,
-    RewardSettings,
-    policy_settings,
-)
+from acqo_rl.training.settings import GrpoSettings, PathSettings, PromptSettings, RewardSettings, policy_settings
 
 if TYPE_CHECKING:
     from acqo_rl.types import Query
