@@ -5,6 +5,7 @@ r"""Write a data set as a BEIR folder.
     python scripts/prepare_data.py --dataset topiocqa --output data/topiocqa
     python scripts/prepare_data.py --dataset beir/scifact --output data/scifact
     python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/topiocqa --limit 800 --output data/both
+    python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/nq --limit 800 200 --output data/mixed
 
 ``embedded`` is generated from facts that packages on PyPI carry: about 8,400 passages on places, languages and
 currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
@@ -13,8 +14,8 @@ The others are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, mu
 nq, squad, and beir/NAME for any set of BEIR. The whole source is read, so that --limit and --distractors draw from all
 of it (54 million passages for qrecc). Source, licence and what was kept stand in the folder's README.md.
 
-``union`` makes one folder of several BEIR folders, to train one policy for all: --limit train queries of each, and
-as many dev queries of each as the smallest has.
+``union`` makes one folder of several BEIR folders, to train one policy for all: --limit train queries of each (one
+number, or one for each), and as many dev queries of each as the smallest has.
 
 A folder that holds the same data set with the same settings is left as it is, any other content is refused, and a
 new folder is there whole or not at all.
@@ -41,7 +42,10 @@ class PrepareDataConfig:
 
     output: str = field(metadata={"help": "Folder to write; one that holds the same data set is left as it is."})
     dataset: str = field(default="embedded", metadata={"help": "Which data set: see above, or beir/NAME."})
-    limit: int | None = field(default=None, metadata={"help": "Queries a split at most, drawn at random."})
+    limit: list[int] = field(
+        default_factory=list,
+        metadata={"help": "Queries a split at most, drawn at random; of a union one number, or one for each source."},
+    )
     distractors: int | None = field(
         default=None,
         metadata={"help": "Passages beside those of the queries, drawn at random; without it all are kept."},
@@ -86,6 +90,7 @@ def is_there(folder: Path, config: PrepareDataConfig) -> bool:
 def command_of(config: PrepareDataConfig) -> str:
     """The command that makes the data set, without its folder."""
     settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
+    settings["limit"] = " ".join(map(str, config.limit)) or None
     given = [f"--{key} {value}" for key, value in settings.items() if value is not None]
     return " ".join(
         ["python scripts/prepare_data.py", *given, *(["--sources", *config.sources] if config.sources else [])]
@@ -101,21 +106,23 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
 
         if config.distractors is not None:
             raise ConfigError("A union keeps all passages of its sources: distractors is for public data sets.")
-        write_union(folder, config.sources, limit=config.limit, seed=config.seed, command=command_of(config))
+        write_union(folder, config.sources, limits=config.limit, seed=config.seed, command=command_of(config))
     elif config.dataset == "embedded":
         from acqo_rl.data.embedded import write_embedded
 
-        if config.limit is not None or config.distractors is not None:
+        if config.limit or config.distractors is not None:
             raise ConfigError("The embedded data set has one size: limit and distractors are for the public ones.")
         write_embedded(folder, config.seed)
     else:
         from acqo_rl.data.public import write_public
 
+        if len(config.limit) > 1:
+            raise ConfigError(f"limit is {config.limit}; of one data set it is one number, of a union one for each.")
         write_public(
             folder,
             config.dataset,
             open_table,
-            limit=config.limit,
+            limit=config.limit[0] if config.limit else None,
             distractors=config.distractors,
             seed=config.seed,
             command=command_of(config),

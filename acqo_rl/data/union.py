@@ -13,7 +13,7 @@ from acqo_rl.types import Document, Qrels, Query
 
 
 def write_union(
-    folder: str | Path, sources: Sequence[str | Path], *, limit: int | None = None, seed: int = 0, command: str = ""
+    folder: str | Path, sources: Sequence[str | Path], *, limits: Sequence[int] = (), seed: int = 0, command: str = ""
 ) -> None:
     """Writes the corpora of several folders as one corpus, with train and dev queries of each.
 
@@ -23,21 +23,24 @@ def write_union(
     Args:
         folder: where to.
         sources: BEIR folders with a train and a dev split; their names differ.
-        limit: train queries of each at most, drawn at random; all by default. Of dev each gives as many as the
-            smallest has, so that all weigh the same where a checkpoint is chosen.
+        limits: train queries of each source at most, drawn at random; one number for all of them; all queries by
+            default. Of dev each gives as many as the smallest has, so that all weigh the same where a checkpoint is
+            chosen.
         seed: of what is drawn.
         command: that writes the folder, for its README.
 
     Raises:
-        ConfigError: fewer than two sources, two of one name, or the limit is below 1.
+        ConfigError: fewer than two sources, two of one name, a limit below 1, or neither one limit nor one for each.
         DataError: a source is not as expected.
     """
     paths = {Path(source).resolve().name: Path(source) for source in sources}
     if len(paths) < 2 or len(paths) < len(sources):
         given = ", ".join(map(str, sources)) or "nothing"
         raise ConfigError(f"A union of {given} was asked for; it wants two or more folders whose names differ.")
-    if limit is not None and limit < 1:
-        raise ConfigError(f"limit is {limit}; it must be at least 1.")
+    if len(limits) not in (0, 1, len(paths)) or any(limit < 1 for limit in limits):
+        seen = " ".join(map(str, limits))
+        raise ConfigError(f"limit is {seen}; one number for all {len(paths)} sources or one for each, all at least 1.")
+    most_of = dict(zip(paths, [*limits] * len(paths) if len(limits) == 1 else limits, strict=False))
     documents: list[Document] = []
     queries: list[Query] = []
     metadata: dict[str, dict[str, str]] = {}
@@ -52,7 +55,7 @@ def write_union(
     for name, path in paths.items():
         corpus = read_corpus(path)
         documents += [replace(document, id=f"{name}/{document.id}") for document in corpus.values()]
-        for split, most in (("train", limit), ("dev", smallest)):
+        for split, most in (("train", most_of.get(name)), ("dev", smallest)):
             check_beir(path, split, corpus)
             judgements = read_qrels(path, split)
             chosen = read_queries(path, split)

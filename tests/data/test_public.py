@@ -10,6 +10,7 @@ import datasets
 import huggingface_hub
 import pytest
 
+from acqo_rl.command import parse
 from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
 from acqo_rl.data.public.readers import passage
@@ -387,7 +388,7 @@ def hub(monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_script_streams_the_tables_of_the_hub(script, hub, tmp_path, name, capsys):
     hub(tables(name))
-    config = script.PrepareDataConfig(output=str(tmp_path / "out"), dataset=name, limit=5, distractors=3)
+    config = script.PrepareDataConfig(output=str(tmp_path / "out"), dataset=name, limit=[5], distractors=3)
     script.main(config)
     expected = write(tmp_path / "expected", name, limit=5, distractors=3, command=script.command_of(config))
     assert contents(tmp_path / "out") == contents(expected)
@@ -406,18 +407,31 @@ def test_script_leaves_the_same_data_set_and_refuses_any_other(script, hub, tmp_
     hub(tables("squad"))
     out = tmp_path / "out"
     out.mkdir()
-    config = script.PrepareDataConfig(output=str(out), dataset="squad", limit=1)
+    config = script.PrepareDataConfig(output=str(out), dataset="squad", limit=[1])
     script.main(config)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     script.main(config)
     assert "already" in capsys.readouterr().out
-    for other in ({"limit": 10}, {"seed": 11}, {"dataset": "embedded", "limit": None}):
+    for other in ({"limit": [10]}, {"seed": 11}, {"dataset": "embedded", "limit": []}):
         with pytest.raises(ConfigError, match="other settings"):
             script.main(script.PrepareDataConfig(**{**vars(config), **other}))
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match="holds something else"):
         script.main(script.PrepareDataConfig(output=str(tmp_path / "file"), dataset="squad"))
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
+def test_script_takes_one_limit_for_a_data_set_and_one_for_each_source_of_a_union(script, hub, tmp_path):
+    hub(tables("squad"))
+    with pytest.raises(ConfigError, match=r"limit is \[1, 2\]"):
+        script.main(script.PrepareDataConfig(output=str(tmp_path / "out"), dataset="squad", limit=[1, 2]))
+    first = write(tmp_path / "a", "squad", limit=3, distractors=0)
+    second = write(tmp_path / "b", "hotpotqa", limit=3, distractors=0)
+    arguments = ["--dataset", "union", "--sources", str(first), str(second), "--limit", "2", "1"]
+    (config,) = parse(script.make_parser(), [*arguments, "--output", str(tmp_path / "both")])
+    script.main(config)
+    assert len(read_qrels(tmp_path / "both", "train")) == 3
+    assert "--limit 2 1" in (tmp_path / "both" / "README.md").read_text()
 
 
 def test_script_writes_nothing_where_columns_changed(script, hub, tmp_path):
@@ -445,4 +459,4 @@ def test_script_keeps_the_embedded_set_as_it_is(script, tmp_path, capsys):
     script.main(config)
     assert "already" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="one size"):
-        script.main(script.PrepareDataConfig(output=str(tmp_path / "small"), limit=3))
+        script.main(script.PrepareDataConfig(output=str(tmp_path / "small"), limit=[3]))

@@ -23,7 +23,7 @@ def sources(tmp_path):
 
 def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sources, tmp_path):
     folder = tmp_path / "both"
-    write_union(folder, sources, limit=5, command="the command")
+    write_union(folder, sources, limits=[5], command="the command")
     check_beir(folder, "train")
     check_beir(folder, "dev")
     assert list(read_corpus(folder)) == [f"films/d{i}" for i in range(9)] + [f"hotels/d{i}" for i in range(6)]
@@ -38,9 +38,16 @@ def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sour
     assert "`the command`" in (folder / "README.md").read_text()
 
 
+def test_each_source_has_a_limit_of_its_own(sources, tmp_path):
+    write_union(tmp_path / "both", sources, limits=[1, 3])
+    kinds = [query_id.split("/")[0] for query_id in read_qrels(tmp_path / "both", "train")]
+    assert (kinds.count("films"), kinds.count("hotels")) == (1, 3)
+    assert len(read_corpus(tmp_path / "both")) == 15
+
+
 def test_the_same_settings_give_the_same_bytes_and_another_seed_other_queries(sources, tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        write_union(tmp_path / name, sources, limit=3, seed=seed)
+        write_union(tmp_path / name, sources, limits=[3], seed=seed)
     a, b, c = ((tmp_path / name / "queries.jsonl").read_bytes() for name in "abc")
     assert a == b != c
 
@@ -52,8 +59,9 @@ def test_what_cannot_be_united_is_refused(sources, tmp_path):
         write_union(tmp_path / "x", sources[:1])
     with pytest.raises(ConfigError, match="whose names differ"):
         write_union(tmp_path / "x", [sources[0], tmp_path / "other" / ".." / "films"])
-    with pytest.raises(ConfigError, match="limit is 0"):
-        write_union(tmp_path / "x", sources, limit=0)
+    for limits, seen in (([0], "limit is 0; one number"), ([2, 0], "limit is 2 0;"), ([1, 2, 3], "for all 2 sources")):
+        with pytest.raises(ConfigError, match=seen):
+            write_union(tmp_path / "x", sources, limits=limits)
     train, dev = (sources[0] / "qrels" / f"{split}.tsv" for split in ("train", "dev"))
     kept = dev.read_text()
     dev.write_text(train.read_text())
