@@ -7,7 +7,7 @@ The paper says that too-hard queries go too, but its equation has no lower bound
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,8 @@ class Band:
 
 def score_difficulty(
     queries: Sequence[Query], qrels: Qrels, policy: Reformulator, reward: Reward, rollouts: int
-) -> list[Difficulty]:
-    """Mean and spread of the reward over ``rollouts`` samples of the policy for each query.
+) -> Iterator[list[Difficulty]]:
+    """Mean and spread of the reward over ``rollouts`` samples of the policy for each query, in order.
 
     Args:
         queries: judged queries.
@@ -65,8 +65,10 @@ def score_difficulty(
         policy: sampling, not greedy; its completions are scored as in training.
         reward: of the stage that the policy was trained in.
         rollouts: K.
+
+    Yields:
+        One difficulty a query, batch by batch.
     """
-    difficulties = []
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score difficulty", unit="batch", disable=len(steps) < 4):
         batch = [query for query in queries[start : start + _BATCH] for _ in range(rollouts)]
@@ -77,9 +79,10 @@ def score_difficulty(
             query=[query.text for query in batch],
             gold=[gold_of(qrels, query.id) for query in batch],
         )
-        for query, values in zip(batch[::rollouts], np.reshape(rewards, (-1, rollouts)), strict=True):
-            difficulties.append(Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max())))
-    return difficulties
+        yield [
+            Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max()))
+            for query, values in zip(batch[::rollouts], np.reshape(rewards, (-1, rollouts)), strict=True)
+        ]
 
 
 def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> Band:

@@ -3,7 +3,8 @@ r"""Score how hard each training query is for a policy, and report what a diffic
     python scripts/score_difficulty.py --data BEIR_DIR --index INDEX_DIR --model RUN/model --output_dir OUT
 
 Each query is answered --rollouts times with the temperature of training, and scored by the Stage I reward. OUT gets
-difficulty.jsonl (for train/grpo.py --difficulty), report.md and histogram.png.
+difficulty.jsonl (for train/grpo.py --difficulty), report.md and histogram.png. Started again after an interruption,
+the command goes on after the last scored batch.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def make_parser() -> Any:
 
 
 def main(config: DifficultyConfig) -> None:
-    """Scores once; a finished scoring is only reported again."""
+    """Scores what is not scored yet, then reports."""
     from pathlib import Path
 
     from transformers import set_seed
@@ -54,10 +55,15 @@ def main(config: DifficultyConfig) -> None:
     prompt = PromptSettings(feedback_results=settings.feedback_results, feedback_words=settings.feedback_words)
     materials = open_materials(config, prompt)
     if not file.exists():
-        set_seed(config.seed)
         reward = materials.reward("explore", config, settings.max_sub_queries)
-        scored = score_difficulty(materials.train, materials.qrels, policy, reward, config.rollouts)
-        save_difficulties(scored, file)
+        scored_file = folder / "scored.jsonl"
+        scored = load_difficulties(scored_file) if scored_file.exists() else []
+        set_seed(config.seed + len(scored))
+        left = materials.train[len(scored) :]
+        for batch in score_difficulty(left, materials.qrels, policy, reward, config.rollouts):
+            scored += batch
+            save_difficulties(scored, scored_file)
+        scored_file.replace(file)
     band = select_band(load_difficulties(file), config.band_low, config.band_high)
     write_report(band, materials.train, folder)
     print(

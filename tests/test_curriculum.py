@@ -32,7 +32,7 @@ def test_rollouts_are_scored_as_in_training():
     settings = PolicySettings()
     queries = [Query("q", "bad"), Query("r", "good")]
     reward = Reward("explore", ScriptedRetriever({"good": ("g",)}), RankScoreFusion(), cost=0.0)
-    found = score_difficulty(
+    (found,) = score_difficulty(
         queries, {"q": {"g": 1}, "r": {"g": 2, "x": 0}}, Policy(model, prompt_of(settings, len), settings), reward, 4
     )
     first, second = [2, 0, -0.1, 0], [2, 2, -0.1, 0]

@@ -177,6 +177,35 @@ def test_score_difficulty(difficulty):
         assert (folder / name).stat().st_size > 0
 
 
+def test_score_difficulty_goes_on_where_it_was_interrupted(shared, tmp_path, monkeypatch):
+    """The scored queries stay scored; only those after them are answered again."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    script = importlib.import_module("score_difficulty")
+    settings = {**shared, "output_dir": tmp_path / "run", "rollouts": 2, "temperature": 1.0, "top_p": 1.0}
+    config = script.DifficultyConfig(**{key: str(v) if isinstance(v, Path) else v for key, v in settings.items()})
+    monkeypatch.setattr("acqo_rl.curriculum._BATCH", 3)
+    asked = []
+    score = Reward.__call__
+
+    def interrupted_once(reward, **columns):
+        asked.append(list(dict.fromkeys(query.id for query in columns["prompts"])))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return score(reward, **columns)
+
+    monkeypatch.setattr(Reward, "__call__", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        script.main(config)
+    before = load_difficulties(tmp_path / "run" / "scored.jsonl")
+    script.main(config)
+    assert [len(ids) for ids in asked] == [3, 3, 3, 2]
+    assert asked[2] == asked[1]
+    scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
+    assert scored[:3] == before
+    assert [d.query_id for d in scored] == asked[0] + asked[1] + asked[3]
+    assert not (tmp_path / "run" / "scored.jsonl").exists()
+
+
 def test_grpo_learns_from_the_band_alone(difficulty, shared, tmp_path, monkeypatch):
     file = difficulty[0] / "difficulty.jsonl"
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "difficulty": file}
