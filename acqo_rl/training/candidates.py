@@ -57,6 +57,8 @@ def _candidates(query: Query) -> Iterator[Candidate]:
         yield from _with_names_of_the_feedback(query)
     rules = Heuristic().reformulate([query])[0]
     yield from _made([(rules.route, [s.text for s in rules.sub_queries])])
+    if not query.history and not query.feedback:
+        yield from _with_names_of_the_question(query)
     yield from _made(_clauses_with_shared_words(query.text))
     yield from _made(_without_other_names(query.text))
 
@@ -105,6 +107,13 @@ def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
     names = list(dict.fromkeys(name for name in found if name))[:_MAX_FEEDBACK_NAMES]
     for name, other in (*((name, name) for name in names), *permutations(names, 2)):
         yield "decompose", (SubQuery(name, "part"), _expansion(query, other))
+
+
+def _with_names_of_the_question(query: Query) -> Iterator[Candidate]:
+    """The question once for each of its first two names, with that name behind it: a vote for what it says twice."""
+    names = list(dict.fromkeys(_names(query.text)))[:2]
+    if names:
+        yield "decompose", tuple(_expansion(query, name) for name in names)
 
 
 def _expansion(query: Query, *names: str) -> SubQuery:

@@ -258,6 +258,17 @@ def test_first_results_lend_their_names():
     assert "Sally Potter" not in str(candidates(replace(query, feedback=())))
 
 
+def test_without_results_the_question_says_its_names_twice():
+    """What reads nothing asks once for each of the first two names, after what the rules would search."""
+    names = ("Anna Boden", "Half Nelson", "Sugar")
+    query = Query("q", f"Did {names[0]} edit {names[1]} before {names[2]}?")
+    found = [tuple((s.text, s.kind) for s in subs) for _, subs in candidates(query)]
+    assert found[0] == tuple((f"{query.text} {name}", "expansion") for name in names[:2])
+    assert candidates(Query("q", "Who edited Half Nelson?"))[0][1][0].text == "Who edited Half Nelson? Half Nelson"
+    reading = replace(query, feedback=(Snippet("Other", "words"),))
+    assert found[0] not in [tuple((s.text, s.kind) for s in subs) for _, subs in candidates(reading)]
+
+
 def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
     for text, name in (
         ("Who is Richard Ballantine's stepfather?", "Richard Ballantine"),
