@@ -72,3 +72,47 @@ def test_what_cannot_be_united_is_refused(sources, tmp_path):
         (sources[1] / "qrels" / "dev.tsv").unlink()
         write_union(tmp_path / "x", sources)
     assert not (tmp_path / "x").exists()
+
+
+def test_strangers_are_queries_once_more_after_the_conversation_of_another_source(sources, tmp_path):
+    write_beir(
+        tmp_path / "facts",
+        [Document(f"d{i}", f"fact {i}", "text") for i in range(6)],
+        [Query(f"q{i}", f"what is {i}") for i in range(6)],
+        {"train": {f"q{i}": {f"d{i}": 1} for i in range(4)}, "dev": {f"q{i}": {f"d{i}": 1} for i in (4, 5)}},
+    )
+    folder = tmp_path / "all"
+    write_union(folder, [tmp_path / "facts", *sources], strangers=[3, 0, 0])
+    check_beir(folder, "train")
+    kinds = {query_id: values["kind"] for query_id, values in read_query_metadata(folder).items()}
+    for split, number in (("train", 3), ("dev", 2)):
+        queries = {query.id: query for query in read_queries(folder, split)}
+        qrels = read_qrels(folder, split)
+        again = [query_id for query_id in queries if kinds[query_id] == "facts/after-strangers"]
+        assert len(again) == number
+        for query_id in again:
+            before = queries[query_id.removesuffix("/after-strangers")]
+            assert (before.text, before.history) == (queries[query_id].text, ())
+            assert queries[query_id].history == ("U: hello",)
+            assert qrels[query_id] == qrels[before.id]
+
+
+@pytest.mark.parametrize(
+    ("strangers", "message"),
+    [
+        ([1], "strangers is 1; one number for each of 2 sources"),
+        ([-1, 0], "none below 0"),
+        ([1, 0], "strangers of films: its queries have conversations of their own"),
+    ],
+)
+def test_strangers_that_cannot_be_had_are_refused(sources, tmp_path, strangers, message):
+    with pytest.raises(ConfigError, match=message):
+        write_union(tmp_path / "x", sources, strangers=strangers)
+
+
+def test_strangers_want_a_source_with_conversations(tmp_path):
+    for name in ("facts", "news"):
+        qrels = {"train": {"q0": {"d0": 1}}, "dev": {"q1": {"d0": 1}}}
+        write_beir(tmp_path / name, [Document("d0", "t", "text")], [Query("q0", "what"), Query("q1", "who")], qrels)
+    with pytest.raises(ConfigError, match="no source has conversations"):
+        write_union(tmp_path / "x", [tmp_path / "facts", tmp_path / "news"], strangers=[1, 0])
