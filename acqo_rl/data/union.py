@@ -11,17 +11,9 @@ from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries,
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Qrels, Query
 
-_STRANGERS = "/after-strangers"
-
 
 def write_union(
-    folder: str | Path,
-    sources: Sequence[str | Path],
-    *,
-    limits: Sequence[int] = (),
-    strangers: Sequence[int] = (),
-    seed: int = 0,
-    command: str = "",
+    folder: str | Path, sources: Sequence[str | Path], *, limits: Sequence[int] = (), seed: int = 0, command: str = ""
 ) -> None:
     """Writes the corpora of several folders as one corpus, with train and dev queries of each.
 
@@ -34,15 +26,11 @@ def write_union(
         limits: train queries of each source at most, drawn at random; one number for all of them; all queries by
             default. Of dev each gives as many as the smallest has, so that all weigh the same where a checkpoint is
             chosen.
-        strangers: how many of the train queries that are taken of each source come a second time, after the
-            conversation of a query of another source, so that a policy learns which queries lean on what was said
-            before; one number for each source, none by default. They are a kind of their own, on dev too.
         seed: of what is drawn.
         command: that writes the folder, for its README.
 
     Raises:
-        ConfigError: fewer than two sources, two of one name, a limit below 1, neither one limit nor one for each, or
-            strangers that are not one number for each, of queries with conversations, or without a conversation.
+        ConfigError: fewer than two sources, two of one name, a limit below 1, or neither one limit nor one for each.
         DataError: a source is not as expected.
     """
     paths = {Path(source).resolve().name: Path(source) for source in sources}
@@ -52,9 +40,6 @@ def write_union(
     if len(limits) not in (0, 1, len(paths)) or any(limit < 1 for limit in limits):
         seen = " ".join(map(str, limits))
         raise ConfigError(f"limit is {seen}; one number for all {len(paths)} sources or one for each, all at least 1.")
-    if len(strangers) not in (0, len(paths)) or any(number < 0 for number in strangers):
-        seen = " ".join(map(str, strangers))
-        raise ConfigError(f"strangers is {seen}; one number for each of {len(paths)} sources, none below 0.")
     most_of = dict(zip(paths, [*limits] * len(paths) if len(limits) == 1 else limits, strict=False))
     documents: list[Document] = []
     queries: list[Query] = []
@@ -81,33 +66,8 @@ def write_union(
                 queries.append(replace(query, id=query_id))
                 metadata[query_id] = {"kind": name}
                 qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in judgements[query.id].items()}
-    for split, judgements in qrels.items():
-        of_split = [query for query in queries if query.id in judgements]
-        for name, number in zip(paths, strangers, strict=False):
-            generator = random.Random(f"{seed} {name} {split} strangers")
-            for query in _after_strangers(
-                of_split, name, number if split == "train" else min(number, smallest), generator
-            ):
-                queries.append(query)
-                metadata[query.id] = {"kind": f"{name}{_STRANGERS}"}
-                judgements[query.id] = judgements[query.id.removesuffix(_STRANGERS)]
     write_beir(folder, documents, queries, qrels, metadata)
     write_atomic(Path(folder) / "README.md", [_readme(paths, qrels, len(documents), command)])
-
-
-def _after_strangers(queries: Sequence[Query], source: str, number: int, generator: random.Random) -> list[Query]:
-    if not number:
-        return []
-    own = [query for query in queries if query.id.startswith(f"{source}/")]
-    if any(query.history for query in own):
-        raise ConfigError(f"strangers of {source}: its queries have conversations of their own; give 0 for it.")
-    conversations = [query.history for query in queries if query.history]
-    if not conversations:
-        raise ConfigError(f"strangers of {source}: no source has conversations; add one or leave strangers out.")
-    return [
-        replace(query, id=f"{query.id}{_STRANGERS}", history=generator.choice(conversations))
-        for query in generator.sample(own, min(number, len(own)))
-    ]
 
 
 def _readme(paths: dict[str, Path], qrels: dict[str, Qrels], passages: int, command: str) -> str:
