@@ -47,6 +47,14 @@ def test_settings_of_a_late_stage_are_checked_before_the_first_begins(recipe, tm
     assert not out.exists()
 
 
+def test_a_tracker_of_a_late_stage_that_is_not_installed_is_told_before_the_first_begins(recipe, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    out = tmp_path / "out"
+    with pytest.raises(ConfigError, match="report_to is wandb, which is not installed"):
+        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage2", '{"report_to": "wandb"}'))
+    assert not out.exists()
+
+
 def test_settings_of_stages_that_have_not_finished_may_be_changed(recipe, tmp_path, monkeypatch):
     monkeypatch.setattr(recipe, "plan", lambda config: [])
     out = tmp_path / "out"

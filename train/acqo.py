@@ -82,11 +82,12 @@ def make_parser() -> Any:
 
 def main(config: RecipeConfig) -> None:
     """Runs the stages in order."""
-    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.run_folder import check_tracking, open_run
 
     stages = plan(config)
     for stage in stages:
         check(stage)
+        check_tracking(stage.settings.get("report_to", "none"))
     open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
     begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
     for number, stage in enumerate(stages):

@@ -57,8 +57,9 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.grpo import build_trainer, finish
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import load_trainable
-    from acqo_rl.training.run_folder import last_checkpoint, open_run
+    from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
 
+    check_tracking(config.report_to)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     batch = config.per_device_train_batch_size * config.gradient_accumulation_steps * state.num_processes

@@ -14,7 +14,7 @@ The same command goes on with a run that was interrupted, in scoring or in train
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
@@ -56,7 +56,7 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     batch_size: int = field(default=16, metadata={"help": "Examples a device and optimizer step."})
     micro_batch_size: int = field(default=4, metadata={"help": "Examples a forward pass; divides batch_size."})
     save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints."})
-    report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
+    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Where to log."})
 
     def __post_init__(self) -> None:
         """Refuses what training cannot do with.
@@ -84,9 +84,10 @@ def main(config: WarmStartConfig) -> None:
 
     from acqo_rl.language_models.local import default_device
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.run_folder import check_tracking, open_run
     from acqo_rl.training.warm_start import train
 
+    check_tracking(config.report_to)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():

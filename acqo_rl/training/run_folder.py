@@ -16,6 +16,7 @@ import shutil
 import subprocess
 from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -121,6 +122,18 @@ def publish_model(half_done: Path, folder: str | Path) -> Path:
 def write_json(file: str | Path, value: Any) -> None:
     """Writes a file in one step: a reader never sees half of it."""
     write_atomic(Path(file), [json.dumps(value, indent=2, ensure_ascii=False)])
+
+
+def check_tracking(report_to: str) -> None:
+    """Refuses a tracker that is not installed.
+
+    Raises:
+        ConfigError: there is no such package here.
+    """
+    if report_to != "none" and find_spec(report_to) is None:
+        raise ConfigError(
+            f"report_to is {report_to}, which is not installed: pip install {report_to}, or give --report_to none."
+        )
 
 
 def prepare_tracking(report_to: str, folder: str | Path) -> None:

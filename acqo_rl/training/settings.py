@@ -128,7 +128,7 @@ class GrpoSettings:
     vllm_server_base_url: str | None = field(default=None, metadata={"help": "URL of `trl vllm-serve`."})
     vllm_gpu_memory_utilization: float = field(default=0.3, metadata={"help": "Share of GPU memory when colocated."})
     gradient_checkpointing: bool = field(default=False, metadata={"help": "Less memory, more time."})
-    report_to: str = field(default="none", metadata={"help": "wandb, tensorboard or none."})
+    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Where to log."})
     run_name: str | None = field(default=None, metadata={"help": "Name of the run in wandb."})
 
 

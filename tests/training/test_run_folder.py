@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.run_folder import last_checkpoint, open_run, publish_model, write_json
+from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run, publish_model, write_json
 
 CONFIG = {"learning_rate": 1e-6, "names": ("a", "b"), "report_to": "none"}
 
@@ -110,3 +110,14 @@ def test_json_is_never_half_written(tmp_path):
         write_json(file, {"a": object()})
     assert json.loads(file.read_text()) == {"a": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["log.json"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_tracker_that_is_not_installed_is_refused(monkeypatch, installed):
+    monkeypatch.setitem(sys.modules, "wandb", sys if installed else None)
+    check_tracking("none")
+    if installed:
+        check_tracking("wandb")
+    else:
+        with pytest.raises(ConfigError, match="report_to is wandb, which is not installed: pip install wandb"):
+            check_tracking("wandb")
