@@ -36,6 +36,7 @@ def test_every_stage_is_a_command_that_its_script_accepts(recipe, tmp_path, name
     [
         ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*--temperatur"),
         ("stage2", '{"temperature": 0}', r"'Stage II: converge' cannot run: temperature is 0\.0; it must be above 0"),
+        ("stage2", '{"num_iterations": 3}', r"'Stage II: converge' cannot run: eval_steps is \d+, num_iterations is 3"),
         ("stage1", '{"max_steps": "many"}', r"'Stage I: explore' cannot run: .*invalid int value: 'many'"),
         ("difficulty", '{"rollouts": 0}', "'difficulty' cannot run: rollouts is 0"),
     ],

@@ -33,10 +33,16 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
         """Refuses what training cannot do with.
 
         Raises:
-            ConfigError: a setting is out of range, or there is no such measure.
+            ConfigError: a setting is out of range, there is no such measure, or a checkpoint would fall between two
+                passes over one generated batch, which a resumed run cannot take up again.
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
+        if self.eval_steps % self.num_iterations:
+            raise ConfigError(
+                f"eval_steps is {self.eval_steps}, num_iterations is {self.num_iterations}; "
+                f"make eval_steps a multiple of num_iterations."
+            )
 
 
 def make_parser() -> Any:

@@ -16,7 +16,6 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from acqo_rl.curriculum import RewardHistory
-from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
@@ -226,17 +225,7 @@ def build_trainer(
     seed: int,
     callbacks: Sequence[Any] = (),
 ) -> AcqoTrainer:
-    """The trainer of one stage.
-
-    Raises:
-        ConfigError: a checkpoint would fall between two passes over one generated batch, which a resumed run cannot
-            take up again.
-    """
-    if settings.eval_steps % settings.num_iterations:
-        raise ConfigError(
-            f"eval_steps is {settings.eval_steps}, num_iterations is {settings.num_iterations}; "
-            f"make eval_steps a multiple of num_iterations."
-        )
+    """The trainer of one stage."""
     prepare_tracking(settings.report_to, output_dir)
     on_gpu = torch.cuda.is_available()
     vllm: dict[str, Any] = {}

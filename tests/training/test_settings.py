@@ -57,6 +57,7 @@ def test_nan_is_refused_wherever_a_number_is_wanted(script, name, tmp_path):
         ("grpo", {"num_generations": 1}, "num_generations is 1; it must be at least 2"),
         ("grpo", {"num_generations": 3}, "A step has 32 completions, no multiple of num_generations 3"),
         ("grpo", {"eval_steps": 0}, "eval_steps is 0; it must be at least 1"),
+        ("grpo", {"eval_steps": 3, "num_iterations": 2}, "eval_steps is 3, num_iterations is 2; make eval_steps a"),
         ("grpo", {"eval_measure": "nGCD@10"}, "nGCD@10"),
         ("grpo", {"seed": -1}, "seed is -1; it must be at least 0 and at most"),
         ("warm_start", {"margin": -0.1}, r"margin is -0\.1"),
