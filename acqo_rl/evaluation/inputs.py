@@ -98,7 +98,10 @@ def check_name(name: str, taken: Mapping[str, object]) -> None:
         ConfigError: the name is one of those.
     """
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} cannot name result files; use letters, digits, '_', '-', '+' and '.'.")
+        raise ConfigError(
+            f"{name!r} cannot name result files; give a name of letters, digits, '_', '-', '+' and '.' "
+            f"before it: NAME={name}."
+        )
     if name in taken:
         raise ConfigError(f"{name!r} is given twice; give every one its own name: NAME=...")
 
