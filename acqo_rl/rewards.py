@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.policy import looking_back
 from acqo_rl.search import DEPTH, search_each
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
@@ -54,6 +55,7 @@ class Reward:
         decay: eta with several gold documents; with one it is 1.
         top_ranks: k*.
         top_bonus: lambda.
+        raw_lead: of the policy's settings; the look back at the raw query costs nothing.
 
     Raises:
         ConfigError: there is no such stage, or ``invalid`` is not below zero.
@@ -71,6 +73,7 @@ class Reward:
         decay: float = 0.6,
         top_ranks: int = 3,
         top_bonus: float = 0.5,
+        raw_lead: float | None = None,
     ) -> None:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
@@ -91,6 +94,7 @@ class Reward:
         self.decay = decay
         self.top_ranks = top_ranks
         self.top_bonus = top_bonus
+        self.raw_lead = raw_lead
         self.__name__ = f"acqo_{stage}"
 
     def __call__(
@@ -118,13 +122,15 @@ class Reward:
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
         read = [self._read(text, query_text) for text, query_text in zip(texts, query, strict=True)]
-        valid = [i for i, reformulation in enumerate(read) if reformulation is not None]
-        rankings = search_each([r for r in read if r is not None], self.retriever, DEPTH)
+        written = {i: reformulation for i, reformulation in enumerate(read) if reformulation is not None}
+        valid = list(written)
+        searched = [looking_back(reformulation, self.raw_lead) for reformulation in written.values()]
+        rankings = search_each(searched, self.retriever, DEPTH)
         rewards = [self.invalid] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)
         best = self._scores(rankings, fused_full, [gold[i] for i in valid])
-        for i, lists, score in zip(valid, rankings, best, strict=True):
-            rewards[i] = score - self.cost * max(len(lists) - 1, 0)
+        for i, score in zip(valid, best, strict=True):
+            rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
         if log_metric is not None:
             found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
             for name, value in parts(read, found).items():

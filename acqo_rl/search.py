@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -81,11 +82,29 @@ def by_sub_query(
         reformulations: one a query.
         find: gives the rankings of texts, position for position; asked once for the distinct texts of the batch. The
             same words are two texts where they are a question here and a hypothetical passage there.
+
+    Returns:
+        The rankings a reformulation, position for position; that of a sub-query without the lead it wants is empty.
     """
     wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
     texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
     found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
-    return [tuple(_found_by(s, ranking) for s in sub_queries for ranking in found[_key(s)]) for sub_queries in wanted]
+    return [_by_lead([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
+
+
+def _by_lead(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
+    """The rankings, those without documents that do not have the lead that their sub-query wants."""
+    best: dict[str, float] = {}
+    for sub_query, ranking in found:
+        if sub_query.lead is None and ranking.scores:
+            best[ranking.retriever] = max(ranking.scores[0], best.get(ranking.retriever, -math.inf))
+
+    def counts(sub_query: SubQuery, ranking: Ranking) -> bool:
+        if sub_query.lead is None or not ranking.scores:
+            return True
+        return ranking.scores[0] - best.get(ranking.retriever, -math.inf) > sub_query.lead
+
+    return tuple(ranking if counts(sub_query, ranking) else ranking.first(0) for sub_query, ranking in found)
 
 
 def _key(sub_query: SubQuery) -> tuple[bool, str]:

@@ -83,11 +83,20 @@ def search_key(text: str) -> tuple[bool, str]:
 
 @dataclass(frozen=True, slots=True)
 class SubQuery:
-    """One text to search, how much its ranking counts in a weighted fusion, and what it is for."""
+    """One text to search.
+
+    Attributes:
+        text: what is searched.
+        kind: what it is for.
+        weight: how much its ranking counts in a weighted fusion.
+        lead: its ranking counts only where its best score is above the best one of all others by more than this, in
+            the scores of one retriever; ``None``: always.
+    """
 
     text: str
     kind: SubQueryKind
     weight: float = 1.0
+    lead: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

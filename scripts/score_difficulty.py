@@ -55,7 +55,7 @@ def main(config: DifficultyConfig) -> None:
     prompt = PromptSettings(feedback_results=settings.feedback_results, feedback_words=settings.feedback_words)
     materials = open_materials(config, prompt)
     if not file.exists():
-        reward = materials.reward("explore", config, settings.max_sub_queries)
+        reward = materials.reward("explore", config, settings)
         scored_file = folder / "scored.jsonl"
         scored = load_difficulties(scored_file) if scored_file.exists() else []
         set_seed(config.seed + len(scored))

@@ -198,6 +198,9 @@ def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Itera
     for number, (sub_query, ranking) in enumerate(searches(answer.found), start=1):
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
+        if sub_query.lead is not None and not ranking.doc_ids:
+            yield f"   left out: its best score does not lead by {sub_query.lead:g}"
+            continue
         top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
         rows = [(str(rank), f"{score:.3f}", d, corpus[d].title) for rank, (d, score) in enumerate(top, start=1)]
         yield from table(("rank", "score", "id", "title"), rows)
@@ -250,6 +253,7 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
                 "text": sub_query.text,
                 "kind": sub_query.kind,
                 "weight": sub_query.weight,
+                "lead": sub_query.lead,
                 "documents": [
                     {"id": doc_id, "score": score}
                     for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)

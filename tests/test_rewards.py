@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
@@ -164,6 +164,26 @@ class TestEveryStage:
         assert again(prompts=[[]], completions=[message], **columns) == reward([""], [split("one")], ["raw"], [["g1"]])
         three = split("one", "two", "garbage")
         assert again(prompts=[""], completions=[three], query=["raw"], gold=[["g1"]]) == [-0.1]
+
+
+class TestLookBack:
+    """Readings are searched with the raw query beside them, as the policy of these settings is served."""
+
+    def worth(self, stage, *completions, raw_lead, **settings):
+        retriever = ScoredRetriever("dense", {"reading": 0.5, "raw": 0.7})
+        return rewards(stage, *completions, gold=("raw",), retriever=retriever, raw_lead=raw_lead, **settings)
+
+    @pytest.mark.parametrize("stage", ["explore", "converge"])
+    @pytest.mark.parametrize(("raw_lead", "found"), [(None, False), (0.3, False), (0.1, True)])
+    def test_a_question_that_leads_is_found_beside_its_reading(self, stage, raw_lead, found):
+        [value] = self.worth(stage, "resolve\nreading", raw_lead=raw_lead)
+        assert (value > 0) == found
+
+    def test_it_costs_nothing_and_parts_are_left_alone(self):
+        """Each document is the first of its list, so that the higher score decides."""
+        asked = ("resolve\nreading", "resolve\nreading\n=", split("reading"), "pass")
+        found = self.worth("converge", *asked, raw_lead=0.1, cost=0.03, top_bonus=0.0)
+        assert found == pytest.approx([2, 2 - 0.03, 0, 2])
 
 
 def test_parts_are_logged():

@@ -7,7 +7,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScriptedRetriever
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever
 
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -59,6 +59,34 @@ def test_weights_reach_the_fusion():
     )[0]
     assert [r.weight for r in result.rankings] == [0.1, 1.0]
     assert result.fused.doc_ids == ("2", "3", "1")
+
+
+class TestLead:
+    """A list that counts only where its best document scores higher than those of the others."""
+
+    def lists(self, *retrievers, lead=0.1):
+        subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", lead=lead))
+        made = [Reformulation(Query("q", "raw"), "disambiguate", subs, "test")]
+        return [ranking.doc_ids for ranking in search_each(made, list(retrievers))[0]]
+
+    @pytest.mark.parametrize(("raw", "counts"), [(0.75, True), (0.6, False), (0.5, False), (0.4, False)])
+    def test_it_counts_with_the_lead_and_is_empty_without(self, raw, counts):
+        scored = ScoredRetriever("dense", {"reading": 0.5, "raw": raw})
+        assert self.lists(scored) == [("reading",), ("raw",) if counts else ()]
+
+    def test_no_lead_is_wanted_of_lists_that_are_all_there_is(self):
+        assert self.lists(ScoredRetriever("dense", {"raw": 0.2})) == [(), ("raw",)]
+
+    def test_scores_of_another_retriever_are_not_compared(self):
+        dense = ScoredRetriever("dense", {"reading": 0.5, "raw": 0.9})
+        words = ScoredRetriever("bm25", {"reading": 9.0, "raw": 8.0})
+        assert self.lists(dense, words) == [("reading",), ("reading",), ("raw",), ()]
+
+    def test_an_empty_list_has_no_say_in_the_fusion(self):
+        subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", lead=0.1))
+        made = [Reformulation(Query("q", "raw"), "disambiguate", subs, "test")]
+        [found] = search(made, ScoredRetriever("dense", {"reading": 0.5, "raw": 0.5}), RankScoreFusion())
+        assert (found.fused.doc_ids, found.fused.scores) == (("reading",), (1.0,))
 
 
 def test_a_single_list_is_fused_like_several():

@@ -70,6 +70,7 @@ class Stage:
         arguments = [
             text
             for key, value in self.settings.items()
+            if value is not None
             for text in (f"--{key}", *(map(str, value) if isinstance(value, list) else [str(value)]))
         ]
         return [*self.program, *arguments]

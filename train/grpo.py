@@ -89,7 +89,7 @@ def main(config: GrpoRunConfig) -> None:
         model=model,
         tokenizer=tokenizer,
         policy=settings,
-        reward=materials.reward(config.stage, config, config.max_sub_queries),
+        reward=materials.reward(config.stage, config, settings),
         train_dataset=grpo_dataset(queries, materials.qrels, prompt),
         dev_measures=partial(materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure),
         output_dir=folder,

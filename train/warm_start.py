@@ -13,7 +13,7 @@ The same command goes on with a run that was interrupted, in scoring or in train
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
@@ -148,7 +148,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         for answer in rollouts(config, materials.train):
             if answer.route != "pass" and answer.problem is None:
                 found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
-    reward = materials.reward("converge", config, config.max_sub_queries)
+    reward = materials.reward("converge", config, policy_settings(config))
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
     scored_file = file.with_name("scored.jsonl")
     best = read_examples(scored_file) if scored_file.exists() else []
@@ -175,6 +175,7 @@ def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Refo
 
     set_seed(config.seed)
     policy = Policy.from_pretrained(config.model, temperature=1.0, max_new_tokens=config.max_new_tokens)
+    policy.settings = replace(policy.settings, raw_lead=None)
     for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
         yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(config.samples)])
 

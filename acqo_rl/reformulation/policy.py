@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from acqo_rl.errors import GrammarError
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.types import LanguageModel, Query, Reformulation
+from acqo_rl.text import distinct
+from acqo_rl.types import LanguageModel, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
 
@@ -28,6 +30,9 @@ class PolicySettings:
         feedback_results: results of a first search in the prompt; 0 is the paper's policy.
         feedback_words: words of each of them.
         max_new_tokens: limit of a completion.
+        raw_lead: readings are searched beside the raw query, whose list counts where its best document scores higher
+            than theirs by more than this: a question that stands on its own is searched best as it is. ``None``:
+            readings alone.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
         prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
     """
@@ -38,6 +43,7 @@ class PolicySettings:
     feedback_results: int = 0
     feedback_words: int = 28
     max_new_tokens: int = 64
+    raw_lead: float | None = None
     grammar_version: str = grammar.VERSION
     prompt_version: str = prompt.VERSION
 
@@ -53,9 +59,11 @@ class PolicySettings:
             GrammarError: the file is damaged, or the model was trained for another grammar or prompt.
         """
         try:
-            stored = json.loads(Path(file).read_text(encoding="utf-8"))
+            stored = {"raw_lead": None, **json.loads(Path(file).read_text(encoding="utf-8"))}
             settings = cls(**stored)
-            for name, default in asdict(cls()).items():
+            if settings.raw_lead is not None and not 0 <= settings.raw_lead < math.inf:
+                raise ValueError(f"raw_lead is {settings.raw_lead!r}")
+            for name, default in asdict(replace(cls(), raw_lead=settings.raw_lead)).items():
                 if type(stored[name]) is not type(default) or (name.startswith("max_") and stored[name] < 1):
                     raise ValueError(f"{name} is {stored[name]!r}")
         except KeyError as error:
@@ -141,20 +149,27 @@ class Policy:
         answers = []
         for query, completion in zip(queries, completions, strict=True):
             parsed = self.grammar.parse_tolerantly(completion.text, query)
-            answers.append(
-                Reformulation(
-                    query,
-                    parsed.route,
-                    parsed.sub_queries,
-                    self.name,
-                    completion.text,
-                    completion.tokens,
-                    completion.problem or parsed.problem,
-                    calls=1,
-                    failed_calls=int(completion.problem is not None),
-                )
+            answer = Reformulation(
+                query,
+                parsed.route,
+                parsed.sub_queries,
+                self.name,
+                completion.text,
+                completion.tokens,
+                completion.problem or parsed.problem,
+                calls=1,
+                failed_calls=int(completion.problem is not None),
             )
+            answers.append(looking_back(answer, self.settings.raw_lead))
         return answers
+
+
+def looking_back(written: Reformulation, raw_lead: float | None) -> Reformulation:
+    """What is searched of what a policy wrote, in training as in serving: see ``PolicySettings.raw_lead``."""
+    if raw_lead is None or written.route != "disambiguate":
+        return written
+    original = SubQuery(written.query.text, "original", lead=raw_lead)
+    return replace(written, sub_queries=distinct([*written.sub_queries, original]))
 
 
 def prompt_of(settings: PolicySettings, count_tokens: Any) -> Prompt:

@@ -13,6 +13,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.rewards import Reward
 from acqo_rl.search import add_feedback
@@ -41,18 +42,19 @@ class Materials:
     retriever: Retriever
     fusion: Fusion
 
-    def reward(self, stage: Literal["explore", "converge"], settings: RewardSettings, max_sub_queries: int) -> Reward:
-        """The reward of a stage over this index."""
+    def reward(self, stage: Literal["explore", "converge"], settings: RewardSettings, policy: PolicySettings) -> Reward:
+        """The reward of a stage over this index, for a policy of these settings."""
         return Reward(
             stage,
             self.retriever,
             self.fusion,
-            grammar=Grammar(max_sub_queries),
+            grammar=Grammar(policy.max_sub_queries),
             cost=settings.cost,
             invalid=settings.invalid,
             decay=settings.decay,
             top_ranks=settings.top_ranks,
             top_bonus=settings.top_bonus,
+            raw_lead=policy.raw_lead,
         )
 
     def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:

@@ -26,6 +26,7 @@ _RANGES = {
     "margin": (0, FINITE),
     "tolerance": (0, FINITE),
     "least_share": (0, 1),
+    "raw_lead": (0, FINITE),
 }
 
 
@@ -54,7 +55,7 @@ class PathSettings:
 
 @dataclass
 class PromptSettings:
-    """What the policy reads and how much it may write."""
+    """What the policy reads, how much it may write, and how that is searched."""
 
     max_sub_queries: int = field(default=3, metadata={"help": "At most this many searches a query."})
     history_tokens: int = field(default=256, metadata={"help": "Prompt budget of the conversation; oldest turns go."})
@@ -62,6 +63,13 @@ class PromptSettings:
     feedback_results: int = field(default=0, metadata={"help": "Results of a first search in the prompt; 0: none."})
     feedback_words: int = field(default=28, metadata={"help": "Words of each of these results."})
     max_new_tokens: int = field(default=64, metadata={"help": "Limit of a completion, in tokens."})
+    raw_lead: float | None = field(
+        default=None,
+        metadata={
+            "help": "The raw query is searched beside readings; its list counts where its best score is above theirs "
+            "by more than this. For conversations in which some questions stand on their own. None: readings alone."
+        },
+    )
 
 
 @dataclass
@@ -141,4 +149,5 @@ def policy_settings(settings: PromptSettings) -> PolicySettings:
         feedback_results=settings.feedback_results,
         feedback_words=settings.feedback_words,
         max_new_tokens=settings.max_new_tokens,
+        raw_lead=settings.raw_lead,
     )

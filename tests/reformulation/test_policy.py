@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 from stand_ins import ScriptedLanguageModel
@@ -58,6 +60,21 @@ def test_instructions_planted_in_a_document_yield_no_more_than_the_grammar_bound
         assert sub_query.text.isprintable()
 
 
+@pytest.mark.parametrize(
+    ("completion", "searched"),
+    [
+        ("resolve\nPeru sol", [("Peru sol", None), ("Peru", 0.05)]),
+        ("split\nPeru sol", [("Peru sol", None)]),
+        ("pass", [("Peru", None)]),
+    ],
+)
+def test_a_reading_is_searched_beside_the_raw_query_where_the_settings_want_it(completion, searched):
+    asked = policy(completion)[0]
+    asked.settings = replace(SETTINGS, raw_lead=0.05)
+    [answer] = asked.reformulate([Query("q", "Peru")])
+    assert [(s.text, s.lead) for s in answer.sub_queries] == searched
+
+
 class TestSettings:
     def test_round_trip(self, tmp_path):
         settings = PolicySettings(max_sub_queries=5, feedback_results=3)
@@ -72,6 +89,9 @@ class TestSettings:
             ({"surprise": 1}, "does not hold the settings of a policy"),
             ({"max_sub_queries": "3"}, "max_sub_queries is '3'"),
             ({"max_sub_queries": 0}, "max_sub_queries is 0"),
+            ({"raw_lead": -0.1}, "raw_lead is -0.1"),
+            ({"raw_lead": math.nan}, "raw_lead is nan"),
+            ({"raw_lead": "0.1"}, "does not hold the settings of a policy"),
         ],
     )
     def test_another_version_is_refused(self, tmp_path, changed, message):
@@ -89,6 +109,12 @@ class TestSettings:
         file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != key}))
         with pytest.raises(GrammarError, match=f"lacks '{key}'"):
             Policy.from_pretrained(str(tmp_path))
+
+    def test_a_model_from_before_raw_lead_is_served_without_it(self, tmp_path):
+        SETTINGS.save(tmp_path)
+        file = tmp_path / "acqo.json"
+        file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != "raw_lead"}))
+        assert PolicySettings.load(file) == SETTINGS
 
     def test_a_damaged_file_is_refused(self, tmp_path):
         (tmp_path / "acqo.json").write_text('{"max_sub')

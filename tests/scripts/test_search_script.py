@@ -11,11 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+from shared import load_script
 from tiny_policy import full_model
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.retrieval.build import build_bm25_index
-from acqo_rl.types import Document
+from acqo_rl.search import SearchResult
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "search.py"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
@@ -82,6 +84,16 @@ def test_json_holds_everything(folder):
     assert best["score"] == pytest.approx(1 / 61)
     assert best["similarity"] == sub_query["documents"][0]["score"]
     assert set(answer["ms"]) == {"first search", "reformulation", "retrieval", "fusion"}
+
+
+def test_a_list_without_the_lead_that_it_wants_is_told():
+    script = load_script(SCRIPT, "search_of_a_lead")
+    subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", lead=0.05))
+    made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
+    lists = (Ranking(("Peru-capital",), (0.5,)), Ranking((), ()))
+    answer = script.Answer(SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,))), {})
+    told = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
+    assert told[told.index("2. [original] it") + 1] == "   left out: its best score does not lead by 0.05"
 
 
 @pytest.mark.slow
