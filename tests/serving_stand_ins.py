@@ -94,6 +94,19 @@ class Parts:
         ]
 
 
+class Back:
+    """A reformulator that searches "capital of Peru", and beside it the query, whose list has to lead by .2."""
+
+    name = "back"
+
+    def reformulate(self, queries):
+        reading = SubQuery("capital of Peru", "reading")
+        return [
+            Reformulation(q, "disambiguate", (reading, SubQuery(q.text, "original", lead=0.2)), self.name, calls=1)
+            for q in queries
+        ]
+
+
 class Gate:
     """A reformulator that waits until it is let go."""
 

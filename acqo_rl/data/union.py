@@ -11,9 +11,20 @@ from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries,
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Qrels, Query
 
+_JOINED = "joined"
+_LINKS = (" and ", ", and ", ", and also ", ", plus ", "; ", "? ")
+_OPENING = "what when where which who whom whose why how is are was were do does did can the in"
+_OPENERS = frozenset(_OPENING.split())
+
 
 def write_union(
-    folder: str | Path, sources: Sequence[str | Path], *, limits: Sequence[int] = (), seed: int = 0, command: str = ""
+    folder: str | Path,
+    sources: Sequence[str | Path],
+    *,
+    limits: Sequence[int] = (),
+    joined: Sequence[int] = (),
+    seed: int = 0,
+    command: str = "",
 ) -> None:
     """Writes the corpora of several folders as one corpus, with train and dev queries of each.
 
@@ -26,11 +37,15 @@ def write_union(
         limits: train queries of each source at most, drawn at random; one number for all of them; all queries by
             default. Of dev each gives as many as the smallest has, so that all weigh the same where a checkpoint is
             chosen.
+        joined: how many compound queries come beside those of each source, two of its train queries in one sentence
+            each; one number for each source, none by default. They want the passages of both, and are a kind of
+            their own, on dev too.
         seed: of what is drawn.
         command: that writes the folder, for its README.
 
     Raises:
-        ConfigError: fewer than two sources, two of one name, a limit below 1, or neither one limit nor one for each.
+        ConfigError: fewer than two sources, two of one name, a limit below 1, neither one limit nor one for each, or
+            ``joined`` is not one number for each, or of queries in conversations.
         DataError: a source is not as expected.
     """
     paths = {Path(source).resolve().name: Path(source) for source in sources}
@@ -40,6 +55,10 @@ def write_union(
     if len(limits) not in (0, 1, len(paths)) or any(limit < 1 for limit in limits):
         seen = " ".join(map(str, limits))
         raise ConfigError(f"limit is {seen}; one number for all {len(paths)} sources or one for each, all at least 1.")
+    if len(joined) not in (0, len(paths)) or any(number < 0 for number in joined):
+        seen = " ".join(map(str, joined))
+        raise ConfigError(f"joined is {seen}; one number for each of the {len(paths)} sources, none below 0.")
+    pairs_of = dict(zip(paths, joined, strict=False))
     most_of = dict(zip(paths, [*limits] * len(paths) if len(limits) == 1 else limits, strict=False))
     documents: list[Document] = []
     queries: list[Query] = []
@@ -58,16 +77,39 @@ def write_union(
         for split, most in (("train", most_of.get(name)), ("dev", smallest)):
             check_beir(path, split, corpus)
             judgements = read_qrels(path, split)
-            chosen = read_queries(path, split)
+            of_split = chosen = read_queries(path, split)
             if most is not None and most < len(chosen):
                 chosen = random.Random(f"{seed} {name} {split}").sample(chosen, most)
-            for query in chosen:
-                query_id = f"{name}/{query.id}"
+            asked = [(name, query, judgements[query.id]) for query in chosen]
+            if pairs := pairs_of.get(name, 0) if split == "train" else min(pairs_of.get(name, 0), smallest):
+                drawn = _pairs(name, of_split, pairs, random.Random(f"{seed} {name} {split} {_JOINED}"))
+                asked += [
+                    (f"{name}/{_JOINED}", both, judgements[one.id] | judgements[other.id]) for both, one, other in drawn
+                ]
+            for kind, query, relevant in asked:
+                query_id = f"{kind}/{query.id}"
                 queries.append(replace(query, id=query_id))
-                metadata[query_id] = {"kind": name}
-                qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in judgements[query.id].items()}
+                metadata[query_id] = {"kind": kind}
+                qrels[split][query_id] = {f"{name}/{doc_id}": r for doc_id, r in relevant.items()}
     write_beir(folder, documents, queries, qrels, metadata)
     write_atomic(Path(folder) / "README.md", [_readme(paths, qrels, len(documents), command)])
+
+
+def _pairs(name: str, queries: Sequence[Query], most: int, draw: random.Random) -> list[tuple[Query, Query, Query]]:
+    """At most so many compound queries, each with the two that it is made of; no query is in two of them."""
+    if in_talk := sum(bool(query.history) for query in queries):
+        raise ConfigError(f"joined of {name}: {in_talk} of its queries are in conversations; give 0 for it.")
+    drawn = draw.sample(queries, min(2 * most, len(queries) // 2 * 2))
+    return [
+        (Query(f"{one.id}+{other.id}", _one_sentence(one.text, other.text, draw)), one, other)
+        for one, other in zip(drawn[::2], drawn[1::2], strict=True)
+    ]
+
+
+def _one_sentence(one: str, other: str, draw: random.Random) -> str:
+    first, space, rest = other.strip().partition(" ")
+    small = first.lower() if first.lower() in _OPENERS else first
+    return f"{one.rstrip(' ?.!')}{draw.choice(_LINKS)}{small}{space}{rest}"
 
 
 def _readme(paths: dict[str, Path], qrels: dict[str, Qrels], passages: int, command: str) -> str:
@@ -81,4 +123,5 @@ def _readme(paths: dict[str, Path], qrels: dict[str, Qrels], passages: int, comm
 
 {sources}
 
-Ids begin with the name of their source, which is the `kind` of a query too. The licences are those of the sources."""
+Ids begin with the name of their source, which is the `kind` of a query too, with `/joined` behind it for two queries
+in one sentence. The licences are those of the sources."""

@@ -88,6 +88,7 @@ class Variant(BaseModel):
     text: str
     kind: str
     weight: float
+    lead: float | None = Field(description="Its list counts where its best score leads by this; None: always.")
 
 
 class QueryRewriteInfo(BaseModel):
@@ -111,7 +112,9 @@ class QueryRewriteInfo(BaseModel):
             route=reformulation.route,
             query_type=reformulation.query_type,
             reasoning=reformulation.reasoning,
-            variants=[Variant(text=s.text, kind=s.kind, weight=s.weight) for s in reformulation.sub_queries],
+            variants=[
+                Variant(text=s.text, kind=s.kind, weight=s.weight, lead=s.lead) for s in reformulation.sub_queries
+            ],
             problem=reformulation.problem,
             model_calls=reformulation.calls,
         )

@@ -52,6 +52,40 @@ def test_the_same_settings_give_the_same_bytes_and_another_seed_other_queries(so
     assert a == b != c
 
 
+def test_joined_queries_want_the_passages_of_both(sources, tmp_path):
+    for name in ("stars", "songs"):
+        documents = [Document(f"d{i}", name, "text") for i in range(8)]
+        queries = [Query(f"q{i}", f"Who made {name} {i}?") for i in range(8)]
+        qrels = {"train": {f"q{i}": {f"d{i}": i + 1} for i in range(5)}, "dev": {f"q{i}": {f"d{i}": 1} for i in (6, 7)}}
+        write_beir(tmp_path / name, documents, queries, qrels)
+    folder = tmp_path / "all"
+    write_union(folder, [*sources, tmp_path / "stars", tmp_path / "songs"], joined=[0, 0, 2, 9])
+    check_beir(folder, "train")
+    metadata = read_query_metadata(folder)
+    for split, numbers in (("train", (2, 2)), ("dev", (1, 1))):
+        qrels = read_qrels(folder, split)
+        texts = {query.id: query.text for query in read_queries(folder, split)}
+        for name, number in zip(("stars", "songs"), numbers, strict=True):
+            made = [query_id for query_id in qrels if metadata[query_id]["kind"] == f"{name}/joined"]
+            assert len(made) == number
+            for query_id in made:
+                one, other = query_id.removeprefix(f"{name}/joined/").split("+")
+                assert qrels[query_id] == qrels[f"{name}/{one}"] | qrels[f"{name}/{other}"]
+                text = texts[query_id]
+                assert text.startswith(f"Who made {name} {one[1:]}")
+                assert text.endswith(f"who made {name} {other[1:]}?")
+        assert not any(query_id.startswith(("films/joined", "hotels/joined")) for query_id in qrels)
+
+
+def test_joined_wants_queries_outside_conversations_and_a_number_for_each(sources, tmp_path):
+    with pytest.raises(ConfigError, match="joined of hotels: 4 of its queries are in conversations; give 0"):
+        write_union(tmp_path / "x", sources, joined=[0, 1])
+    for joined, seen in (([3], "joined is 3; one number for each of the 2"), ([1, -1], "joined is 1 -1;")):
+        with pytest.raises(ConfigError, match=seen):
+            write_union(tmp_path / "x", sources, joined=joined)
+    assert not (tmp_path / "x").exists()
+
+
 def test_what_cannot_be_united_is_refused(sources, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "films").symlink_to(sources[0])

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 from pipeline_stand_ins import BrokenModel, ModelByRole
-from serving_stand_ins import DOCUMENTS, Gate, Parts, Scripted, Words, events
+from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Words, events
 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.pipeline.searcher import Timeouts
@@ -41,6 +41,15 @@ class TestSearch:
         assert [r["query"] for r in body["rankings"]] == ["capital of Peru", "capital of Chad"]
         assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
         assert body["failures"] == []
+
+    @pytest.mark.parametrize(("query", "found"), [("its capital", 0), ("ndjamena is the capital of chad", 3)])
+    def test_a_list_that_has_to_lead(self, serving, query, found):
+        """The reading's best document scores .3, those of the two queries .1 and .6."""
+        with serving(strategies=Scripted(back=Back())) as client:
+            body = post(client, query=query, include_rankings=True).json()
+            assert [v["lead"] for v in body["query_rewrite_info"]["variants"]] == [None, 0.2]
+            assert [len(ranking["documents"]) for ranking in body["rankings"]] == [3, found]
+            assert body["failures"] == []
 
     def test_where_each_list_had_a_document(self, client):
         body = post(client, include_rankings=True).json()

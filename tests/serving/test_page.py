@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from page_stand_ins import CHROMIUM, CONTRASTS, EVIL, EVIL_DOCUMENT, served
-from serving_stand_ins import Gate, Words
+from serving_stand_ins import Back, Gate, Words
 
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.serving.limits import Limits
@@ -166,6 +166,15 @@ class TestSearch:
         page.get_by_role("heading", name="Searched as it stands").wait_for()
         assert "nothing to merge" in page.locator("#fusion-note").inner_text()
         assert "strategy=raw" in page.url
+
+    def test_a_list_that_does_not_lead_is_told(self, visit):
+        with served(back=Back()) as url:
+            page = visit(url)
+            page.select_option("#strategy", "back")
+            search(page, "its capital")
+            assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(", where it leads by 0.2")
+            last = page.locator("#lists article").last
+            assert last.get_by_text("Left out: its best score does not lead.").is_visible()
 
     def test_another_fusion_has_another_first_key(self, visit):
         with served(fusion=ReciprocalRankFusion()) as url:

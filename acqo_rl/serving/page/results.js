@@ -33,8 +33,9 @@ function showDecision({ query_rewrite_info: info, rankings, processing_time_ms: 
     const lists = rankings.flatMap((list, number) => (list.query === variant.text ? [number] : []));
     const marks = lists.length ? lists.map(mark) : h("span", { class: "lost" }, "did not come back");
     const weight = variant.weight === 1 ? "" : `, weight ${variant.weight}`;
+    const lead = variant.lead === null ? "" : `, where it leads by ${variant.lead}`;
     return h("li", {}, h("span", { class: "marks" }, marks), h("span", { class: "text" }, variant.text),
-      h("span", { class: "kind" }, (KINDS[variant.kind] ?? variant.kind) + weight));
+      h("span", { class: "kind" }, (KINDS[variant.kind] ?? variant.kind) + weight + lead));
   }));
 }
 
@@ -114,12 +115,14 @@ function redraw() {
 
 new ResizeObserver(redraw).observe($("documents"));
 
-function showLists({ rankings, results }) {
+function showLists({ rankings, results, query_rewrite_info: { variants } }) {
+  const leads = new Map(variants.map((variant) => [variant.text, variant.lead]));
+  const empty = ({ query }) => (leads.get(query) == null ? "Nothing was found." : "Left out: its best score does not lead.");
   const merged = new Map(results.flatMap((r) => r.places.map((p) => [`${p.ranking} ${p.rank}`, r.rank])));
   $("lists").replaceChildren(...rankings.map((list, number) => h("article", {},
     h("h3", {}, mark(number), " ", list.query),
     h("p", { class: "note" }, [...new Set(list.documents.map((d) => d.knowledge_pool)), list.retriever].join(" · ")),
-    list.documents.length ? null : h("p", { class: "note" }, "Nothing was found."),
+    list.documents.length ? null : h("p", { class: "note" }, empty(list)),
     h("ol", {}, list.documents.slice(0, Math.max(results.length, 5)).map((document, i) => {
       const to = merged.get(`${number} ${i + 1}`);
       return h("li", { class: to ? "kept" : null }, h("span", { class: "title" }, name(document)),
