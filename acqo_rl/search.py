@@ -18,6 +18,7 @@ from acqo_rl.types import (
     Retriever,
     Snippet,
     SubQuery,
+    has_cosines,
     search_key,
 )
 
@@ -66,11 +67,17 @@ def search_each(
     Several retrievers search at the same time, and each one's list is a path of its own (S0-09).
     """
     given = retriever if isinstance(retriever, Sequence) else [retriever]
-    lists = by_sub_query(reformulations, _finder([r for r in given if not isinstance(r, OriginalOnly)], depth))
+    asked = _of_sub_queries(retriever)
+    lists = by_sub_query(with_leads_that_compare(reformulations, asked), _finder(asked, depth))
     if originals := [r.retriever for r in given if isinstance(r, OriginalOnly)]:
         more = by_sub_query([_original_of(r) for r in reformulations], _finder(originals, depth))
         lists = [(*some, *others) for some, others in zip(lists, more, strict=True)]
     return lists
+
+
+def _of_sub_queries(retriever: Retrievers) -> list[Retriever]:
+    given = retriever if isinstance(retriever, Sequence) else [retriever]
+    return [r for r in given if not isinstance(r, OriginalOnly)]
 
 
 def by_sub_query(
@@ -90,6 +97,18 @@ def by_sub_query(
     texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
     found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
     return [_by_lead([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
+
+
+def with_leads_that_compare(
+    reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]
+) -> list[Reformulation]:
+    """The reformulations, without sub-queries that want a lead where the scores of a retriever are no cosines.
+
+    A lead is a difference of cosines: one word more gives every document more of BM25, and fused scores go in steps.
+    """
+    if all(map(has_cosines, retrievers)):
+        return list(reformulations)
+    return [replace(r, sub_queries=tuple(s for s in r.sub_queries if s.lead is None)) for r in reformulations]
 
 
 def _by_lead(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
@@ -169,6 +188,7 @@ def search(
     Returns:
         One result a reformulation, position for position.
     """
+    reformulations = with_leads_that_compare(reformulations, _of_sub_queries(retriever))
     rankings = search_each(reformulations, retriever, depth)
     fused = fusion.fuse(rankings, k)
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]

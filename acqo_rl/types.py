@@ -89,7 +89,7 @@ class SubQuery:
         text: what is searched.
         kind: what it is for.
         weight: how much its ranking counts in a weighted fusion.
-        lead: its ranking counts only where its best score is above the best one of all others by more than this, in
+        lead: its ranking counts only where its best cosine is above the best one of all others by more than this, in
             the scores of one retriever; ``None``: always.
     """
 

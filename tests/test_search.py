@@ -64,10 +64,12 @@ def test_weights_reach_the_fusion():
 class TestLead:
     """A list that counts only where its best document scores higher than those of the others."""
 
-    def lists(self, *retrievers, lead=0.1):
+    def made(self, lead):
         subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", lead=lead))
-        made = [Reformulation(Query("q", "raw"), "disambiguate", subs, "test")]
-        return [ranking.doc_ids for ranking in search_each(made, list(retrievers))[0]]
+        return [Reformulation(Query("q", "raw"), "disambiguate", subs, "test")]
+
+    def lists(self, *retrievers, lead=0.1):
+        return [ranking.doc_ids for ranking in search_each(self.made(lead), list(retrievers))[0]]
 
     @pytest.mark.parametrize(("raw", "counts"), [(0.75, True), (0.6, False), (0.5, False), (0.4, False)])
     def test_it_counts_with_the_lead_and_is_empty_without(self, raw, counts):
@@ -82,10 +84,16 @@ class TestLead:
         words = ScoredRetriever("bm25", {"reading": 9.0, "raw": 8.0})
         assert self.lists(dense, words) == [("reading",), ("reading",), ("raw",), ()]
 
+    def test_it_is_not_searched_where_scores_are_no_cosines(self):
+        words = ScoredRetriever("bm25", {"reading": 0.5, "raw": 0.9})
+        words.cosine = False
+        assert self.lists(words) == [("reading",)]
+        assert self.lists(words, ScoredRetriever("dense", {"reading": 0.5, "raw": 0.9})) == [("reading",), ("reading",)]
+        [found] = search(self.made(0.1), words, RankScoreFusion())
+        assert [sub_query.text for sub_query in found.reformulation.sub_queries] == ["reading"]
+
     def test_an_empty_list_has_no_say_in_the_fusion(self):
-        subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", lead=0.1))
-        made = [Reformulation(Query("q", "raw"), "disambiguate", subs, "test")]
-        [found] = search(made, ScoredRetriever("dense", {"reading": 0.5, "raw": 0.5}), RankScoreFusion())
+        [found] = search(self.made(0.1), ScoredRetriever("dense", {"reading": 0.5, "raw": 0.5}), RankScoreFusion())
         assert (found.fused.doc_ids, found.fused.scores) == (("reading",), (1.0,))
 
 

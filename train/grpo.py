@@ -62,7 +62,7 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.data import grpo_dataset
     from acqo_rl.training.grpo import build_trainer, finish
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import load_trainable
+    from acqo_rl.training.model import load_trainable, told_differences
     from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
 
     check_tracking(config.report_to)
@@ -83,6 +83,8 @@ def main(config: GrpoRunConfig) -> None:
     queries = within_band(config, materials.train)
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
     settings = policy_settings(config)
+    if differences := told_differences(config.model, settings):
+        state.print(differences)
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
     trainer = build_trainer(
         config,

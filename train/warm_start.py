@@ -84,6 +84,7 @@ def main(config: WarmStartConfig) -> None:
 
     from acqo_rl.language_models.local import default_device
     from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.model import told_differences
     from acqo_rl.training.run_folder import check_tracking, open_run
     from acqo_rl.training.warm_start import train
 
@@ -95,13 +96,16 @@ def main(config: WarmStartConfig) -> None:
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
+    settings = policy_settings(config)
+    if differences := told_differences(config.model, settings):
+        state.print(differences)
     materials = open_materials(config, config)
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
     train(
         materials.train,
         examples,
-        policy_settings(config),
+        settings,
         folder,
         model=config.model,
         lora_rank=config.lora_rank,

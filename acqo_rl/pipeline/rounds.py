@@ -85,10 +85,11 @@ class Rounds:
 
 def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
     more = second.sub_queries if second.route != "pass" else ()
+    last_with_lead = sorted([*first.sub_queries, *more], key=lambda sub_query: sub_query.lead is not None)
     return replace(
         first,
         route=second.route if first.route == "pass" else first.route,
-        sub_queries=distinct([*first.sub_queries, *more]) or first.sub_queries,
+        sub_queries=distinct(last_with_lead) or first.sub_queries,
         completion=f"{first.completion}\n{second.completion}",
         tokens=first.tokens + second.tokens,
         calls=first.calls + second.calls,

@@ -17,7 +17,7 @@ from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_snippets
+from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_leads_that_compare, with_snippets
 from acqo_rl.text import distinct, normalised
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import (
@@ -242,7 +242,7 @@ class AdaptiveSearcher:
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
                 answers = self._ask(looked, lists.deadline)
-            return [_usable(answer, context) for answer in answers]
+            return with_leads_that_compare([_usable(answer, context) for answer in answers], self.retrievers)
 
         def look(answers: Sequence[Reformulation]) -> list[Query]:
             results, words = self._feedback

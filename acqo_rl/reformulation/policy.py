@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.errors import GrammarError
+from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt
@@ -17,6 +17,13 @@ from acqo_rl.text import distinct
 from acqo_rl.types import LanguageModel, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
+
+RANGES = {
+    **dict.fromkeys(("history_tokens", "feedback_results"), (0, FINITE)),
+    **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
+    "raw_lead": (0, FINITE),
+}
+"""Least and most of a policy's settings."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +37,9 @@ class PolicySettings:
         feedback_results: results of a first search in the prompt; 0 is the paper's policy.
         feedback_words: words of each of them.
         max_new_tokens: limit of a completion.
-        raw_lead: readings are searched beside the raw query, whose list counts where its best document scores higher
-            than theirs by more than this: a question that stands on its own is searched best as it is. ``None``:
-            readings alone.
+        raw_lead: readings are searched beside the raw query, whose list counts where its best cosine is above theirs
+            by more than this: a question that stands on its own is searched best as it is. ``None``, and with
+            retrievers whose scores are no cosines: readings alone.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
         prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
     """
@@ -61,14 +68,14 @@ class PolicySettings:
         try:
             stored = {"raw_lead": None, **json.loads(Path(file).read_text(encoding="utf-8"))}
             settings = cls(**stored)
-            if settings.raw_lead is not None and not 0 <= settings.raw_lead < math.inf:
-                raise ValueError(f"raw_lead is {settings.raw_lead!r}")
-            for name, default in asdict(replace(cls(), raw_lead=settings.raw_lead)).items():
-                if type(stored[name]) is not type(default) or (name.startswith("max_") and stored[name] < 1):
-                    raise ValueError(f"{name} is {stored[name]!r}")
+            for name, default in asdict(cls()).items():
+                types = (float, int, type(None)) if name == "raw_lead" else (type(default),)
+                if type(stored[name]) not in types:
+                    raise ValueError(f"{name} is {stored[name]!r}; it must be like {default!r}")
+            check_ranges(settings, RANGES)
         except KeyError as error:
             raise GrammarError(f"{file} lacks {error}; export the model again.") from error
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ConfigError) as error:
             raise GrammarError(
                 f"{file} does not hold the settings of a policy ({error}); export the model again."
             ) from error
@@ -107,24 +114,11 @@ class Policy:
             ConfigError: there is no trained policy of that name.
             GrammarError: it is no policy, or one of another grammar or prompt version.
         """
-        from transformers.utils import cached_file
-
         from acqo_rl.embedded import resolve
-        from acqo_rl.language_models.local import TransformersModel, is_missing_folder
+        from acqo_rl.language_models.local import TransformersModel
 
         path = resolve(str(path))
-        try:
-            if is_missing_folder(path):
-                raise FileNotFoundError("no such folder")
-            if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
-                raise FileNotFoundError(f"the folder holds {sorted(p.name for p in Path(path).iterdir())[:8]}")
-            file = cached_file(path, SETTINGS_FILE)
-        except OSError as error:
-            raise GrammarError(
-                f"{path!r} is no exported policy: {SETTINGS_FILE} cannot be found in it ({error}). "
-                f"Give the folder or Hub id that training or scripts/push_to_hub.py wrote."
-            ) from error
-        settings = PolicySettings.load(file)
+        settings = PolicySettings.load(settings_file(path))
         model = TransformersModel.from_pretrained(path, **{"max_new_tokens": settings.max_new_tokens, **generation})
         return cls.of(model, settings, name=name)
 
@@ -160,13 +154,39 @@ class Policy:
                 calls=1,
                 failed_calls=int(completion.problem is not None),
             )
-            answers.append(looking_back(answer, self.settings.raw_lead))
+            answers.append(looking_back(answer, self.settings.raw_lead, self.settings.max_sub_queries))
         return answers
 
 
-def looking_back(written: Reformulation, raw_lead: float | None) -> Reformulation:
-    """What is searched of what a policy wrote, in training as in serving: see ``PolicySettings.raw_lead``."""
-    if raw_lead is None or written.route != "disambiguate":
+def settings_file(path: str) -> str:
+    """The file of a policy's settings, in a folder or on the Hub.
+
+    Raises:
+        GrammarError: there is none.
+    """
+    from transformers.utils import cached_file
+
+    from acqo_rl.language_models.local import is_missing_folder
+
+    try:
+        if is_missing_folder(path):
+            raise FileNotFoundError("no such folder")
+        if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
+            raise FileNotFoundError(f"the folder holds {sorted(p.name for p in Path(path).iterdir())[:8]}")
+        return str(cached_file(path, SETTINGS_FILE))
+    except OSError as error:
+        raise GrammarError(
+            f"{path!r} is no exported policy: {SETTINGS_FILE} cannot be found in it ({error}). "
+            f"Give the folder or Hub id that training or scripts/push_to_hub.py wrote."
+        ) from error
+
+
+def looking_back(written: Reformulation, raw_lead: float | None, max_sub_queries: int) -> Reformulation:
+    """What is searched of what a policy wrote, in training as in serving: see ``PolicySettings.raw_lead``.
+
+    Where as many readings were written as are allowed there is no room for the raw query.
+    """
+    if raw_lead is None or written.route != "disambiguate" or len(written.sub_queries) >= max_sub_queries:
         return written
     original = SubQuery(written.query.text, "original", lead=raw_lead)
     return replace(written, sub_queries=distinct([*written.sub_queries, original]))

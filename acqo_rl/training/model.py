@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.embedded import resolve
+from acqo_rl.errors import GrammarError
 from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_base, native_dtype
-from acqo_rl.reformulation.policy import PolicySettings
+from acqo_rl.reformulation.policy import PolicySettings, settings_file
 from acqo_rl.training.run_folder import publish_model
 
 
@@ -42,6 +45,18 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     if lora_rank:
         model.peft_config["default"].base_model_name_or_path = base
     return model, tokenizer
+
+
+def told_differences(path: str, settings: PolicySettings) -> str:
+    """What a policy that training starts from was served with and is no more; empty for a plain model."""
+    path = resolve(path)
+    try:
+        before = PolicySettings.load(settings_file(path))
+    except GrammarError:
+        return ""
+    new = asdict(settings)
+    changed = [f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name]]
+    return f"The policy to start from had other settings, which the run replaces: {', '.join(changed)}." * bool(changed)
 
 
 def save_policy(model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path) -> Path:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
-from acqo_rl.reformulation.policy import PolicySettings
+from acqo_rl.reformulation.policy import RANGES, PolicySettings
 from acqo_rl.types import FusionName
 
 _RANGES = {
-    **dict.fromkeys(("limit", "history_tokens", "feedback_results", "lora_rank", "alarm_patience"), (0, FINITE)),
+    **RANGES,
+    **dict.fromkeys(("limit", "lora_rank", "alarm_patience"), (0, FINITE)),
     **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "epsilon", "epsilon_high"), (0, FINITE)),
     **dict.fromkeys(("beta", "max_grad_norm", "warmup_steps", "prompted_queries", "samples"), (0, FINITE)),
-    **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
     **dict.fromkeys(("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), (1, FINITE)),
     **dict.fromkeys(("eval_steps", "eval_limit", "logging_steps", "save_steps", "examples"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
@@ -26,7 +26,6 @@ _RANGES = {
     "margin": (0, FINITE),
     "tolerance": (0, FINITE),
     "least_share": (0, 1),
-    "raw_lead": (0, FINITE),
 }
 
 
@@ -66,8 +65,9 @@ class PromptSettings:
     raw_lead: float | None = field(
         default=None,
         metadata={
-            "help": "The raw query is searched beside readings; its list counts where its best score is above theirs "
-            "by more than this. For conversations in which some questions stand on their own. None: readings alone."
+            "help": "The raw query is searched beside readings; its list counts where its best cosine is above theirs "
+            "by more than this. For conversations in which some questions stand on their own. None, and with BM25 or "
+            "hybrid indexes: readings alone."
         },
     )
 

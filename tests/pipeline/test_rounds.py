@@ -23,9 +23,9 @@ FOUND = {
 
 @pytest.fixture
 def ask(corpus):
-    def run(*completions, rounds=2, text="who made BERT?"):
+    def run(*completions, rounds=2, text="who made BERT?", raw_lead=None):
         model, retriever = ScriptedLanguageModel(*completions), ScriptedRetriever(FOUND)
-        settings = PolicySettings(feedback_results=1, feedback_words=5)
+        settings = PolicySettings(feedback_results=1, feedback_words=5, raw_lead=raw_lead)
         policy = Policy(model, Prompt(lambda text: len(text.split())), settings)
         looks = Rounds(policy, retriever, RankScoreFusion(), corpus, 1, 5, rounds)
         [query] = add_feedback([Query("q", text)], retriever, corpus, 1, 5)
@@ -57,6 +57,13 @@ def test_a_round_that_passes_adds_nothing(ask):
     assert (answer.route, texts(answer)) == ("pass", ["who made BERT?"])
     answer, _ = ask("pass", "pass", text="???")
     assert texts(answer) == ["???"]
+
+
+@pytest.mark.parametrize(("later", "lead"), [("resolve\nTransformer", 0.1), ("resolve\nTransformer\n=", None)])
+def test_a_raw_query_that_was_asked_for_wants_no_lead(ask, later, lead):
+    answer, _ = ask("resolve\nGoogle", later, raw_lead=0.1)
+    leads = {sub_query.text: sub_query.lead for sub_query in answer.sub_queries}
+    assert leads == {"Google": None, "Transformer": None, "who made BERT?": lead}
 
 
 def test_one_round_is_the_policy_alone(ask):

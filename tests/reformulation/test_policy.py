@@ -64,6 +64,8 @@ def test_instructions_planted_in_a_document_yield_no_more_than_the_grammar_bound
     ("completion", "searched"),
     [
         ("resolve\nPeru sol", [("Peru sol", None), ("Peru", 0.05)]),
+        ("resolve\nPeru sol\n=", [("Peru sol", None), ("Peru", None)]),
+        ("resolve\nPeru sol\nPeru inti", [("Peru sol", None), ("Peru inti", None)]),
         ("split\nPeru sol", [("Peru sol", None)]),
         ("pass", [("Peru", None)]),
     ],
@@ -91,7 +93,10 @@ class TestSettings:
             ({"max_sub_queries": 0}, "max_sub_queries is 0"),
             ({"raw_lead": -0.1}, "raw_lead is -0.1"),
             ({"raw_lead": math.nan}, "raw_lead is nan"),
-            ({"raw_lead": "0.1"}, "does not hold the settings of a policy"),
+            ({"raw_lead": "0.1"}, "raw_lead is '0.1'"),
+            ({"raw_lead": True}, "raw_lead is True"),
+            ({"history_tokens": -5}, "history_tokens is -5; it must be at least 0"),
+            ({"feedback_words": 0}, "feedback_words is 0; it must be at least 1"),
         ],
     )
     def test_another_version_is_refused(self, tmp_path, changed, message):
