@@ -47,8 +47,9 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
 
         def set_defaults_with_config(self, **settings: Any) -> list[str]:
             for action in self._actions:
-                if settings.get(action.dest) is not None and not isinstance(settings[action.dest], dict):
-                    settings[action.dest] = self._checked(action, settings[action.dest])
+                value = settings.get(action.dest)
+                if value is not None and not (action.type is dict and isinstance(value, dict)):
+                    settings[action.dest] = self._checked(action, value)
             return super().set_defaults_with_config(**settings)
 
         def _checked(self, action: argparse.Action, value: Any) -> Any:

@@ -60,6 +60,8 @@ def test_a_file_is_read_as_the_command_line_is(parse):
 @pytest.mark.parametrize(
     ("yaml", "message"),
     [
+        ("data: x\nrate: {a: 1}\n", "argument --rate: invalid float value: \"{'a': 1}\""),
+        ("data: x\nfast: {a: 1}\n", "--fast"),
         ("data: x\nlimt: 3\n", "limt"),
         ("data: x\nlimit: 2.5\n", "limit.*invalid int value: '2.5'"),
         ("data: x\nlimit: many\n", "limit.*invalid int value: 'many'"),
