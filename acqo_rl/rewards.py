@@ -55,7 +55,8 @@ class Reward:
         decay: eta with several gold documents; with one it is 1.
         top_ranks: k*.
         top_bonus: lambda.
-        raw_lead: of the policy's settings; a look back at the raw query costs what any search does.
+        raw_lead: of the policy's settings. A look back at the raw query costs nothing: it is not the policy that asks
+            for it, and with feedback its list is there.
 
     Raises:
         ConfigError: there is no such stage, or ``invalid`` is not below zero.
@@ -122,15 +123,15 @@ class Reward:
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
         read = [self._read(text, query_text) for text, query_text in zip(texts, query, strict=True)]
-        valid = [i for i, reformulation in enumerate(read) if reformulation is not None]
-        most = self.grammar.max_sub_queries
-        searched = [looking_back(written, self.raw_lead, most) for written in read if written is not None]
+        written = {i: reformulation for i, reformulation in enumerate(read) if reformulation is not None}
+        valid, most = list(written), self.grammar.max_sub_queries
+        searched = [looking_back(reformulation, self.raw_lead, most) for reformulation in written.values()]
         rankings = search_each(searched, self.retriever, DEPTH)
         rewards = [self.invalid] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)
         best = self._scores(rankings, fused_full, [gold[i] for i in valid])
-        for i, lists, score in zip(valid, rankings, best, strict=True):
-            rewards[i] = score - self.cost * max(len(lists) - 1, 0)
+        for i, score in zip(valid, best, strict=True):
+            rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
         if log_metric is not None:
             found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
             for name, value in parts(read, found).items():
