@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +141,12 @@ def order(names: Sequence[str], results: Mapping[str, Result]) -> list[str]:
         ConfigError: no name is given, or one is not listed.
     """
     if not names:
-        raise ConfigError(f"Name what to replay: {', '.join(results)} or {ALL} (--list tells more).")
+        raise ConfigError(f"Name what to replay, or {ALL}: --list names the {len(results)} results.")
     wanted = set(results) if list(names) == [ALL] else set(names)
     if unknown := sorted(wanted - results.keys()):
-        raise ConfigError(f"There is no result {', '.join(unknown)}; there are {', '.join(results)} and {ALL}.")
+        alike = sorted({name for wrong in unknown for name in get_close_matches(wrong, results)})
+        meant = f"; was {', '.join(alike)} meant?" if alike else "."
+        raise ConfigError(f"There is no result {', '.join(unknown)}{meant} --list names all.")
     for name in reversed(results):
         if name in wanted:
             wanted.update(results[name].needs)

@@ -42,9 +42,11 @@ class TestOrder:
         assert self.order(reproduce, "all") == list(LISTED)
 
     def test_unknown_names_are_refused(self, reproduce):
-        with pytest.raises(ConfigError, match="no result nothing"):
+        with pytest.raises(ConfigError, match=r"no result nothing\. --list names all"):
             self.order(reproduce, "nothing")
-        with pytest.raises(ConfigError, match="Name what to replay: index, warm, other, final or all"):
+        with pytest.raises(ConfigError, match="no result finel; was final, index meant"):
+            self.order(reproduce, "finel")
+        with pytest.raises(ConfigError, match="Name what to replay, or all: --list names the 4 results"):
             self.order(reproduce)
 
     def test_entries_that_cannot_be_read_are_refused(self, reproduce):
