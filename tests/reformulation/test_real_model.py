@@ -107,7 +107,7 @@ def test_the_trained_policy_works_as_installed():
     )
     assert (plain.route, plain.problem) == ("pass", None)
     assert (leaning.route, leaning.problem) == ("disambiguate", None)
-    assert any("Gonville Hotel" in sub_query.text for sub_query in leaning.sub_queries)
+    assert any("Gonville" in sub_query.text for sub_query in leaning.sub_queries)
 
 
 def test_the_policy_of_four_sets_works_as_installed():
