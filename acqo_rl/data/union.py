@@ -74,15 +74,16 @@ def write_union(
     for name, path in paths.items():
         corpus = read_corpus(path)
         documents += [replace(document, id=f"{name}/{document.id}") for document in corpus.values()]
-        for split, most in (("train", most_of.get(name)), ("dev", smallest)):
+        pairs = pairs_of.get(name, 0)
+        for split, most, joins in (("train", most_of.get(name), pairs), ("dev", smallest, min(pairs, smallest))):
             check_beir(path, split, corpus)
             judgements = read_qrels(path, split)
             of_split = chosen = read_queries(path, split)
             if most is not None and most < len(chosen):
                 chosen = random.Random(f"{seed} {name} {split}").sample(chosen, most)
             asked = [(name, query, judgements[query.id]) for query in chosen]
-            if pairs := pairs_of.get(name, 0) if split == "train" else min(pairs_of.get(name, 0), smallest):
-                drawn = _pairs(name, of_split, pairs, random.Random(f"{seed} {name} {split} {_JOINED}"))
+            if joins:
+                drawn = _pairs(name, of_split, joins, random.Random(f"{seed} {name} {split} {_JOINED}"))
                 asked += [
                     (f"{name}/{_JOINED}", both, judgements[one.id] | judgements[other.id]) for both, one, other in drawn
                 ]
