@@ -13,7 +13,7 @@ The same command goes on with a run that was interrupted, in scoring or in train
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
@@ -151,7 +151,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     if config.samples:
         for answer in rollouts(config, materials.train):
             if answer.route != "pass" and answer.problem is None:
-                found[answer.query.id].insert(0, (answer.route, answer.sub_queries))
+                found[answer.query.id].insert(0, (answer.route, tuple(s for s in answer.sub_queries if s.lead is None)))
     reward = materials.reward("converge", config, policy_settings(config))
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
     scored_file = file.with_name("scored.jsonl")
@@ -179,7 +179,6 @@ def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Refo
 
     set_seed(config.seed)
     policy = Policy.from_pretrained(config.model, temperature=1.0, max_new_tokens=config.max_new_tokens)
-    policy.settings = replace(policy.settings, raw_lead=None)
     for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
         yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(config.samples)])
 

@@ -17,7 +17,7 @@ from server_process import started
 from acqo_rl import command
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
-from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.rewards import Reward
 from acqo_rl.training.curves import FIGURES, draw_training, read_log
 from acqo_rl.training.materials import open_materials
@@ -269,10 +269,9 @@ def test_the_policys_own_rollouts_come_before_other_candidates(data, index, pass
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
 
     class Scripted:
-        settings = PolicySettings()
-
         def reformulate(self, queries):
-            parts = [tuple(SubQuery(text, "part") for text in texts[q.id]) for q in queries]
+            look_back = SubQuery("never a target", "original", lead=0.05)
+            parts = [(*(SubQuery(text, "part") for text in texts[q.id]), look_back) for q in queries]
             return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
 
     monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: Scripted())
