@@ -50,13 +50,21 @@ def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
     return list(found.values())
 
 
+def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
+    """Whether several sub-queries together say what the query says, in its order, and say nothing twice."""
+    return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
+
+
 def _candidates(query: Query) -> Iterator[Candidate]:
+    rules = Heuristic().reformulate([query])[0]
+    by_rules = list(_made([(rules.route, [s.text for s in rules.sub_queries])]))
+    if not query.history and tells_apart(query, rules.sub_queries):
+        yield from by_rules
     if query.history:
         yield from _with_names_of_the_conversation(query)
     if query.feedback:
         yield from _with_names_of_the_feedback(query)
-    rules = Heuristic().reformulate([query])[0]
-    yield from _made([(rules.route, [s.text for s in rules.sub_queries])])
+    yield from by_rules
     if not query.history and not query.feedback:
         yield from _with_names_of_the_question(query)
     yield from _made(_clauses_with_shared_words(query.text))

@@ -24,7 +24,7 @@ from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
-from acqo_rl.training.candidates import Candidate
+from acqo_rl.training.candidates import Candidate, tells_apart
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
@@ -98,13 +98,14 @@ def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[t
     """Completions to score, the pass route first; each candidate alone and with the raw query's own list beside it.
 
     After a first search the raw list is there at no cost, and leaving it out is a bet on one name: then it is kept,
-    unless the question leans on earlier turns and its own list is likely noise.
+    unless its list is likely noise, for the question leans on earlier turns or its parts say all that it says.
     """
     options: dict[str, Route] = {reward.grammar.render("pass", (), query): "pass"}
     original = SubQuery(query.text, "original")
     for route, sub_queries in found:
         with_raw = (*sub_queries, original)
-        for variant in (with_raw,) if query.feedback and not query.history else (sub_queries, with_raw):
+        kept = query.feedback and not query.history and not tells_apart(query, sub_queries)
+        for variant in (with_raw,) if kept else (sub_queries, with_raw):
             try:
                 options.setdefault(reward.grammar.render(route, variant, query), route)
             except GrammarError:

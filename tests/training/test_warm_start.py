@@ -11,7 +11,7 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
-from acqo_rl.training.candidates import candidates
+from acqo_rl.training.candidates import candidates, tells_apart
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
 from acqo_rl.training.warm_start import (
     Example,
@@ -85,6 +85,12 @@ class TestVerifiedExamples:
         query = Query("q", "raw", ("U: An earlier turn.",), (Snippet("A title", "A text."),))
         example = next(verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward))[0]
         assert example.completion == "split\nplain"
+
+    def test_parts_that_say_all_of_the_question_may_leave_it_out(self):
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
+        query = Query("q", "plain, and other", feedback=(Snippet("A title", "A text."),))
+        example = next(verified_examples([query], {"q": {"g1": 1, "g2": 1}}, {"q": [parts("plain", "other")]}, reward))
+        assert example[0].completion == "split\nplain\nother"
 
     def test_what_the_grammar_cannot_say_is_left_out(self):
         assert best([parts("a", "b", "c", "d"), parts("="), parts("")]).completion == "pass"
@@ -256,6 +262,23 @@ def test_first_results_lend_their_names():
     asked_with_her = (f"{query.text} Sally Potter", "expansion")
     assert {(("Sally Potter", "part"), asked_with_her), (("Orlando (film)", "part"), asked_with_her)} <= found
     assert "Sally Potter" not in str(candidates(replace(query, feedback=())))
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("Who wrote Dune, and where is Oslo?", ["Who wrote Dune", "where is Oslo"]),
+        ("Who wrote Dune and what did it win?", None),
+        ("Who wrote and directed Orlando?", None),
+        ("Is Peru larger than Chad?", None),
+    ],
+)
+def test_two_questions_in_one_are_asked_apart_before_names_are_tried(text, clauses):
+    """Where the rules repeat something ("Dune what did it win") the parts are more than the clauses."""
+    query = Query("q", text, feedback=(Snippet("A title", "A text by Sally Potter."),))
+    first = candidates(query)[0][1]
+    assert ([s.text for s in first] == clauses) is bool(clauses)
+    assert tells_apart(query, first) is bool(clauses)
 
 
 def test_without_results_the_question_says_its_names_twice():
