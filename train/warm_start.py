@@ -7,6 +7,7 @@ r"""Warm start: supervised fine-tuning on reformulations that the reward has ver
         --output_dir outputs/second_round
 
 With --samples the model's own rollouts are candidates too, before those of the rules: a round of rejection sampling.
+With --keep a policy learns questions of a new kind beside what it does already.
 The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
 The same command goes on with a run that was interrupted, in scoring or in training.
 """
@@ -49,6 +50,13 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     samples: int = field(
         default=0,
         metadata={"help": "Rollouts a query of --model, where that is a trained policy: a rejection-sampling round."},
+    )
+    keep: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Kinds of questions (metadata.kind, else the route of the rules) that the trained policy of "
+            "--model answers well: there its own greedy answers are the targets, so that it forgets nothing."
+        },
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains every weight."})
     learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
@@ -130,6 +138,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         balanced,
         decided_by_kind,
         kinds_of,
+        own_examples,
         read_examples,
         verified_examples,
         write_examples,
@@ -137,7 +146,15 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     if file.exists():
         return read_examples(file)
-    found = {query.id: candidates(query, config.max_sub_queries) for query in materials.train}
+    kinds = kinds_of(materials.train, read_query_metadata(config.data))
+    if unknown := set(config.keep) - set(kinds.values()):
+        raise ConfigError(
+            f"keep names {', '.join(sorted(unknown))}; the questions of {config.data} are of the kinds "
+            f"{', '.join(sorted(set(kinds.values())))}."
+        )
+    kept = [query for query in materials.train if kinds[query.id] in config.keep]
+    learned = [query for query in materials.train if kinds[query.id] not in config.keep]
+    found = {query.id: candidates(query, config.max_sub_queries) for query in learned}
     if config.prompted_queries:
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.reformulation.prompted import Prompted
@@ -145,22 +162,23 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
         model = TransformersModel.from_pretrained(config.model, max_new_tokens=config.max_new_tokens, temperature=0.7)
         prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
-        for answer in prompted.reformulate(materials.train[: config.prompted_queries]):
+        for answer in prompted.reformulate(learned[: config.prompted_queries]):
             if answer.route != "pass":
                 found[answer.query.id].append((answer.route, answer.sub_queries))
     if config.samples:
-        for answer in rollouts(config, materials.train):
+        for answer in rollouts(config, learned, config.samples, temperature=1.0):
             if answer.route != "pass" and answer.problem is None:
                 found[answer.query.id].insert(0, (answer.route, tuple(s for s in answer.sub_queries if s.lead is None)))
     reward = materials.reward("converge", config, policy_settings(config))
-    kinds = kinds_of(materials.train, read_query_metadata(config.data))
     scored_file = file.with_name("scored.jsonl")
     best = read_examples(scored_file) if scored_file.exists() else []
-    left = materials.train[len(best) :]
+    left = learned[len(best) :]
     for batch in verified_examples(left, materials.qrels, found, reward, config.margin, config.tolerance):
         best += batch
         write_examples(best, scored_file)
     scored = decided_by_kind(best, kinds, config.least_share)
+    if kept:
+        scored += own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
     scored_file.unlink(missing_ok=True)
@@ -170,17 +188,19 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     return examples
 
 
-def rollouts(config: WarmStartConfig, queries: Sequence[Query]) -> Iterator[Reformulation]:
-    """``config.samples`` answers a query of the policy in ``config.model``."""
+def rollouts(
+    config: WarmStartConfig, queries: Sequence[Query], samples: int, temperature: float
+) -> Iterator[Reformulation]:
+    """``samples`` answers a query of the policy in ``config.model``; at temperature 0 the likeliest one."""
     from tqdm import tqdm
     from transformers import set_seed
 
     from acqo_rl.reformulation.policy import Policy
 
     set_seed(config.seed)
-    policy = Policy.from_pretrained(config.model, temperature=1.0, max_new_tokens=config.max_new_tokens)
-    for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
-        yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(config.samples)])
+    policy = Policy.from_pretrained(config.model, temperature=temperature, max_new_tokens=config.max_new_tokens)
+    for start in tqdm(range(0, len(queries), 32), desc="ask the policy", unit="batch"):
+        yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(samples)])
 
 
 if __name__ == "__main__":

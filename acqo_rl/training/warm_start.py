@@ -28,7 +28,7 @@ from acqo_rl.training.candidates import Candidate, tells_apart
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
-from acqo_rl.types import Qrels, Query, Route, SubQuery
+from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 
 _BATCH = 64
 _FOUND = float(rank_map(np.array(10.0)))
@@ -120,6 +120,25 @@ def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: fl
         return Example(query_id, "pass", raw_completion, raw, raw)
     route, completion, value = next(o for o in others if o[2] >= max(top - tolerance, raw))
     return Example(query_id, route, completion, value, raw)
+
+
+def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
+    """What a policy answers as targets, better than the raw query or not: learned again, they are not forgotten.
+
+    Args:
+        answers: of the policy; one that it could not write in the grammar is left out.
+        qrels: gold documents of their queries.
+        reward: tells what they are worth.
+    """
+    written = [answer for answer in answers if answer.problem is None]
+    texts, gold = [a.query.text for a in written], [gold_of(qrels, a.query.id) for a in written]
+    completions = [a.completion for a in written]
+    values = reward(prompts=texts, completions=completions, query=texts, gold=gold)
+    raw = reward(prompts=texts, completions=[TAGS["pass"]] * len(written), query=texts, gold=gold)
+    return [
+        Example(answer.query.id, answer.route, answer.completion, value, raw_value)
+        for answer, value, raw_value in zip(written, values, raw, strict=True)
+    ]
 
 
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -229,7 +231,7 @@ def test_warm_start(data, index, tiny, tmp_path):
 
     second = {**settings, "model": tmp_path / "run" / "model", "samples": 2, "output_dir": tmp_path / "second"}
     done = run("train/warm_start.py", second)
-    assert "sample the policy" in done.stderr
+    assert "ask the policy" in done.stderr
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
 
@@ -275,12 +277,48 @@ def test_the_policys_own_rollouts_come_before_other_candidates(data, index, pass
             return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
 
     monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: Scripted())
-    asked = list(warm_start.rollouts(config, materials.train))
+    asked = list(warm_start.rollouts(config, materials.train, 2, temperature=1.0))
     assert [a.query.id for a in asked[:4]] == [materials.train[0].id] * 2 + [materials.train[1].id] * 2
     examples = warm_start.collect(config, materials, tmp_path / "examples.jsonl")
     chosen = [e for e in examples if e.route != "pass"]
     assert len(chosen) == 4
     assert all(e.completion.split("\n")[1:] == texts[e.query_id] for e in chosen)
+
+
+def test_what_a_policy_does_with_kinds_to_keep_is_its_target(data, index, passing, tmp_path, monkeypatch):
+    """The stand-in searches nonsense: that is worse than the raw query, and is learned all the same."""
+    monkeypatch.syspath_prepend(str(ROOT / "train"))
+    warm_start = importlib.import_module("warm_start")
+    folder = shutil.copytree(data, tmp_path / "data")
+    rows = [json.loads(line) for line in (data / "queries.jsonl").read_text().splitlines()]
+    kinds = {"s": "simple", "c": "compound"}
+    lines = [json.dumps({**row, "metadata": {"kind": kinds[row["_id"][0]]}}) for row in rows]
+    (folder / "queries.jsonl").write_text("\n".join(lines))
+    settings = {"data": str(folder), "index": str(index), "model": str(passing), "output_dir": str(tmp_path)}
+    asked = []
+
+    class Scripted:
+        def reformulate(self, queries):
+            asked.extend(q.id for q in queries)
+            nonsense = (SubQuery("bank", "part"),)
+            unwritten = [Reformulation(q, "pass", nonsense, "scripted", "split", problem="empty") for q in queries[:1]]
+            return unwritten + [Reformulation(q, "decompose", nonsense, "scripted", "split\nbank") for q in queries[1:]]
+
+    monkeypatch.setattr(
+        Policy, "from_pretrained", lambda *_, **generation: {0.0: Scripted()}[generation["temperature"]]
+    )
+    config = warm_start.WarmStartConfig(**settings, keep=["simple"])
+    materials = open_materials(config, config)
+    examples = {e.query_id: e for e in warm_start.collect(config, materials, tmp_path / "examples.jsonl")}
+    simple = [q.id for q in materials.train if q.id.startswith("s-")]
+    assert asked == simple
+    assert set(examples) == {q.id for q in materials.train} - {simple[0]}
+    kept, learned = ([e for e in examples.values() if (e.query_id in simple) is inside] for inside in (True, False))
+    assert all(e.completion == "split\nbank" and e.reward < e.raw_reward for e in kept)
+    assert all(e.completion != "split\nbank" and e.reward >= e.raw_reward for e in learned)
+
+    with pytest.raises(ConfigError, match=r"keep names talk; the questions of .* are of the kinds compound, simple"):
+        warm_start.collect(replace(config, keep=["talk"]), materials, tmp_path / "other.jsonl")
 
 
 def test_rollouts_follow_the_seed(data, index, passing, tmp_path, monkeypatch):
@@ -291,7 +329,8 @@ def test_rollouts_follow_the_seed(data, index, passing, tmp_path, monkeypatch):
         config = warm_start.WarmStartConfig(
             data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=4, seed=seed
         )
-        return [answer.completion for answer in warm_start.rollouts(config, open_materials(config, config).train)]
+        queries = open_materials(config, config).train
+        return [answer.completion for answer in warm_start.rollouts(config, queries, 4, temperature=1.0)]
 
     first = completions(1)
     assert completions(1) == first
