@@ -27,4 +27,5 @@ def check_ranges(settings: object, ranges: Mapping[str, tuple[float, float]]) ->
         if value is not None and not least <= value <= most:
             lower = "above 0" if least == ABOVE_0 else f"at least {least:g}"
             upper = "" if most >= FINITE else f" and at most {most:g}"
-            raise ConfigError(f"{name} is {value}; it must be {lower}{upper}.")
+            number = "" if math.isfinite(value) else "a finite number, "
+            raise ConfigError(f"{name} is {value}; it must be {number}{lower}{upper}.")

@@ -92,11 +92,14 @@ def main(config: WarmStartConfig) -> None:
 
     from acqo_rl.language_models.local import default_device
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import told_differences
+    from acqo_rl.training.model import check_answers_as_served, told_differences
     from acqo_rl.training.run_folder import check_tracking, open_run
     from acqo_rl.training.warm_start import train
 
     check_tracking(config.report_to)
+    settings = policy_settings(config)
+    if config.keep:
+        check_answers_as_served(config.model, settings)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():
@@ -104,7 +107,6 @@ def main(config: WarmStartConfig) -> None:
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
-    settings = policy_settings(config)
     if differences := told_differences(config.model, settings):
         state.print(differences)
     materials = open_materials(config, config)
@@ -149,7 +151,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
     if unknown := set(config.keep) - set(kinds.values()):
         raise ConfigError(
-            f"keep names {', '.join(sorted(unknown))}; the questions of {config.data} are of the kinds "
+            f"keep names {', '.join(sorted(unknown))}; the questions drawn from {config.data} are of the kinds "
             f"{', '.join(sorted(set(kinds.values())))}."
         )
     kept = [query for query in materials.train if kinds[query.id] in config.keep]
@@ -178,7 +180,10 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         write_examples(best, scored_file)
     scored = decided_by_kind(best, kinds, config.least_share)
     if kept:
-        scored += own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
+        own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
+        worse = sum(e.reward < e.raw_reward for e in own)
+        print(f"Kept as the policy answers them: {len(own)} of {len(kept)} queries, {worse} worse than the raw query")
+        scored += own
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
     scored_file.unlink(missing_ok=True)

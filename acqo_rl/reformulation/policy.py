@@ -69,15 +69,16 @@ class PolicySettings:
             stored = {"raw_lead": None, **json.loads(Path(file).read_text(encoding="utf-8"))}
             settings = cls(**stored)
             for name, default in asdict(cls()).items():
-                types = (float, int, type(None)) if name == "raw_lead" else (type(default),)
-                if type(stored[name]) not in types:
-                    raise ValueError(f"{name} is {stored[name]!r}; it must be like {default!r}")
+                lead = name == "raw_lead"
+                if type(stored[name]) not in ((float, int, type(None)) if lead else (type(default),)):
+                    wanted = "a number or null" if lead else f"like {default!r}"
+                    raise ValueError(f"{name} is {stored[name]!r}; it must be {wanted}")
             check_ranges(settings, RANGES)
         except KeyError as error:
             raise GrammarError(f"{file} lacks {error}; export the model again.") from error
         except (ValueError, TypeError, ConfigError) as error:
             raise GrammarError(
-                f"{file} does not hold the settings of a policy ({error}); export the model again."
+                f"{file} does not hold the settings of a policy ({error}); mend it, or export the model again."
             ) from error
         for what, seen, wanted in (
             ("grammar", settings.grammar_version, grammar.VERSION),

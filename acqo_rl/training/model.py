@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.embedded import resolve
-from acqo_rl.errors import GrammarError
+from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_base, native_dtype
 from acqo_rl.reformulation.policy import PolicySettings, settings_file
 from acqo_rl.training.run_folder import publish_model
@@ -49,14 +49,38 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
 
 def told_differences(path: str, settings: PolicySettings) -> str:
     """What a policy that training starts from was served with and is no more; empty for a plain model."""
-    path = resolve(path)
+    changed = _differences(path, settings)
+    return f"The policy to start from had other settings, which the run replaces: {', '.join(changed or ())}." * bool(
+        changed
+    )
+
+
+def check_answers_as_served(path: str, settings: PolicySettings) -> None:
+    """Refuses to ask a policy for its own answers otherwise than it is served.
+
+    Raises:
+        ConfigError: there is no policy in ``path``, or it reads, writes or searches otherwise.
+    """
+    changed = _differences(path, settings)
+    if changed is None:
+        raise ConfigError(
+            f"keep wants answers of a trained policy; {path} is none: name one as the model, or keep nothing."
+        )
+    if changed:
+        raise ConfigError(
+            f"keep wants the answers that {path} gives when it is served, and the run has other settings: "
+            f"{', '.join(changed)}. Give the run those of the policy."
+        )
+
+
+def _differences(path: str, settings: PolicySettings) -> list[str] | None:
+    """``name old -> new``; ``None`` for a plain model."""
     try:
-        before = PolicySettings.load(settings_file(path))
+        before = PolicySettings.load(settings_file(resolve(path)))
     except GrammarError:
-        return ""
+        return None
     new = asdict(settings)
-    changed = [f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name]]
-    return f"The policy to start from had other settings, which the run replaces: {', '.join(changed)}." * bool(changed)
+    return [f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name]]
 
 
 def save_policy(model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path) -> Path:

@@ -317,8 +317,21 @@ def test_what_a_policy_does_with_kinds_to_keep_is_its_target(data, index, passin
     assert all(e.completion == "split\nbank" and e.reward < e.raw_reward for e in kept)
     assert all(e.completion != "split\nbank" and e.reward >= e.raw_reward for e in learned)
 
-    with pytest.raises(ConfigError, match=r"keep names talk; the questions of .* are of the kinds compound, simple"):
+    with pytest.raises(
+        ConfigError, match=r"keep names talk; the questions drawn from .* are of the kinds compound, simple"
+    ):
         warm_start.collect(replace(config, keep=["talk"]), materials, tmp_path / "other.jsonl")
+
+
+def test_a_policy_to_keep_is_asked_as_it_is_served(data, index, passing, tmp_path):
+    settings = {"data": data, "index": index, "output_dir": tmp_path / "run", "keep": "pass", "max_new_tokens": 4}
+    done = run("train/warm_start.py", {**settings, "model": passing, "feedback_results": 2}, status=2)
+    assert "other settings: feedback_results 0 -> 2" in done.stderr
+    plain = shutil.copytree(passing, tmp_path / "plain")
+    (plain / "acqo.json").unlink()
+    done = run("train/warm_start.py", {**settings, "model": plain}, status=2)
+    assert f"keep wants answers of a trained policy; {plain} is none" in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_rollouts_follow_the_seed(data, index, passing, tmp_path, monkeypatch):

@@ -53,7 +53,7 @@ def test_nan_is_refused_wherever_a_number_is_wanted(script, name, tmp_path):
         ("grpo", {"cost": -1.0}, r"cost is -1\.0; it must be at least 0\."),
         ("grpo", {"temperature": 0.0}, r"temperature is 0\.0; it must be above 0\."),
         ("grpo", {"top_p": 2.0}, r"top_p is 2\.0; it must be above 0 and at most 1\."),
-        ("grpo", {"learning_rate": math.inf}, "learning_rate is inf; it must be at least 0"),
+        ("grpo", {"learning_rate": math.inf}, "learning_rate is inf; it must be a finite number, at least 0"),
         ("grpo", {"num_generations": 1}, "num_generations is 1; it must be at least 2"),
         ("grpo", {"num_generations": 3}, "A step has 32 completions, no multiple of num_generations 3"),
         ("grpo", {"eval_steps": 0}, "eval_steps is 0; it must be at least 1"),
