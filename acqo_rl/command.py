@@ -57,6 +57,8 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
             values = value if isinstance(value, list) else [value]
             if action.nargs != "+" and isinstance(value, list):
                 raise argparse.ArgumentError(action, f"one value expected, not {value!r}")
+            if action.nargs == "+" and any(isinstance(one, dict | list) for one in values):
+                raise argparse.ArgumentError(action, f"a list of plain values expected, not {value!r}")
             read = [self._get_value(action, str(one)) for one in values]
             for one in read:
                 self._check_value(action, one)

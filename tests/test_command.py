@@ -67,6 +67,7 @@ def test_a_file_is_read_as_the_command_line_is(parse):
         ("data: x\nlimit: many\n", "limit.*invalid int value: 'many'"),
         ("data: x\nstage: third\n", "stage.*invalid choice: 'third'"),
         ("data: [x, y]\n", r"data.*one value expected, not \['x', 'y'\]"),
+        ("data: x\nnames: {a: 1}\n", "names.*a list of plain values expected, not {'a': 1}"),
         ("data: x\nfast: perhaps\n", "fast"),
         ("- x\n", "must contain a YAML mapping"),
         ("", "must contain a YAML mapping"),
