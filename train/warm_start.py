@@ -55,7 +55,8 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
         default_factory=list,
         metadata={
             "help": "Kinds of questions (metadata.kind, else the route of the rules) that the trained policy of "
-            "--model answers well: there its own greedy answers are the targets, so that it forgets nothing."
+            "--model answers well: there its own greedy answers are the targets, so that it forgets less. They count "
+            "among --examples."
         },
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains every weight."})

@@ -50,9 +50,9 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
 def told_differences(path: str, settings: PolicySettings) -> str:
     """What a policy that training starts from was served with and is no more; empty for a plain model."""
     changed = _differences(path, settings)
-    return f"The policy to start from had other settings, which the run replaces: {', '.join(changed or ())}." * bool(
-        changed
-    )
+    if not changed:
+        return ""
+    return f"The policy to start from had other settings, which the run replaces: {', '.join(changed)}."
 
 
 def check_answers_as_served(path: str, settings: PolicySettings) -> None:
