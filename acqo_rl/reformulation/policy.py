@@ -69,9 +69,10 @@ class PolicySettings:
             stored = {"raw_lead": None, **json.loads(Path(file).read_text(encoding="utf-8"))}
             settings = cls(**stored)
             for name, default in asdict(cls()).items():
-                lead = name == "raw_lead"
-                if type(stored[name]) not in ((float, int, type(None)) if lead else (type(default),)):
-                    wanted = "a number or null" if lead else f"like {default!r}"
+                optional = name == "raw_lead"
+                types = (float, int, type(None)) if optional else (type(default),)
+                if type(stored[name]) not in types:
+                    wanted = "a number or null" if optional else f"like {default!r}"
                     raise ValueError(f"{name} is {stored[name]!r}; it must be {wanted}")
             check_ranges(settings, RANGES)
         except KeyError as error:

@@ -58,10 +58,10 @@ def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
 def _candidates(query: Query) -> Iterator[Candidate]:
     rules = Heuristic().reformulate([query])[0]
     by_rules = list(_made([(rules.route, [s.text for s in rules.sub_queries])]))
-    if not query.history and tells_apart(query, rules.sub_queries):
-        yield from by_rules
     if query.history:
         yield from _with_names_of_the_conversation(query)
+    elif tells_apart(query, rules.sub_queries):
+        yield from by_rules
     if query.feedback:
         yield from _with_names_of_the_feedback(query)
     yield from by_rules
