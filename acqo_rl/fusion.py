@@ -1,11 +1,13 @@
 """All fusions: several rankings of one query become one.
 
-Shared rules: ranks start at 1; a document counts once a list, at its first rank; absent documents add nothing;
-empty lists are left out. Ties end in a fixed order, so the same lists give the same result everywhere.
+Shared rules: ranks start at 1; a document counts once per list, at its first rank; absent documents add nothing;
+empty lists and lists of weight 0 are left out. A list of weight w counts as much as w copies of it. Ties are broken in a
+fixed order, so that the same lists give the same result everywhere.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -38,7 +40,12 @@ def _read(ranking: Ranking) -> _List:
 
 def _fuse(rankings: Sequence[Ranking], k: int, name: str, worth: Callable[[_List], list[float]]) -> Ranking:
     """Documents by what their entries are worth in all, then best similarity within one retriever, first list, id."""
-    given = [ranking for ranking in rankings if ranking.doc_ids]
+    if unusable := [ranking for ranking in rankings if not 0 <= ranking.weight < math.inf]:
+        raise ConfigError(
+            f"The list of {unusable[0].query!r} has the weight {unusable[0].weight}; a weight must be 0 or a positive,"
+            " finite number."
+        )
+    given = [ranking for ranking in rankings if ranking.doc_ids and ranking.weight]
     lists = [_read(ranking) for ranking in given]
     total: dict[str, float] = {}
     similarity: dict[str, float] = {}
@@ -79,23 +86,23 @@ def _with_ties(total: dict[str, float]) -> dict[str, float]:
 
 
 class RankScoreFusion:
-    """RSF (arXiv 2601.21208, Eq. 1-2): P(p) = 1 / sum_j 1/r_j ascending, then S(p) = max_j s_j descending.
+    """RSF (arXiv 2601.21208, Eq. 1-2): P(p) = 1 / sum_j w_j / r_j ascending, then S(p) = max_j s_j descending.
 
-    The fused score is 1/P, so that higher is better; the first tier is reciprocal rank fusion with k = 0. Many
-    documents tie in P (all that are first in one list only), so S decides much of the top. S compares scores of
-    one retriever only: where the lists come from several, it is skipped. Then the order of the sub-queries
-    decides, then the document id.
+    The weights w_j are our addition; with weight 1 everywhere, P is the paper's. The fused score is 1/P, so that higher
+    is better; sorting by P alone is reciprocal rank fusion with k = 0. Many documents tie in P (all that are first in
+    one list only), so S decides much of the top. S compares scores of one retriever only: where the lists come from
+    several, it is skipped. Then the order of the sub-queries decides, then the document id.
     """
 
     name = "rsf"
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
-        """One ranking of at most ``k`` documents a query; scores are 1/P, similarities are S."""
+        """One ranking of at most ``k`` documents per query; scores are 1/P, similarities are S."""
         return [_fuse(rankings, k, self.name, _reciprocal_ranks) for rankings in batch]
 
 
 def _reciprocal_ranks(one: _List) -> list[float]:
-    return [1.0 / rank for rank in one.ranks]
+    return [one.weight / rank for rank in one.ranks]
 
 
 class ReciprocalRankFusion:
@@ -119,8 +126,8 @@ class ReciprocalRankFusion:
 class ScoreFusion:
     """Weighted sum of scores, each list first scaled to [0, 1] by its own minimum and maximum (CombSUM).
 
-    With ``multiply_by_hits`` the sum is multiplied by the number of lists that hold the document (CombMNZ;
-    Fox and Shaw 1994). Lists scaled one by one can come from different retrievers.
+    With ``multiply_by_hits`` the sum is multiplied by the number of lists that hold the document, each counted by its
+    weight (CombMNZ; Fox and Shaw 1994). Lists scaled one by one can come from different retrievers.
     """
 
     def __init__(self, multiply_by_hits: bool = False) -> None:
@@ -134,7 +141,9 @@ class ScoreFusion:
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         if not self.multiply_by_hits:
             return _fuse(rankings, k, self.name, _scaled_scores)
-        hits = Counter(doc_id for ranking in rankings for doc_id in set(ranking.doc_ids))
+        hits: Counter[str] = Counter()
+        for ranking in rankings:
+            hits.update(dict.fromkeys(ranking.doc_ids, ranking.weight))
 
         def worth(one: _List) -> list[float]:
             return [hits[doc_id] * score for doc_id, score in zip(one.doc_ids, _scaled_scores(one), strict=True)]

@@ -88,7 +88,7 @@ class SubQuery:
     Attributes:
         text: what is searched.
         kind: what it is for.
-        weight: how much its ranking counts in a weighted fusion.
+        weight: its ranking counts as much as this many copies of it; 0 or a positive number.
         lead: its ranking counts only where its best cosine is above the best one of all others by more than this, in
             the scores of one retriever; ``None``: always.
     """
@@ -141,7 +141,7 @@ class Ranking:
         scores: one score a document, not increasing.
         retriever: name of the retriever; scores compare only within one retriever.
         query: the text that was searched.
-        weight: weight of this list in a weighted fusion.
+        weight: this list counts as much as this many copies of it.
         similarities: of a fused ranking, each document's best score over the fused lists; otherwise empty. A fused
             score says how lists agree, a similarity how well a document fits.
     """

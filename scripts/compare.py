@@ -65,7 +65,7 @@ class CompareConfig:
     )
     model: str | None = field(default=None, metadata={"help": "Model of those that are given without one."})
     fusion: list[str] = field(
-        default_factory=lambda: ["rsf"], metadata={"help": "rsf, rrf, combsum (weighted scores), combmnz."}
+        default_factory=lambda: ["rsf"], metadata={"help": "One or several of rsf, rrf, combsum, combmnz."}
     )
     baseline: str | None = field(
         default=None, metadata={"help": "Reformulator that the others are compared to; by default the first one."}

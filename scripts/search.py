@@ -8,8 +8,8 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
 
 The reformulator is raw, rules, turns, policy, prompted, adaptive, or a strategy that asks a language model:
 multi_query, hyde, step_back, decomposition, expansion, rewrite, or several joined by "+". The model is a folder, a
-Hub id, embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. Weights of
-searches count in rrf and combsum.
+Hub id, embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. A search of
+weight w counts as much as w copies of it.
 
 Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
 conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.

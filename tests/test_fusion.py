@@ -119,6 +119,14 @@ class TestRankScoreFusion:
         scores = dict(zip(fused.doc_ids, fused.scores, strict=True))
         assert scores["sum"] == scores["mus"] == scores["one"]
 
+    def test_weights_count(self):
+        """P of b is 1 / (0.8 / 1 + 0.8 / 2): several rewrites of little weight do not outvote the query itself."""
+        fused = fuse(RankScoreFusion(), ranking("a"), ranking("b", weight=0.8), ranking("c", "b", weight=0.8))
+        assert fused.doc_ids == ("b", "a", "c")
+        assert fused.scores == pytest.approx((1.2, 1.0, 0.8))
+        fused = fuse(RankScoreFusion(), ranking("a"), ranking("b", weight=0.3), ranking("c", "b", weight=0.3))
+        assert fused.doc_ids == ("a", "b", "c")
+
     @given(result_lists())
     def test_is_the_definition_in_exact_arithmetic(self, lists):
         """S0-10, D0-11: P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
@@ -178,10 +186,10 @@ class TestScoreFusion:
         assert fused.scores == pytest.approx((1.0, 1.0, 0.0, 0.0))
 
     def test_hits_multiply(self):
-        """CombMNZ: b is in two lists."""
+        """CombMNZ: b is in two lists, of weight 1 and 0.5."""
         fused = fuse(ScoreFusion(multiply_by_hits=True), *self.LISTS)
         assert fused.doc_ids == ("b", "a", "c", "d")
-        assert fused.scores == pytest.approx((2.0, 1.0, 0.0, 0.0))
+        assert fused.scores == pytest.approx((1.5, 1.0, 0.0, 0.0))
 
     def test_a_list_of_equal_scores_counts_in_full(self):
         assert fuse(ScoreFusion(), ranking("a", "b", scores=(0.3, 0.3))).scores == (1.0, 1.0)
@@ -269,6 +277,25 @@ class TestEveryFusion:
         for one, other in zip(together, alone, strict=True):
             assert one.scores == pytest.approx(other.scores)
             assert one.similarities == other.similarities
+
+    @given(lists=result_lists(), weights=st.lists(st.integers(0, 3), min_size=4, max_size=4))
+    def test_a_list_of_weight_w_counts_as_w_copies_of_it(self, fusion, lists, weights):
+        weighted = [replace(found, weight=w) for found, w in zip(lists, weights, strict=False)]
+        copies = [found for found, w in zip(lists, weights, strict=False) for _ in range(w)]
+        by_weight, by_copies = fuse(fusion, *weighted, k=100), fuse(fusion, *copies, k=100)
+        assert by_weight.doc_ids == by_copies.doc_ids
+        assert by_weight.scores == pytest.approx(by_copies.scores)
+        assert by_weight.similarities == by_copies.similarities
+
+    @given(lists=result_lists(), factor=st.sampled_from([0.25, 0.5, 2.0, 4.0]))
+    def test_only_the_ratio_of_weights_orders(self, fusion, lists, factor):
+        scaled = [replace(found, weight=factor) for found in lists]
+        assert fuse(fusion, *scaled, k=100).doc_ids == fuse(fusion, *lists, k=100).doc_ids
+
+    @pytest.mark.parametrize("weight", [-0.5, float("nan"), float("inf")])
+    def test_a_weight_that_is_none_is_refused(self, fusion, weight):
+        with pytest.raises(ConfigError, match=str(weight)):
+            fuse(fusion, ranking("a", weight=weight))
 
     @given(lists=result_lists())
     def test_is_a_ranking(self, fusion, lists):
