@@ -9,9 +9,9 @@ All calls are batched and answer position for position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,13 +33,25 @@ Conversation = list[dict[str, str]]
 """Chat messages with the keys ``role`` and ``content``, oldest first."""
 
 
+_NO_METADATA: Mapping[str, Any] = {}
+"""Shared by all documents without metadata, since a corpus may hold millions of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One passage of a corpus."""
+    """One passage of a corpus.
+
+    Attributes:
+        id: unique within the corpus.
+        title: may be empty.
+        text: what is searched, with the title.
+        metadata: what else is known, such as its URL, page or date; not searched.
+    """
 
     id: str
     title: str
     text: str
+    metadata: Mapping[str, Any] = field(default_factory=lambda: _NO_METADATA, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,7 +262,14 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
             for sub_query, ranking in searches(answer.found)
         ],
         "documents": [
-            {"id": d, "score": score, "similarity": best, "title": corpus[d].title, "text": corpus[d].text}
+            {
+                "id": d,
+                "score": score,
+                "similarity": best,
+                "title": corpus[d].title,
+                "text": corpus[d].text,
+                "metadata": corpus[d].metadata,
+            }
             for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
         ],
         "ms": answer.ms,

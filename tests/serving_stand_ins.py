@@ -12,12 +12,12 @@ from stand_ins import ranking
 from acqo_rl.types import Completion, Document, Reformulation, SubQuery
 
 DOCUMENTS = {
-    name: Document(name, name.title(), text)
-    for name, text in {
-        "lima": "Lima is the capital of Peru.",
-        "ndjamena": "Ndjamena is the capital of Chad.",
-        "tokyo": "Tokyo is the capital of Japan.",
-    }.items()
+    name: Document(name, name.title(), text, metadata)
+    for name, text, metadata in (
+        ("lima", "Lima is the capital of Peru.", {"url": "https://lima.example"}),
+        ("ndjamena", "Ndjamena is the capital of Chad.", {}),
+        ("tokyo", "Tokyo is the capital of Japan.", {}),
+    )
 }
 
 

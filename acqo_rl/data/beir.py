@@ -1,6 +1,6 @@
 """Reads and writes BEIR folders (Thakur et al. 2021), the one file format of the project.
 
-    corpus.jsonl        {"_id": ..., "title": ..., "text": ...}
+    corpus.jsonl        {"_id": ..., "title": ..., "text": ..., "metadata": {"date": ..., "url": ..., ...}}
     queries.jsonl       {"_id": ..., "text": ..., "metadata": {"history": [...], ...}}
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
@@ -14,6 +14,7 @@ import gzip
 import hashlib
 import json
 import os
+import sys
 import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,7 +39,10 @@ def read_corpus(folder: str | Path) -> dict[str, Document]:
     for number, row in tqdm(_read_jsonl(path), desc=f"reading {path.name}", unit=" documents", delay=2):
         doc_id = _read_id(row, path, number, documents)
         title = _read_text(row, "title", path, number) if "title" in row else ""
-        documents[doc_id] = Document(doc_id, title, _read_text(row, "text", path, number))
+        text, metadata = _read_text(row, "text", path, number), _read_metadata(row, path, number)
+        if metadata:
+            _check_json(metadata, path, number)
+        documents[doc_id] = Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
     if not documents:
         raise DataError(f"{path}: the corpus is empty; write one document a line (_id, title, text).")
     return documents
@@ -155,7 +159,7 @@ def write_beir(
     """
     folder = Path(folder)
     metadata = metadata or {}
-    _write(folder / "corpus.jsonl", ({"_id": d.id, "title": d.title, "text": d.text} for d in documents))
+    _write(folder / "corpus.jsonl", map(_row_of, documents))
     _write(
         folder / "queries.jsonl",
         (
@@ -170,6 +174,11 @@ def write_beir(
     for split, judgements in qrels.items():
         rows = [(query_id, d, str(r)) for query_id, judged in judgements.items() for d, r in judged.items()]
         write_atomic(folder / "qrels" / f"{split}.tsv", ("\t".join(row) for row in (QRELS_HEADER, *rows)))
+
+
+def _row_of(document: Document) -> dict[str, Any]:
+    row: dict[str, Any] = {"_id": document.id, "title": document.title, "text": document.text}
+    return {**row, "metadata": document.metadata} if document.metadata else row
 
 
 def write_atomic(path: Path, lines: Iterable[str]) -> None:
@@ -234,10 +243,22 @@ def _read_query_rows(path: Path) -> Iterator[tuple[int, str, str, dict[str, Any]
     for number, row in _read_jsonl(path):
         query_id = _read_id(row, path, number, seen)
         seen.add(query_id)
-        metadata = row.get("metadata") or {}
-        if not isinstance(metadata, dict):
-            raise DataError(f"{path}, line {number}: metadata is {_shorten(metadata)}, wanted a JSON object.")
-        yield number, query_id, _read_text(row, "text", path, number), metadata
+        yield number, query_id, _read_text(row, "text", path, number), _read_metadata(row, path, number)
+
+
+def _read_metadata(row: dict[str, Any], path: Path, number: int) -> dict[str, Any]:
+    metadata = row.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise DataError(f"{path}, line {number}: metadata is {_shorten(metadata)}, wanted a JSON object.")
+    return {sys.intern(key): value for key, value in metadata.items()}  # all lines have the same few keys
+
+
+def _check_json(metadata: dict[str, Any], path: Path, number: int) -> None:
+    """Metadata is sent over HTTP as it is, so it must be JSON in UTF-8: no NaN and no half of a surrogate pair."""
+    try:
+        json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise DataError(f"{path}, line {number}: metadata is {_shorten(metadata)}, wanted JSON ({error}).") from error
 
 
 def _read_history(metadata: dict[str, Any], path: Path, number: int) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
     ``doc_id``, ``title`` and ``rank`` (from 1); ``score`` of the fusion (how the lists agree) and ``similarity`` (the
     best score of a retriever); the ``route`` of the query and the ``sub_queries`` that were searched, those among them
     whose lists hold the document (``found_by``); ``problem``, why the query was searched as it stands where that was
-    not wanted, and ``failures``, what did not come back: ``None`` and empty when all is well.
+    not wanted, and ``failures``, what did not come back: ``None`` and empty when all is well. The metadata that the
+    document has in the corpus is there too; where a key is one of these, this one's value stays.
 
     Args:
         found: of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`.
@@ -37,6 +38,7 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
         (
             corpus[doc_id],
             {
+                **corpus[doc_id].metadata,
                 "doc_id": doc_id,
                 "title": corpus[doc_id].title,
                 "rank": rank,

@@ -95,7 +95,7 @@ class Pipeline:
             reformulation_calls: model calls of one reformulation of the searcher, at most.
             max_model_calls: for one question, never exceeded.
             seconds: no call is begun after so many; retriever and model bring time-outs of their own.
-            dates: document id -> date, where known.
+            dates: document id -> date, for documents whose metadata does not state it.
             today: the clock of the temporal reranker.
             engines: in place of the default ones, for the challenges they are given for.
             answer_style: ``brief`` asks for the words alone that a benchmark compares.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 
+from acqo_rl.pipeline.dates import stated_years
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
@@ -20,8 +21,8 @@ _AGES = ((2, 1.4), (5, 1.2), (10, 1.0))
 class TemporalReranker:
     """Boosts the similarity of passages whose dates fit the question; the similarity itself stays as it is.
 
-    A document's own date counts; without one, the years that its title and text name, as far as they are not yet to
-    come. An undated passage is neither boosted nor punished where the newest are wanted.
+    The years of a document's dates count, and those that its title and text name; years to come do not. A passage
+    without any is neither boosted nor punished where the newest are wanted.
     """
 
     name = "temporal"
@@ -30,7 +31,8 @@ class TemporalReranker:
         """Takes the clock.
 
         Args:
-            dates: document id -> date, where known.
+            dates: document id -> date, for documents whose metadata does not state it; see
+                :func:`acqo_rl.pipeline.dates.stated_years`.
             today: asked at every question.
         """
         self._dates = dates or {}
@@ -58,10 +60,11 @@ class TemporalReranker:
         state.trace.add(self.name, f"intent {intent}, as of {today.isoformat()}")
 
     def _years(self, chunk: Chunk, today: date) -> set[int]:
-        stated = self._dates.get(chunk.document.id)
-        if stated is not None:
-            return {stated.year}
-        return {year for year in years_in(f"{chunk.document.title} {chunk.document.text}") if year <= today.year}
+        document = chunk.document
+        years = stated_years(document.metadata).union(years_in(f"{document.title} {document.text}"))
+        if document.id in self._dates:
+            years.add(self._dates[document.id].year)
+        return {year for year in years if year <= today.year}
 
 
 def _latest(years: set[int], now: int) -> float:

@@ -167,6 +167,7 @@ def _results(found: Found, collections: tuple[Collection, ...], body: SearchRequ
                 rank=rank,
                 score=found.fused.scores[position],
                 similarity=found.fused.similarities[position],
+                metadata=dict(documents[key].metadata),
                 places=places.get(key, []),
             )
         )

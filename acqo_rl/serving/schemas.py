@@ -120,6 +120,9 @@ class QueryRewriteInfo(BaseModel):
         )
 
 
+Metadata = Annotated[dict[str, Any], Field(description="Of the document, as the corpus has it: URL, page, date, ...")]
+
+
 class Place(BaseModel):
     """Where one list had a document."""
 
@@ -139,6 +142,7 @@ class Result(BaseModel):
     rank: int
     score: float = Field(description="Of the fusion: how the lists agree.")
     similarity: float = Field(description="The best score of a retriever: how well the document fits.")
+    metadata: Metadata
     places: list[Place] = Field(description="In the lists before the fusion, where these are asked for.")
 
 
@@ -226,13 +230,20 @@ class Passage(BaseModel):
     title: str
     text: str
     similarity: float
+    metadata: Metadata
 
     @classmethod
     def of(cls, chunk: Chunk) -> Passage:
         """A chunk whose document bears its collection's name."""
         pool, doc_id = split_id(chunk.document.id)
-        title, text = chunk.document.title, chunk.document.text
-        return cls(document_id=doc_id, knowledge_pool=pool, title=title, text=text, similarity=chunk.similarity)
+        return cls(
+            document_id=doc_id,
+            knowledge_pool=pool,
+            title=chunk.document.title,
+            text=chunk.document.text,
+            similarity=chunk.similarity,
+            metadata=dict(chunk.document.metadata),
+        )
 
 
 class AnswerResponse(BaseModel):

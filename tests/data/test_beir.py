@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,10 @@ from acqo_rl.data.beir import (
 from acqo_rl.errors import DataError
 from acqo_rl.types import Document, Query
 
-DOCUMENTS = [Document("d1", "Peru", "Lima is the capital."), Document("d2", "", "Ein Satz über Köln.\u2028Zwei.")]
+DOCUMENTS = [
+    Document("d1", "Peru", "Lima is the capital.", {"url": "https://peru.example", "page": 3, "date": "2019-11-27"}),
+    Document("d2", "", "Ein Satz über Köln.\u2028Zwei."),
+]
 QUERIES = [Query("q1", "and its capital?", ("U: Let's talk about Peru.", "S: Sure.")), Query("q2", "köln")]
 QRELS = {"dev": {"q2": {"d2": 1}}, "test": {"q1": {"d1": 2, "d2": 0}}}
 METADATA = {"q1": {"kind": "ambiguous", "needs": 1}}
@@ -39,6 +43,21 @@ def test_round_trip(folder):
     assert {split: read_qrels(folder, split) for split in read_splits(folder)} == QRELS
     assert read_query_metadata(folder) == {**METADATA, "q2": {}}
     check_beir(folder, "test")
+
+
+def test_metadata_of_documents_is_pickled_with_them(folder):
+    read = read_corpus(folder)
+    assert pickle.loads(pickle.dumps(read)) == read
+    assert read["d1"].metadata["page"] == 3
+    assert read["d2"].metadata == {}
+    assert len(set(read.values())) == 2
+
+
+def test_documents_without_metadata_share_the_empty_one(tmp_path):
+    """A mapping for each of millions of documents would take hundreds of megabytes."""
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "t", "metadata": {}}\n{"_id": "b", "text": "t"}\n')
+    read = read_corpus(tmp_path)
+    assert read["a"].metadata is read["b"].metadata
 
 
 def test_gzipped_files_read_the_same(folder):
@@ -100,6 +119,7 @@ def test_any_text_survives(tmp_path_factory, texts):
 
 
 def test_corpus_hash_tells_every_change():
+    """Of what is searched: metadata is not, so that an index of the same texts stays valid."""
     same = [Document("d1", "Peru", "Lima is the capital."), DOCUMENTS[1]]
     assert corpus_hash(same) == corpus_hash(DOCUMENTS)
     others = [DOCUMENTS[::-1], DOCUMENTS[:1], [Document("d1", "Peru Lima", "is the capital."), DOCUMENTS[1]]]
@@ -119,6 +139,9 @@ BAD_LINES = [
     ('{"_id": "d1", "text": "t"}', "on an earlier line too"),
     ('{"_id": "d3", "text": "\\ud800"}', "surrogate"),
     ("[" * 100_000, "not JSON"),
+    ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url'], wanted a JSON object"),
+    ('{"_id": "d3", "text": "t", "metadata": {"score": NaN}}', "metadata is {'score': nan}"),
+    ('{"_id": "d3", "text": "t", "metadata": {"url": "\\ud800"}}', "surrogate"),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 from acqo_rl.command import parse
 from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
-from acqo_rl.data.public.readers import passage
+from acqo_rl.data.public.readers import passage, read_article
 from acqo_rl.errors import ConfigError, DataError
 
 ROOT = Path(__file__).parents[2]
@@ -460,3 +460,8 @@ def test_script_keeps_the_embedded_set_as_it_is(script, tmp_path, capsys):
     assert "already" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="one size"):
         script.main(script.PrepareDataConfig(output=str(tmp_path / "small"), limit=[3]))
+
+
+def test_an_article_keeps_what_is_known_of_it():
+    row = {"title": "Flood", "url": "https://news/1", "body": "It rained.", "published_at": "2023", "author": None}
+    assert read_article(row).metadata == {"url": "https://news/1", "published_at": "2023"}

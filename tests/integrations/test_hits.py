@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from serving_stand_ins import Words
-from small_world import CORPUS, FOUND_BY, PARTS, QUERY, SCORES
+from small_world import CORPUS, FOUND_BY, PARTS, QUERY, SCORES, make_searcher
 from stand_ins import BrokenRetriever
 
 from acqo_rl.fusion import RankScoreFusion
@@ -42,6 +43,7 @@ def test_a_partial_result_says_so():
 def test_the_extra_is_named_where_a_package_is_missing():
     code = """
 import sys
+from dataclasses import replace
 for package in ("langchain_core", "llama_index", "haystack", "mcp", "dspy"):
     sys.modules[package] = None
 import importlib
@@ -64,3 +66,9 @@ for module in ("langchain", "llama_index", "haystack", "mcp"):
             ("mcp", "mcp"),
         )
     ]
+
+
+def test_metadata_of_the_corpus_is_told_and_hides_nothing():
+    corpus = {key: replace(d, metadata={"url": f"https://{key}", "rank": "ours"}) for key, d in CORPUS.items()}
+    for rank, (document, metadata) in enumerate(hits(make_searcher().search(QUERY, 4), corpus), start=1):
+        assert (metadata["url"], metadata["rank"]) == (f"https://{document.id}", rank)

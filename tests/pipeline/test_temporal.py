@@ -13,10 +13,11 @@ from acqo_rl.types import Document, Query
 TODAY = date(2025, 6, 1)
 
 
-def boosts(question, *texts, dates=None, today=TODAY):
+def boosts(question, *texts, dates=None, today=TODAY, metadata=None):
     state = RetrievalState(Query("q", question))
     TemporalReranker(dates, lambda: today).run(state)
-    chunks = state.add_chunks([(Document(str(i), "", text), 0.5) for i, text in enumerate(texts)], "initial", "q")
+    documents = [Document(str(i), "", text, metadata or {}) for i, text in enumerate(texts)]
+    chunks = state.add_chunks([(document, 0.5) for document in documents], "initial", "q")
     assert all(chunk.similarity == 0.5 for chunk in state.chunks.values())
     return [round(state.boost(chunk), 3) for chunk in chunks]
 
@@ -28,8 +29,32 @@ def test_the_newest():
     assert boosts("latest model", "in 2024", today=date(2040, 1, 1)) == [0.8]
 
 
-def test_the_documents_own_date_comes_first():
-    assert boosts("latest model", "about 1999", dates={"0": date(2025, 1, 1)}) == [1.4]
+@pytest.mark.parametrize(
+    ("question", "text", "dated", "undated"),
+    [
+        ("latest model", "about 1999", 1.4, 0.8),
+        ("the trend of prices", "2010, 2015 and 2020", 1.3, 1.3),
+        ("the trend of prices", "2010 and 2020", 1.3, 1.2),
+        ("the trend of prices", "no year", 0.9, 0.9),
+        ("what happened since 2023", "in 2018", 1.2, 0.8),
+        ("2018 and 2024 compared", "in 2018", 1.3, 1.15),
+        ("latest model", "by 2050", 1.4, 1.0),
+    ],
+)
+def test_dates_and_years_of_the_text_both_count(question, text, dated, undated):
+    assert boosts(question, text) == [undated]
+    assert boosts(question, text, metadata={"date": "2024-03-01"}) == [dated]
+    assert boosts(question, text, dates={"0": date(2024, 3, 1)}) == [dated]
+
+
+def test_a_date_only_adds_years():
+    """A passage of 2020 that names 2024 is not older for its date."""
+    assert boosts("latest model", "in 2024", metadata={"published": "2020"}) == [1.4]
+    assert boosts("since 2023", "in 2024", metadata={"published": "2020"}) == [1.2]
+
+
+def test_a_date_to_come_is_none():
+    assert boosts("latest model", "no year", metadata={"date": "2099-01-01"}) == [1.0]
 
 
 def test_trends_want_several_years():

@@ -31,6 +31,7 @@ class TestSearch:
         assert [row["document_id"] for row in body["results"]] == ["lima", "ndjamena"]
         assert [row["rank"] for row in body["results"]] == [1, 2]
         assert body["results"][0]["text"] == DOCUMENTS["lima"].text
+        assert [row["metadata"] for row in body["results"]] == [{"url": "https://lima.example"}, {}]
         assert body["results"][0]["score"] == pytest.approx(1 + 1 / 2)
         assert body["results"][0]["similarity"] == pytest.approx(0.3)
         assert body["total_results"] == 2
@@ -266,6 +267,7 @@ class TestAnswers:
         assert (name, result["answer"], result["model_calls"]) == ("result", "Lima.", 2)
         assert result["passages"][0]["document_id"] == "lima"
         assert result["passages"][0]["knowledge_pool"] == "world"
+        assert result["passages"][0]["metadata"] == {"url": "https://lima.example"}
         assert result["confidence_label"] in ("High", "Medium", "Low", "Very Low")
         assert [data["name"] for _, data in told[:-1]].index("synthesis") > 0
         assert (again[-1][1]["cached"], again[-1][1]["model_calls"]) == (True, 0)

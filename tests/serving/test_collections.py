@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from functools import partial
 
 import pytest
@@ -11,9 +12,14 @@ import pytest
 from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection
+from acqo_rl.serving.service import Service
+from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Document
 
 DOCUMENTS = [Document("a/b", "Peru", "Lima is the capital of Peru."), Document("c", "Chad", "Ndjamena")]
@@ -75,3 +81,19 @@ def test_what_cannot_be_opened(folder, tmp_path_factory):
     write_beir(other, DOCUMENTS[:1], [], {})
     with pytest.raises(IndexMismatchError, match="another corpus"):
         open_collection(f"world={other},{folder}/index")
+
+
+def test_dates_of_the_corpus_order_the_passages_of_an_answer(tmp_path):
+    """From the folder to the service, and with them what else is known of the documents."""
+    texts = [("old", "2001-05-01"), ("new", "2099-05-01"), ("now", f"{date.today():%Y-%m-%d}")]
+    documents = [
+        Document(name, "", "the price of copper", {"date": day, "url": f"https://{name}"}) for name, day in texts
+    ]
+    write_beir(tmp_path, documents, [], {})
+    build_bm25_index(tmp_path / "index", documents)
+    opened = open_collection(f"prices={tmp_path},{tmp_path}/index")
+    service = Service([opened], Strategies({"raw": ""}, StrategySettings()), RankScoreFusion(), Timeouts())
+    chunks = service.pipeline("raw", 3, (opened,)).ask("latest price of copper").chunks
+    service.close()
+    assert chunks[0].document.metadata == {"date": f"{date.today():%Y-%m-%d}", "url": "https://now"}
+    assert chunks[-1].document.id == "prices/old"

@@ -176,7 +176,8 @@ def read_multihop_rag(row: Row, split: str) -> Example:
 
 def read_article(row: Row) -> Document:
     """A whole news article, known by its address."""
-    return Document(_stable_id(row["url"]), " ".join(row["title"].split()), " ".join(row["body"].split()))
+    metadata = {key: row[key] for key in ("url", "source", "author", "published_at") if row.get(key)}
+    return Document(_stable_id(row["url"]), " ".join(row["title"].split()), " ".join(row["body"].split()), metadata)
 
 
 BEIR_TEXT: Shape = {"_id": str, "title": str, "text": str}
