@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.settings import IndexSettings
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +45,7 @@ HEADINGS = ("clients", "batching", "answers/s", "p50 ms", "p95 ms", "p99 ms", "b
 
 
 @dataclass
-class BenchmarkConfig:
+class BenchmarkConfig(IndexSettings):
     """Settings of the benchmark."""
 
     collection: str = field(metadata={"help": "NAME=DATA,INDEX, as scripts/serve.py takes it."})
@@ -107,6 +108,7 @@ def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterato
         "collections": config.collection, "strategies": config.strategy, "port": 0, "batch_size": batch_size,
         "batch_wait_ms": wait_ms, "result_cache_size": 0, "cache_ttl": 0, "requests_waiting": max(config.clients),
         "total_seconds": config.seconds, "reformulation_seconds": config.seconds, "waiting_seconds": config.seconds,
+        "index_device": config.index_device, "index_float16": config.index_float16,
     }  # fmt: skip
     arguments = [word for key, value in settings.items() for word in (f"--{key}", str(value))]
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "log"), "w") as log:

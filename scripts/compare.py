@@ -40,6 +40,7 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import StrategySettings, check_strategy
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
@@ -53,7 +54,7 @@ LOOKS_FIRST = "rewrite_retrieve_read"
 
 
 @dataclass
-class CompareConfig:
+class CompareConfig(IndexSettings):
     """Settings of a comparison."""
 
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
@@ -88,7 +89,6 @@ class CompareConfig:
     batch_size: int = field(
         default=32, metadata={"help": "Queries reformulated and searched together; an interruption loses one batch."}
     )
-    device: str = field(default="cpu", metadata={"help": "Where indexes are searched: cpu or gpu."})
 
 
 def make_parser() -> Any:
@@ -253,7 +253,6 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
     """
     from acqo_rl.evaluation.cache import CachedRetriever
     from acqo_rl.evaluation.systems import Parts
-    from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.retrieval.remote import describe
 
     opened: dict[str, Parts] = {}
@@ -264,7 +263,7 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
             opened[name] = Parts(everything, tuple(r for part, r in made_of.items() if part.endswith(ORIGINAL)))
             continue
         info = describe(parts[0])
-        retriever = load_retriever(parts[0], device=config.device, expected_corpus_hash=corpus)
+        retriever = config.open_index(parts[0], expected_corpus_hash=corpus)
         retriever.search(["the first search of a process is slow"], 1)
         parts_of_one = (CachedRetriever(name, retriever, info.fingerprint, cache, embeds=info.kind == "dense"),)
         opened[name] = Parts(parts_of_one)

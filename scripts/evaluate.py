@@ -27,12 +27,13 @@ from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulat
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Document, Qrels, Query
 
 
 @dataclass
-class EvaluateConfig:
+class EvaluateConfig(IndexSettings):
     """Settings of an evaluation."""
 
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
@@ -53,7 +54,6 @@ class EvaluateConfig:
         default=1, metadata={"help": "Looks of a policy that reads first results; 2: again at what its searches found."}
     )
     batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
-    device: str = field(default="cpu", metadata={"help": "Where the index is searched: cpu or gpu."})
 
 
 def make_parser() -> Any:
@@ -138,10 +138,9 @@ def prepare(
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.pipeline.rounds import Rounds
     from acqo_rl.reformulation.load import load_reformulator
-    from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.search import add_feedback
 
-    retriever = load_retriever(config.index, device=config.device, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
     metadata = read_query_metadata(config.data)
     fusion = fusion_named(config.fusion)
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl import command
 from acqo_rl.fusion import fusion_named
 from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.types import Query
 
 WARM_UP = "The first call of a process is slow and no part of any measurement."
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class MeasureConfig:
+class MeasureConfig(IndexSettings):
     """Settings of a study of the pipeline."""
 
     data: str = field(metadata={"help": "BEIR folder; answer or answers in the queries' metadata are the gold ones."})
@@ -75,7 +76,6 @@ class MeasureConfig:
     timeout: float = field(
         default=120.0, metadata={"help": "Seconds for a model server's answer; each retry has as many again."}
     )
-    device: str = field(default="cpu", metadata={"help": "Where the index is searched: cpu or gpu."})
 
 
 def make_parser() -> Any:
@@ -154,7 +154,8 @@ def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -
         "fusion": config.fusion,
         "concurrency": config.concurrency,
         "device of models": default_device(),
-        "device of the index": config.device,
+        "device of the index": config.index_device,
+        "index_float16": config.index_float16,
     }
 
 
@@ -164,10 +165,9 @@ def open_parts(config: MeasureConfig, names: Sequence[str], corpus: dict[str, Do
     from acqo_rl.data.beir import corpus_hash
     from acqo_rl.evaluation.pipeline_systems import POLICY, WITHOUT_MODEL, Parts
     from acqo_rl.reformulation.load import load_reformulator
-    from acqo_rl.retrieval.build import load_retriever
 
     batcher = partial(Batcher, size=config.concurrency, wait=0.01 if config.concurrency > 1 else 0.0)
-    retriever = load_retriever(config.index, device=config.device, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
     retriever.search([WARM_UP], 1)
     policy = None
     if POLICY in names:

@@ -29,6 +29,7 @@ from typing import Any
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery
@@ -39,7 +40,7 @@ CELL = 40
 
 
 @dataclass
-class SearchConfig:
+class SearchConfig(IndexSettings):
     """Settings of a search."""
 
     data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
@@ -89,11 +90,10 @@ class Searcher:
         from acqo_rl.data.beir import corpus_hash, read_corpus
         from acqo_rl.fusion import fusion_named
         from acqo_rl.reformulation.load import load_reformulator
-        from acqo_rl.retrieval.build import load_retriever
 
         self.k = config.k
         self.corpus = read_corpus(config.data)
-        self.retriever = load_retriever(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
+        self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
         self.reformulator, self.results, self.words = load_reformulator(
             config.reformulator, config.model or "", strategies
         )

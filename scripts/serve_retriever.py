@@ -18,14 +18,14 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.settings import IndexSettings
 
 
 @dataclass
-class ServeRetrieverConfig:
+class ServeRetrieverConfig(IndexSettings):
     """Settings of a retriever server."""
 
     index: str = field(metadata={"help": "Index that scripts/build_index.py wrote."})
-    device: str = field(default="cpu", metadata={"help": "Where a dense index is searched: cpu or gpu."})
     mmap: bool = field(default=False, metadata={"help": "Leave the index on disk and read what is needed."})
     threads: int | None = field(default=None, metadata={"help": "Of a search; FAISS decides by default."})
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
@@ -45,7 +45,6 @@ def make_parser() -> Any:
 def main(config: ServeRetrieverConfig) -> None:
     """Open the index, then answer requests until told to end."""
     try:
-        from acqo_rl.retrieval.build import load_retriever
         from acqo_rl.retrieval.remote import describe
         from acqo_rl.serving.http import serve
         from acqo_rl.serving.limits import Limits, keys_of_environment
@@ -56,7 +55,7 @@ def main(config: ServeRetrieverConfig) -> None:
         raise ConfigError(f"The server needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
 
     configure_logs(config.log_level)
-    retriever = load_retriever(config.index, device=config.device, mmap=config.mmap, threads=config.threads)
+    retriever = config.open_index(config.index, mmap=config.mmap, threads=config.threads)
     retriever.search(["the first search of a process is slow"], 1)
     limits = Limits(
         keys=keys_of_environment(),

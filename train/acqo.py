@@ -24,6 +24,7 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.training.settings import PromptSettings, RewardSettings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +34,7 @@ _FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md"
 
 
 @dataclass
-class RecipeConfig(RewardSettings, PromptSettings):
+class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     """Settings of the recipe."""
 
     data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated set."})
@@ -116,7 +117,8 @@ def plan(config: RecipeConfig) -> list[Stage]:
     embedded = config.data == "embedded"
     data = out / "data" if embedded else Path(config.data).resolve()
     index = out / "index"
-    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed}
+    device = _pick(config, IndexSettings)
+    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
     reward = _pick(config, RewardSettings)
     shared = {**paths, **reward, **_pick(config, PromptSettings)}
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
@@ -136,7 +138,7 @@ def plan(config: RecipeConfig) -> list[Stage]:
                "difficulty": out / "difficulty" / "difficulty.jsonl", **_mapping(config, "stage2")}),
         Stage("export", [*script, "scripts/push_to_hub.py"], export),
         Stage("evaluation", [*script, "scripts/evaluate.py"],
-              {"data": data, "split": config.test_split, "index": index, "output": out / "evaluation",
+              {"data": data, "split": config.test_split, "index": index, **device, "output": out / "evaluation",
                "reformulator": [
                    "raw", "rules", *([f"prompted={config.model}"] if config.prompted_baseline else []),
                    f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]}),

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.errors import DataError, IndexMismatchError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
 from acqo_rl.retrieval.faiss_index import FaissRetriever
+from acqo_rl.retrieval.gpu import IndexDevice, to_device
 from acqo_rl.retrieval.manifest import (
     FILE_NAME,
     Bm25Settings,
@@ -226,7 +227,7 @@ def load_retriever(
     folder: str | Path,
     *,
     encoder: Encoder | None = None,
-    device: str = "cpu",
+    device: IndexDevice = "auto",
     float16: bool = False,
     mmap: bool = False,
     threads: int | None = None,
@@ -240,9 +241,9 @@ def load_retriever(
         folder: what ``build_dense_index``, ``build_embeddings_index`` or ``build_bm25_index`` wrote, or the URL of a
             retriever server, which has opened it by settings of its own.
         encoder: the index's own encoder, if it is loaded already; by default it is loaded as the manifest says.
-        device: where a dense index lies, ``cpu`` or ``gpu`` (all visible ones).
-        float16: half precision on the GPU.
-        mmap: leave the index on disk and read what is needed.
+        device: where a dense index is searched, see ``acqo_rl.retrieval.gpu.to_device``.
+        float16: half precision on the GPU, see there.
+        mmap: leave the index on disk and read what is needed; with the device ``auto``, on the CPU.
         threads: of a search.
         search_parameters: of FAISS, in place of those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus that is to be searched.
@@ -250,14 +251,12 @@ def load_retriever(
             a minute, so that a training run outlives a restart of the server.
 
     Raises:
-        ConfigError: a setting is unknown, or FAISS has no GPU support.
+        ConfigError: a setting is unknown, or the index cannot be on the device.
         IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
     """
     if is_url(folder):
         return _connect(str(folder), expected_corpus_hash, remote_seconds)
     folder = Path(folder)
-    if device not in ("cpu", "gpu"):
-        raise ConfigError(f"The device of the index is {device!r}; it must be cpu or gpu.")
     manifest = read_manifest(folder)
     _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
     doc_ids = _read_ids(folder, manifest)
@@ -266,8 +265,7 @@ def load_retriever(
         return Bm25Retriever.load(folder / _BM25, doc_ids, language=settings.language, mmap=mmap)
     index = faiss_index.read_index(folder / _INDEX, mmap=mmap)
     faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
-    if device == "gpu":
-        index = faiss_index.to_gpu(index, float16=float16)
+    index = to_device(index, "cpu" if mmap and device == "auto" else device, float16=float16)
     return FaissRetriever(index, doc_ids, _fitting_encoder(folder, settings, encoder), threads=threads)
 
 

@@ -106,7 +106,7 @@ def _in_order(scores: NDArray[np.float32], positions: NDArray[np.int64], k: int)
 def use_threads(threads: int | None) -> None:
     """Sets the number of OpenMP threads of FAISS for the calling thread; ``None`` leaves it."""
     if threads is not None:
-        _faiss().omp_set_num_threads(threads)
+        import_faiss().omp_set_num_threads(threads)
 
 
 def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
@@ -120,12 +120,12 @@ def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
     Raises:
         ConfigError: FAISS does not know the factory string or a parameter.
     """
-    faiss = _faiss()
+    faiss = import_faiss()
     try:
         index = faiss.index_factory(dim, factory, faiss.METRIC_INNER_PRODUCT)
     except RuntimeError as error:
         raise ConfigError(
-            f"FAISS cannot make an index {factory!r} of {dim} dimensions: {_reason(error)}\n"
+            f"FAISS cannot make an index {factory!r} of {dim} dimensions: {reason_of(error)}\n"
             "Use a factory string such as Flat, HNSW64, IVF256,Flat or IVF256,PQ32 (PQ must divide the dimensions)."
         ) from error
     for part in (index, faiss.try_extract_index_ivf(index)):
@@ -143,7 +143,7 @@ def set_parameters(index: Any, parameters: str) -> None:
     """
     if not parameters:
         return
-    faiss = _faiss()
+    faiss = import_faiss()
     try:
         faiss.ParameterSpace().set_index_parameters(index, parameters)
     except RuntimeError as error:
@@ -179,7 +179,7 @@ def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> Non
             index.train(np.concatenate([block[::step] for block in blocks]))
         except RuntimeError as error:
             raise ConfigError(
-                f"FAISS cannot train {factory!r} on {count} vectors: {_reason(error)}\n"
+                f"FAISS cannot train {factory!r} on {count} vectors: {reason_of(error)}\n"
                 "An IVF index needs at least as many vectors as lists (39 a list are advised), PQ at least 256;"
                 " use fewer lists, or Flat for a small corpus."
             ) from error
@@ -189,7 +189,7 @@ def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> Non
 
 def estimate_bytes(dim: int, factory: str, count: int) -> int:
     """Size of an index over ``count`` vectors, from the size of its codes, links and list entries."""
-    faiss = _faiss()
+    faiss = import_faiss()
     index = make_index(dim, factory)
     if isinstance(index, faiss.IndexHNSW):
         links = 4 * index.hnsw.nb_neighbors(0) * 1.07 + 12  # upper levels add some; offset and level of each vector
@@ -202,7 +202,7 @@ def estimate_bytes(dim: int, factory: str, count: int) -> int:
 def write_index(index: Any, path: Path) -> None:
     """Writes the index; the file is there whole or not at all."""
     unfinished = path.with_name(f"{path.name}.tmp")
-    _faiss().write_index(index, str(unfinished))
+    import_faiss().write_index(index, str(unfinished))
     os.replace(unfinished, path)
 
 
@@ -212,46 +212,18 @@ def read_index(path: Path, *, mmap: bool = False) -> Any:
     Raises:
         IndexMismatchError: FAISS cannot read the file.
     """
-    faiss = _faiss()
+    faiss = import_faiss()
     mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     try:
         return faiss.read_index(str(path), mapped if mmap else 0)
     except RuntimeError as error:
         raise IndexMismatchError(
-            f"{path} is no FAISS index: {_reason(error)}\nDelete its folder and rebuild."
+            f"{path} is no FAISS index: {reason_of(error)}\nDelete its folder and rebuild."
         ) from error
 
 
-def to_gpu(index: Any, *, float16: bool = False) -> Any:
-    """A copy of the index on the visible GPUs, sharded where there are several (``CUDA_VISIBLE_DEVICES`` chooses).
-
-    Args:
-        index: a flat or IVF index.
-        float16: keep vectors in half precision: half the memory, slightly different scores.
-
-    Raises:
-        ConfigError: this FAISS has no GPU support, no GPU is visible, or the index type does not exist on GPUs.
-    """
-    faiss = _faiss()
-    if not hasattr(faiss, "StandardGpuResources"):
-        raise ConfigError(
-            f"device is gpu, but the installed FAISS ({faiss.__version__}) has no GPU support: uninstall faiss-cpu and"
-            " install faiss-gpu (pip install 'acqo-rl[gpu]'), or set device to cpu."
-        )
-    if faiss.get_num_gpus() == 0:
-        raise ConfigError("device is gpu, but FAISS sees no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES.")
-    options = faiss.GpuMultipleClonerOptions()
-    options.shard = True
-    options.useFloat16 = float16
-    try:
-        return faiss.index_cpu_to_all_gpus(index, options)
-    except RuntimeError as error:
-        raise ConfigError(
-            f"FAISS cannot move a {type(index).__name__} to the GPU: {_reason(error)}\nUse a Flat or IVF index."
-        ) from error
-
-
-def _faiss() -> Any:
+def import_faiss() -> Any:
+    """FAISS, imported after torch."""
     import torch  # noqa: F401  # first: in the other order the two OpenMP runtimes can crash
     import faiss  # isort: skip
 
@@ -260,10 +232,10 @@ def _faiss() -> Any:
 
 def _lists(index: Any) -> int:
     """Number of inverted lists, 0 for an index that is not IVF."""
-    inverted = _faiss().try_extract_index_ivf(index)
+    inverted = import_faiss().try_extract_index_ivf(index)
     return inverted.nlist if inverted else 0
 
 
-def _reason(error: RuntimeError) -> str:
+def reason_of(error: RuntimeError) -> str:
     """FAISS's message without the C++ signature in front."""
     return str(error).rsplit(": ", 1)[-1]

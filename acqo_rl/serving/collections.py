@@ -84,6 +84,7 @@ def open_collection(
     setting: str,
     remote_seconds: float | None = None,
     batcher: Callable[..., Batcher[tuple[str, int], Ranking]] | None = None,
+    open_index: Callable[..., Retriever] | None = None,
 ) -> Collection:
     """The collection that a setting names.
 
@@ -93,6 +94,7 @@ def open_collection(
         remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
         batcher: puts the texts that are searched at the same time in an index of this process into one call; without
             it, each is a call of its own.
+        open_index: in place of :func:`acqo_rl.retrieval.build.load_retriever`, called as that is.
 
     Raises:
         ConfigError: it is not of this form, or two of its indexes are of one kind.
@@ -113,7 +115,7 @@ def open_collection(
     infos = [describe(index) for index in indexes]
 
     def load(index: str) -> Retriever:
-        retriever = load_retriever(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
+        retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
         return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
 
     retrievers = tuple(

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
 
@@ -16,7 +17,7 @@ _INDEX_THREADS = 4
 
 
 @dataclass
-class ServiceSettings:
+class ServiceSettings(IndexSettings):
     """What a service searches and who reformulates."""
 
     collections: list[str] = field(
@@ -78,7 +79,9 @@ def load_service(
     }
     models = name_reformulators(settings.strategies, settings.model)
     fusion = fusion_named(settings.fusion, settings.rrf_k)
-    collections = [open_collection(one, settings.sub_query_seconds, batcher) for one in settings.collections]
+    collections = [
+        open_collection(one, settings.sub_query_seconds, batcher, settings.open_index) for one in settings.collections
+    ]
     service = Service(
         collections,
         Strategies(models, strategies, timeout=settings.reformulation_seconds, **batches),

@@ -14,7 +14,6 @@ from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.rewards import Reward
 from acqo_rl.search import add_feedback
 from acqo_rl.training.data import with_gold
@@ -77,7 +76,7 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
         ConfigError: no query of a split has a gold document, or a query is in both splits.
     """
     corpus = read_corpus(paths.data)
-    retriever = load_retriever(paths.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever = paths.open_index(paths.index, expected_corpus_hash=corpus_hash(corpus.values()))
     qrels: Qrels = {}
     parts: list[list[Query]] = []
     for split in (paths.split, paths.dev_split):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
 from acqo_rl.reformulation.policy import RANGES, PolicySettings
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.types import FusionName
 
 _RANGES = {
@@ -30,7 +31,7 @@ _RANGES = {
 
 
 @dataclass
-class PathSettings:
+class PathSettings(IndexSettings):
     """Where a stage reads from and writes to."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/."})

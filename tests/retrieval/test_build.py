@@ -163,8 +163,6 @@ def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, enco
         load_retriever(dense, encoder=make_encoder(dim=32))
     with pytest.raises(IndexMismatchError, match="does not say how to load its encoder"):
         load_retriever(dense)
-    with pytest.raises(ConfigError, match="'tpu'"):
-        load_retriever(dense, encoder=encoder, device="tpu")
     with pytest.raises(ConfigError, match=r"IndexFlat.*'efSearch=4'"):
         load_retriever(dense, encoder=encoder, search_parameters="efSearch=4")
 

@@ -183,26 +183,3 @@ def test_ids_and_dimension_must_fit(make_encoder):
         FaissRetriever(index, ["a", "b"], make_encoder(32))
     with pytest.raises(IndexMismatchError, match="32 dimensions and the encoder 16"):
         FaissRetriever(index, ["a", "b", "c"], make_encoder(16))
-
-
-@pytest.mark.skipif(hasattr(faiss, "StandardGpuResources"), reason="this FAISS has GPU support")
-def test_gpu_without_support_is_refused():
-    with pytest.raises(ConfigError, match=r"no GPU support.*faiss-gpu"):
-        faiss_index.to_gpu(filled("Flat", vectors_of(3)))
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS sees no GPU")
-@pytest.mark.parametrize(("factory", "float16"), [("Flat", False), ("Flat", True), ("IVF16,Flat", False)])
-def test_gpu_finds_what_the_cpu_finds(factory, float16):
-    vectors, queries = vectors_of(2000), vectors_of(20, seed=1)
-    index = filled(factory, vectors)
-    seen = faiss_index.to_gpu(index, float16=float16).search(queries, 10)[0]
-    np.testing.assert_allclose(seen, index.search(queries, 10)[0], atol=1e-2 if float16 else 1e-5)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS sees no GPU")
-def test_gpu_refuses_hnsw():
-    with pytest.raises(ConfigError, match="Use a Flat or IVF index"):
-        faiss_index.to_gpu(filled("HNSW16", vectors_of(100)))
