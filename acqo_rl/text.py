@@ -8,7 +8,9 @@ from collections.abc import Iterable
 
 from acqo_rl.types import SubQuery
 
-_CLOSING = " ?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
+_CLOSING = "?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
+_NEVER_MEANT = re.compile("[?\u3002].*")
+_LONGEST_ABBREVIATION = 4  # letters; a word of so many may mean something else without its dot: "no.", "mass."
 _OTHER = ("<super>", "<sub>", "<fraction>")
 _NUMBERING = re.compile(  # Chinese writes no space after it
     r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*+\u2013\u2022\u25e6])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*"
@@ -32,9 +34,30 @@ def unnumbered(line: str) -> str:
 def normalised(text: str) -> str:
     """The key under which two queries count as the same: case, spacing and closing punctuation do not matter.
 
-    Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105", "10\u00b2" and "102".
+    Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105", "10\u00b2" and "102". So
+    does closing punctuation that may be part of what is named: "5!" and "5", "C." and "C", "Yahoo!" and "yahoo" differ.
     """
-    return one_line(_folded(text)).casefold().rstrip(_CLOSING)
+    words = one_line(_folded(text)).casefold().split(" ")
+    while len(words) > 1 and words[-1] == "?":
+        words.pop()
+    last = words[-1].rstrip(_CLOSING)
+    if last:
+        marks = _NEVER_MEANT.sub("", words[-1][len(last) :])
+        words[-1] = last if _close(marks, last, is_alone=len(words) == 1) else last + marks
+    key = " ".join(words)
+    return key if key.strip(_CLOSING + " ") else ""
+
+
+def _close(marks: str, word: str, *, is_alone: bool) -> bool:
+    """Whether marks after the last word end a sentence and are no part of the word, as in "5!", "c:", "no.", "Yahoo!".
+
+    Scripts without capitals, such as Chinese, are not taken for abbreviations.
+    """
+    if unicodedata.category(word[-1]) == "Lo":
+        return True
+    if set(marks) & set("!:"):
+        return word[-1].isalpha() and len(word) > 1 and not is_alone
+    return len(word) > (_LONGEST_ABBREVIATION if is_alone else 1) or (word.isdecimal() and not is_alone)
 
 
 def _folded(text: str) -> str:

@@ -8,7 +8,8 @@ r"""Compare reformulators x retrievers x fusions on a split of a BEIR folder.
 A reformulator is NAME or NAME=MODEL: raw, rules and turns without a model; prompted, adaptive, multi_query, hyde,
 step_back, decomposition, expansion, rewrite and several of these six joined by "+" ask a language model
 (embedded:smollm2, a folder, a Hub id, openai:NAME@URL, anthropic:NAME); so does rewrite_retrieve_read, where the raw
-query finds nothing that is similar enough; any other name is a trained policy.
+query finds nothing that is similar enough; any other name is a trained policy. A policy's MODEL with ":" or "/" in it
+needs no name: trained:demo is named trained-demo.
 
 A retriever is NAME=INDEX, a folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of names given before:
 a hybrid, which searches with both. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a

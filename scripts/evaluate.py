@@ -9,6 +9,7 @@ Reformulators are compared to the first one; each is NAME or NAME=MODEL:
     turns              the last two turns of the conversation before the query; no model
     prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id)
     policy=MODEL       a trained policy; any other name does as well: warm_start=runs/warm final=runs/final
+    trained:demo       the same without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
 
 A policy that reads the first results of the raw query gets as many as it was trained with. What the output folder
 already holds under the same settings is not computed again, so another reformulator can be added later.

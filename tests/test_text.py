@@ -42,10 +42,17 @@ def test_count_as_the_same(one, other):
         ("What is 10\u00b2?", "What is 102?"),
         ("log\u20823", "log23"),
         ("1\u00bd cups", "11/2 cups"),
+        ("5!", "5"),
+        ("Yahoo!", "yahoo"),
     ],
 )
 def test_count_as_different(one, other):
     assert normalised(one) != normalised(other)
+
+
+@given(st.text() | st.text("aB5 ?!.:\u3002", max_size=8))
+def test_a_normalised_text_stays_as_it_is(text):
+    assert normalised(normalised(text)) == normalised(text)
 
 
 @given(st.text())
@@ -61,7 +68,9 @@ def test_control_characters_and_lone_surrogates_go():
     one_line("\ud800").encode()
 
 
-@pytest.mark.parametrize("text", ["?" * 100_000 + "x", " ?" * 50_000 + "x", "word " * 20_000])
+@pytest.mark.parametrize(
+    "text", ["?" * 100_000 + "x", " ?" * 50_000 + "x", "x" + " ?" * 50_000, "x" + "!" * 100_000, "word " * 20_000]
+)
 def test_a_long_text_takes_no_longer_than_its_length(text):
     begin = time.process_time()
     assert normalised(text)

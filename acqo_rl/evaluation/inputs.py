@@ -18,13 +18,16 @@ ORIGINAL = "@original"
 """Ends the part of a retriever that searches the raw query only."""
 
 _NAME = re.compile(r"\w[\w.+-]*")
+_IS_MODEL = re.compile(r"[:/]")
+_NO_NAME = re.compile(r"[^\w.-]+")
 
 
 def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
     """Name -> model, empty for those without one.
 
     Args:
-        given: ``NAME`` or ``NAME=MODEL``.
+        given: ``NAME`` or ``NAME=MODEL``, or a policy's ``MODEL`` alone, whose name is made of it: ``trained:demo`` is
+            ``trained-demo``, ``outputs/mine/policy`` is ``outputs-mine-policy``.
         default_model: model of those that are given without one.
 
     Raises:
@@ -33,6 +36,8 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
     models: dict[str, str] = {}
     for item in given:
         name, _, model = item.partition("=")
+        if not model and _IS_MODEL.search(name):
+            name, model = _NO_NAME.sub("-", name).strip("-."), name
         check_name(name, models)
         if name in WITHOUT_MODEL and model:
             raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")

@@ -25,7 +25,9 @@ class ServiceSettings(IndexSettings):
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],
-        metadata={"help": "NAME or NAME=MODEL, as in scripts/search.py; the first is the default, raw always there."},
+        metadata={
+            "help": "NAME, NAME=MODEL or a policy such as trained:demo; the first is the default, raw always there."
+        },
     )
     model: str | None = field(default=None, metadata={"help": "Model of those strategies that are given without one."})
     answer_model: str | None = field(default=None, metadata={"help": "Writes answers; without it, none is written."})
