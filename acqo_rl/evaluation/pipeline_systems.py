@@ -1,8 +1,7 @@
 """What a study of the pipeline compares: plain search, the policy, the steps of the pipeline one by one, all of it.
 
-Every system but the policy begins with the same first search of ten passages, so that what it gains is its steps' own.
-Only the whole pipeline has the policy, where one is given, make questions with earlier turns stand alone, as a service
-does.
+Every system but the policy and the whole pipeline begins with the same first search of ten passages, so that what it
+gains is its steps' own. The whole pipeline begins with the policy's search, where one is given, as a service does.
 """
 
 from __future__ import annotations

@@ -42,12 +42,15 @@ _DEPENDS = re.compile(r"^[\W_]*depend(?:s|encies|ency)?(?:[ _-]*on)?[\s*_`]*[:=]
 
 
 class Decomposer:
-    """Splits the question by one model call, then searches and answers its parts (S4-21, 22; S1-13..20)."""
+    """Splits the question by one model call, then searches and answers its parts.
+
+    A question that the first search has split is not split again: its parts have their passages and are answered.
+    """
 
     name = "decomposition"
 
     def __init__(self, search: PassageSearch, asker: Asker, k: int = 3) -> None:
-        """Joins the parts.
+        """Takes what searches and asks.
 
         Args:
             search: finds the passages.
@@ -60,6 +63,9 @@ class Decomposer:
 
     def run(self, state: RetrievalState) -> None:
         """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
+        if state.sub_questions:
+            self._answer_level(state, state.sub_questions)
+            return
         [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [question(state.query)], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
         if _is_whole(state) and reply is not None and normalised(state.query.text) not in normalised(reply):

@@ -1,29 +1,35 @@
-"""The first search: of the question as it stands, or in a conversation of what it asks in the light of the turns."""
+"""The first search: adaptive where a searcher is given, otherwise of the question as it stands."""
 
 from __future__ import annotations
 
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.roles import PassageSearch, note_failures
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, cluster_by_sub_query
-from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.text import normalised
+
+PART_PASSAGES = 3
+"""Passages of each part of a question from which the part is answered."""
 
 
 class InitialSearch:
-    """Searches the question; one that follows earlier turns is made to stand alone first, where somebody can."""
+    """Searches what the reformulator of a searcher makes of the question, within the budget of model calls.
+
+    The parts of a question that it splits become the sub-questions of the state, so that no later step splits it again.
+    """
 
     name = "initial"
 
     def __init__(
         self, search: PassageSearch, k: int = 10, searcher: AdaptiveSearcher | None = None, calls: int = 1
     ) -> None:
-        """Joins the parts.
+        """Takes what searches.
 
         Args:
-            search: finds the passages.
+            search: finds the passages of a question that is not reformulated.
             k: passages.
-            searcher: reformulates and searches questions with earlier turns, over the same documents; without one
-                they are searched as they stand.
+            searcher: reformulates and searches every question, over the same documents; without one, questions are
+                searched as they stand.
             calls: model calls of one reformulation at most; granted beforehand.
         """
         self._search = search
@@ -33,7 +39,7 @@ class InitialSearch:
 
     def run(self, state: RetrievalState) -> None:
         """Adds the first passages."""
-        if self._searcher and state.query.history and self._may_reformulate(state):
+        if self._searcher and self._may_reformulate(state):
             self._reformulate(state, self._searcher)
         else:
             self._search.search(state, self.name, [state.query.text], self._k)
@@ -67,3 +73,16 @@ class InitialSearch:
         found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
         for document, similarity in self._search.passages(found.fused, self._k):
             state.add_chunks([(document, similarity)], self.name, found_by[document.id])
+        state.fused = found.fused.doc_ids[: self._k]
+        if found.reformulation.route == "decompose":
+            state.sub_questions = _sub_questions(found, state)
+
+
+def _sub_questions(found: Found, state: RetrievalState) -> list[SubQuestion]:
+    """The parts that were searched, each with the best of its passages that the state holds."""
+    parts = [s.text for s in found.reformulation.sub_queries if s.kind == "part"]
+    best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}
+    return [
+        SubQuestion(number, text, doc_ids=tuple(d for d in best.get(text, ()) if d in state.chunks)[:PART_PASSAGES])
+        for number, text in enumerate(parts, start=1)
+    ]

@@ -84,6 +84,7 @@ class MultiStepRetriever:
         self._max_model_calls = max_model_calls
         self._seconds = seconds
         self._initial = InitialSearch(search, 5, searcher, reformulation_calls)
+        self._begins_adaptively = searcher is not None
         self._decomposer = Decomposer(search, asker)
         self._follower = ReferenceFollower(search)
         self._multi_hop = MultiHop(search, asker)
@@ -115,7 +116,7 @@ class MultiStepRetriever:
         return MultiStepResult(state.answer, chosen, text, _info(state, chosen), state)
 
     def _retrieve(self, state: RetrievalState, mode: Mode) -> None:
-        if mode == "simple" or state.query.history:
+        if mode == "simple" or self._begins_adaptively:
             self._initial.run(state)
         if mode == "multi_hop":
             self._multi_hop.run(state)

@@ -40,7 +40,8 @@ class PipelineResult:
         trace: every step with its time.
         skipped: steps that were left out, and why.
         failures: calls that failed, which keep a result out of the cache, and replies of which nothing could be used.
-        reformulation: what was searched for a question with earlier turns; ``None`` where it was searched as it stands.
+        reformulation: what the first search searched; ``None`` where the question was searched as it stands, without a
+            searcher or because the budget had no room.
         cached: it was found before.
     """
 
@@ -61,8 +62,8 @@ class Pipeline:
     """Cache, analyzer, first search, then what the challenges call for, answer and confidence.
 
     The engines share one state and know nothing of each other; any of them can be another one. With the defaults, a
-    simple or temporal question takes 2 model calls, one of two hops 4, one of three parts 6, and all of it 9; a
-    question with earlier turns also those of its reformulation.
+    simple or temporal question takes 2 model calls, one of two hops 4, one of three parts 6, and all of it 9. With a
+    searcher, the calls of its reformulation are added, and a question that it splits is not split once more.
     """
 
     def __init__(
@@ -90,8 +91,8 @@ class Pipeline:
                 ranks, and the confidence does without them.
             corpus: document id -> document.
             model: writes and judges; without one everything else still works.
-            searcher: makes a question with earlier turns stand alone for its first search, over the same documents;
-                without one it is searched as it stands. Models read the last turns all the same.
+            searcher: makes the first search, over the same documents; without one, the question is searched as it
+                stands. Models read the last turns all the same.
             reformulation_calls: model calls of one reformulation of the searcher, at most.
             max_model_calls: for one question, never exceeded.
             seconds: no call is begun after so many; retriever and model bring time-outs of their own.

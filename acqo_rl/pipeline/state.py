@@ -131,6 +131,7 @@ class RetrievalState:
         deadline: time of ``time.monotonic`` after which no call is begun; ``None`` for none.
         challenges: what makes it hard.
         chunks: document id -> passage, in the order found.
+        fused: document ids of a first search that merged several lists, best first; these passages keep their order.
         boost: factor of a passage's similarity in the order of the passages.
         sub_questions: parts of the question.
         hops: searches of a chain.
@@ -143,7 +144,7 @@ class RetrievalState:
         failures: calls that failed, and replies of which nothing could be used.
         broken: what failed and may succeed another time: a search, a model's call, or to be in time.
         searched: normalised texts that were searched; the question too, where others were searched for it.
-        reformulation: what was searched for a question with earlier turns; ``None`` where it was left as it stands.
+        reformulation: what the first search searched; ``None`` where it searched the question as it stands.
         on_text: is given the answer piece by piece, where the model can be watched.
     """
 
@@ -152,6 +153,7 @@ class RetrievalState:
     deadline: float | None = None
     challenges: tuple[Challenge, ...] = ()
     chunks: dict[str, Chunk] = field(default_factory=dict)
+    fused: tuple[str, ...] = ()
     boost: Callable[[Chunk], float] = lambda _: 1.0
     sub_questions: list[SubQuestion] = field(default_factory=list)
     hops: list[Hop] = field(default_factory=list)
@@ -180,8 +182,20 @@ class RetrievalState:
         return new
 
     def ranked(self) -> list[Chunk]:
-        """The passages by boosted similarity, best first."""
-        return sorted(self.chunks.values(), key=self._boosted, reverse=True)
+        """The passages by boosted similarity, best first.
+
+        Those of a merged first search keep its order: the first of them has the greatest similarity of all of them in
+        this order, the second the next one, and so on. By similarity alone, the best of one list would stand behind all
+        of another list whose query is closer to its documents.
+        """
+        values = {doc_id: chunk.similarity for doc_id, chunk in self.chunks.items()}
+        values |= zip(self.fused, sorted((values[doc_id] for doc_id in self.fused), reverse=True), strict=True)
+
+        def boosted(chunk: Chunk) -> float:
+            value, factor = values[chunk.document.id], self.boost(chunk)
+            return value * factor if value >= 0 else value / factor
+
+        return sorted(self.chunks.values(), key=boosted, reverse=True)
 
     def has_searched(self, text: str) -> bool:
         """Whether the text was searched, in whatever case and spacing."""
@@ -209,10 +223,6 @@ class RetrievalState:
         """Notes a reply of which nothing could be used."""
         self.failures.append(f"{step}: {reason}")
         self.trace.add(step, f"failed: {reason}")
-
-    def _boosted(self, chunk: Chunk) -> float:
-        factor = self.boost(chunk)
-        return chunk.similarity * factor if chunk.similarity >= 0 else chunk.similarity / factor
 
 
 class Engine(Protocol):

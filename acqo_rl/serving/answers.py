@@ -41,7 +41,7 @@ async def stream_answer(
         query: the question.
         threads: one is taken.
         metrics: are told of the result.
-        strategy: name of who reformulates a question with earlier turns.
+        strategy: name of who reformulates the question.
         request_id: of the request.
     """
     begin = time.perf_counter()

@@ -95,7 +95,7 @@ class Metrics:
                 self.failed(failure.step, failure.reason)
 
     def answered(self, strategy: str, result: PipelineResult, max_model_calls: int) -> None:
-        """An answer, and what the strategy made of a question with earlier turns."""
+        """An answer, and what the strategy made of the question."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
         self._budget.observe(result.model_calls / max_model_calls)
@@ -104,7 +104,7 @@ class Metrics:
             for failure in result.failures:
                 step, _, reason = failure.partition(": ")
                 self.failed(step, reason)
-            if result.reformulation:
+            if result.reformulation and strategy != "raw":
                 self.reformulated(strategy, result.reformulation, _reformulating(result.trace))
 
     def batch(self, size: int) -> None:

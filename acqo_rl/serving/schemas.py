@@ -75,7 +75,7 @@ class SearchRequest(ReformulateRequest):
 
 
 class AnswerRequest(ReformulateRequest):
-    """A question that is to be answered from the documents; one with earlier turns is reformulated first."""
+    """A question that is to be answered from the documents; what its strategy makes of it is searched first."""
 
     model_config = _request(query="Which company developed the firm's first computer?")
 
@@ -254,7 +254,7 @@ class AnswerResponse(BaseModel):
     confidence_label: str
     challenges: list[str]
     query_rewrite_info: QueryRewriteInfo | None = Field(
-        description="What was searched for a question with earlier turns; None where it was searched as it stands."
+        description="What was searched first; None where the budget had no room for a reformulation."
     )
     passages: list[Passage]
     model_calls: int

@@ -90,7 +90,7 @@ class Service:
         return self._searcher(strategy, num_variants, collections).search(query, DEPTH)
 
     def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
-        """What answers from the collections; the strategy reformulates questions with earlier turns.
+        """What answers from the collections; its first search is that of the strategy.
 
         Raises:
             NotFoundError: there is no such strategy.

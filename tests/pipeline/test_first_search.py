@@ -1,0 +1,156 @@
+"""The first search of pipeline and multi-step retrieval is the adaptive one, with and without a conversation."""
+
+from __future__ import annotations
+
+import pytest
+from pipeline_stand_ins import ModelByRole
+from stand_ins import ScriptedRetriever, ranking
+
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.pipeline.initial import InitialSearch
+from acqo_rl.pipeline.multi_step import MultiStepRetriever
+from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.pipeline.roles import PassageSearch
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.types import Document, Query, Reformulation, SubQuery
+
+QUESTION = "Compare the firm behind BERT and the owner of Google"
+PARTS = ["firm behind BERT", "owner of Google"]
+TURNS = ("U: Tell me of language models.", "S: There are many.")
+FOUND = {
+    PARTS[0]: ("bert", "transformer", "attention", "undated"),
+    PARTS[1]: ("alphabet", "bert"),
+    "BERT": ("bert",),
+    "Alphabet": ("alphabet",),
+    QUESTION: ("undated",),
+}
+REPLIES = {
+    "decompose": '["BERT", "Alphabet"]',
+    "sub_answer": "Alphabet",
+    "gap": '{"answerable": true}',
+    "completeness": "SUFFICIENT: yes",
+    "synthesis": "Alphabet.",
+    "grounding": '{"claims": [{"claim": "Alphabet", "source": 1}]}',
+}
+
+
+class Splits:
+    """Scripted: the parts of every question, by one call."""
+
+    name = "splits"
+
+    def __init__(self, parts=PARTS):
+        self.parts = parts
+
+    def reformulate(self, queries):
+        parts = tuple(SubQuery(part, "part") for part in self.parts)
+        return [Reformulation(query, "decompose", parts, self.name, calls=1) for query in queries]
+
+
+class Passes:
+    name = "passes"
+
+    def reformulate(self, queries):
+        return [pass_through(query, self.name) for query in queries]
+
+
+def ask(corpus, reformulator, **settings):
+    retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
+    searcher = AdaptiveSearcher(reformulator, retriever, RankScoreFusion())
+    query = Query("q", QUESTION, settings.pop("history", ()))
+    result = Pipeline(retriever, corpus, model, searcher=searcher, **settings).ask(query)
+    return result, model, retriever
+
+
+@pytest.mark.parametrize("history", [(), TURNS])
+def test_every_question_is_searched_as_the_reformulator_says(corpus, history):
+    result, _, retriever = ask(corpus, Splits(), history=history)
+    assert retriever.calls == [PARTS]
+    assert [s.text for s in result.reformulation.sub_queries] == PARTS
+    assert {chunk.query for chunk in result.chunks} == set(PARTS)
+
+
+class Cosines:
+    """Scripted: document -> cosine of each text."""
+
+    name = "cosines"
+
+    def __init__(self, **found):
+        self.found = {text.replace("_", " "): scores for text, scores in found.items()}
+
+    def search(self, texts, k):
+        return [ranking(*self.found[text], scores=self.found[text].values(), query=text) for text in texts]
+
+
+class TestOrder:
+    """The queries of two lists are not equally close to their documents, so cosines say little between the lists."""
+
+    def state(self, corpus, **more):
+        first = {"bert": 0.9, "transformer": 0.8, "attention": 0.7}
+        retriever = Cosines(first=first, second={"alphabet": 0.4, "undated": 0.3}, **more)
+        searcher = AdaptiveSearcher(Splits(["first", "second"]), retriever, RankScoreFusion())
+        state = RetrievalState(Query("q", "both"))
+        InitialSearch(PassageSearch(retriever, corpus), searcher=searcher).run(state)
+        return state, searcher, PassageSearch(retriever, corpus)
+
+    def test_the_fused_order_is_kept_and_the_cosines_are_told(self, corpus):
+        state, searcher, _ = self.state(corpus)
+        assert [c.document.id for c in state.ranked()] == list(searcher.search("both").fused.doc_ids)
+        assert [c.document.id for c in state.ranked()][:2] == ["bert", "alphabet"]
+        assert [c.similarity for c in state.ranked()][:2] == [0.9, 0.4]
+
+    def test_what_later_steps_find_stands_among_it_by_similarity(self, corpus):
+        corpus["new"] = Document("new", "New", "A new passage.")
+        state, _, search = self.state(corpus, gap={"new": 0.75, "alphabet": 0.2})
+        search.search(state, "hop", ["gap"], 2)
+        assert [c.document.id for c in state.ranked()][:4] == ["bert", "alphabet", "new", "transformer"]
+
+    def test_a_boost_moves_its_passages_too(self, corpus):
+        state, _, _ = self.state(corpus)
+        state.boost = lambda chunk: 1.2 if chunk.document.id == "alphabet" else 1.0
+        assert state.ranked()[0].document.id == "alphabet"
+        state.boost = lambda chunk: 0.5 if chunk.document.id == "bert" else 1.0
+        assert state.ranked()[-1].document.id != "alphabet" == state.ranked()[0].document.id
+
+
+def test_what_is_split_is_not_split_again(corpus):
+    """Its parts are answered from their own passages: one call of the reformulator, two parts, answer and grounding."""
+    result, model, _ = ask(corpus, Splits())
+    assert result.strategies == ("decomposition",)
+    assert (model.count("decompose"), model.count("sub_answer"), result.model_calls) == (0, 2, 5)
+    first, second = (content for role, content in model.asked if role == "sub_answer")
+    assert "(1) BERT" in first and "(3) Attention" in first and "Undated" not in first
+    assert first.endswith(PARTS[0]) and second.endswith(PARTS[1])
+    assert "(1) Alphabet" in second
+    [written] = [content for role, content in model.asked if role == "synthesis"]
+    assert f"{PARTS[1]} Alphabet" in written
+
+
+def test_what_is_passed_is_split_by_the_model(corpus):
+    result, model, retriever = ask(corpus, Passes(), reformulation_calls=0)
+    assert (model.count("decompose"), result.model_calls) == (1, 5)
+    assert retriever.calls == [[QUESTION], ["BERT", "Alphabet"]]
+
+
+def test_a_part_that_finds_nothing_is_not_answered(corpus):
+    _, model, _ = ask(corpus, Splits(["nothing", PARTS[1]]))
+    assert model.count("sub_answer") == 1
+
+
+def test_without_room_in_the_budget_the_question_is_searched_as_it_stands(corpus):
+    result, model, retriever = ask(corpus, Splits(), max_model_calls=2)
+    assert (retriever.calls, result.reformulation, result.model_calls) == ([[QUESTION]], None, 2)
+    assert model.count("synthesis") == 1
+
+
+@pytest.mark.parametrize("mode", ["simple", "recursive", "multi_hop", "self_query"])
+def test_every_mode_of_multi_step_retrieval_begins_with_it(corpus, mode):
+    retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
+    searcher = AdaptiveSearcher(Splits(), retriever, RankScoreFusion())
+    result = MultiStepRetriever(retriever, corpus, model, searcher=searcher).query(QUESTION, mode)
+    assert retriever.calls[0] == PARTS
+    assert [QUESTION] not in retriever.calls
+    assert model.count("decompose") == 0
+    assert result.answer == "Alphabet."
