@@ -1,8 +1,8 @@
 """All fusions: several rankings of one query become one.
 
 Shared rules: ranks start at 1; a document counts once per list, at its first rank; absent documents add nothing;
-empty lists and lists of weight 0 are left out. A list of weight w counts as much as w copies of it. Ties are broken in a
-fixed order, so that the same lists give the same result everywhere.
+empty lists and lists of weight 0 are left out. A list of weight w counts as much as w copies of it. Ties are broken
+in a fixed order, so that the same lists give the same result everywhere.
 """
 
 from __future__ import annotations

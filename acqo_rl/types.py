@@ -156,6 +156,7 @@ class Ranking:
         weight: this list counts as much as this many copies of it.
         similarities: of a fused ranking, each document's best score over the fused lists; otherwise empty. A fused
             score says how lists agree, a similarity how well a document fits.
+        ceiling: the best score that any document could have for this text; ``None`` where it is not known.
     """
 
     doc_ids: tuple[str, ...]
@@ -164,6 +165,7 @@ class Ranking:
     query: str = ""
     weight: float = 1.0
     similarities: tuple[float, ...] = ()
+    ceiling: float | None = None
 
     def first(self, k: int) -> Ranking:
         """The ``k`` best of it."""
@@ -243,6 +245,17 @@ class Retriever(Protocol):
 
         A text that is a :class:`Passage` is embedded as one, where texts are embedded.
         """
+        ...
+
+
+@runtime_checkable
+class CompositeRetriever(Retriever, Protocol):
+    """A retriever that searches others and merges their lists of each text."""
+
+    parts: Sequence[Retriever]
+
+    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        """One list of at most ``k`` documents, of what those parts found for a text that came back."""
         ...
 
 

@@ -134,7 +134,7 @@ def make_server(service: Service) -> MCPServer[None]:
         """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
         chosen = service.collections.named(collections)
         asked = Query("query", query, history)
-        found = service.search(asked, strategy or service.strategies.default, _VARIANTS, chosen)
+        found = service.search(asked, strategy or service.strategies.default, _VARIANTS, chosen, k)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
             reformulation=ReformulationReply.of(found.reformulation),

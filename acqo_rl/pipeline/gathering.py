@@ -1,17 +1,22 @@
-"""Every sub-query at every retriever, all in flight at once; what failed is kept beside what was found."""
+"""Every sub-query at every retriever, all in flight at once; what failed is kept beside what was found.
+
+A composite retriever (hybrid, several collections) is not asked itself: its parts are, each with the time-out, and
+their lists are merged. So one part that fails or is late costs its own lists only.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 from acqo_rl.pipeline.workers import Workers
-from acqo_rl.types import Ranking, Retriever, search_key
+from acqo_rl.types import CompositeRetriever, Ranking, Retriever, search_key
 
 _Key = tuple[int, tuple[bool, str]]
-"""Number of the retriever, and what a search is known by."""
+"""Number of the retriever that is asked, and what a search is known by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class Gathering:
             deadline: time of ``time.monotonic`` at which all waiting ends.
         """
         self._retrievers = retrievers
+        self._asked = asked_of(retrievers)
         self._workers = workers
         self._depth = depth
         self._timeout = timeout
@@ -67,7 +73,7 @@ class Gathering:
         """What came back for each text, in the order of the retrievers; only those that are new are searched."""
         texts = list(texts)
         self._search(list({_key(0, text): text for text in texts if not self._knows(text)}.values()))
-        return [tuple(self._found[key] for key in self._keys(text) if key in self._found) for text in texts]
+        return [tuple(self._lists(text)) for text in texts]
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
         """What did not come back for the texts, in the same order."""
@@ -75,19 +81,33 @@ class Gathering:
             return ()
         return tuple(self._failed[key] for text in texts for key in self._keys(text) if key in self._failed)
 
+    def _lists(self, text: str) -> Iterator[Ranking]:
+        """One list per retriever of which a search came back."""
+        numbers = count()
+        for retriever in self._retrievers:
+            if (ranking := self._list(retriever, text, numbers)) is not None:
+                yield ranking
+
+    def _list(self, retriever: Retriever, text: str, numbers: Iterator[int]) -> Ranking | None:
+        if not isinstance(retriever, CompositeRetriever):
+            return self._found.get(_key(next(numbers), text))
+        lists = [self._list(part, text, numbers) for part in retriever.parts]
+        came = [ranking for ranking in lists if ranking is not None]
+        return retriever.merge(came, self._depth) if came else None
+
     def _search(self, new: list[str]) -> None:
         if not new:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
-        failed = self._ask([(number, group) for number in range(len(self._retrievers)) for group in groups])
+        failed = self._ask([(number, group) for number in range(len(self._asked)) for group in groups])
         again = [(number, [text]) for number, group, _ in failed if len(group) > 1 for text in group]
         for number, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
-            name = self._retrievers[number].name
+            name = self._asked[number].name
             self._failed[_key(number, group[0])] = Failure("retrieval", reason_of(error), name, group[0])
 
     def _ask(self, calls: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str], Exception]]:
         """Makes the calls at the same time, keeps what they find, and gives back those that failed."""
-        asked = [(self._retrievers[number].name, partial(self._call, number, group)) for number, group in calls]
+        asked = [(self._asked[number].name, partial(self._call, number, group)) for number, group in calls]
         failed = []
         for (number, group), outcome in zip(calls, self._workers.run(asked, self._patience()), strict=True):
             if isinstance(outcome, Exception):
@@ -97,20 +117,28 @@ class Gathering:
         return failed
 
     def _keys(self, text: str) -> list[_Key]:
-        return [_key(number, text) for number in range(len(self._retrievers))]
+        return [_key(number, text) for number in range(len(self._asked))]
 
     def _knows(self, text: str) -> bool:
         return _key(0, text) in self._found or _key(0, text) in self._failed
 
     def _call(self, number: int, texts: list[str]) -> list[Ranking]:
-        rankings = self._retrievers[number].search(texts, self._depth)
+        rankings = self._asked[number].search(texts, self._depth)
         if len(rankings) != len(texts):
-            raise ValueError(f"{len(rankings)} rankings for {len(texts)} texts; a retriever owes one a text")
+            raise ValueError(f"{len(rankings)} rankings for {len(texts)} texts; a retriever must return one per text")
         return rankings
 
     def _patience(self) -> float | None:
         limits = [self._timeout, None if self.deadline is None else self.deadline - time.monotonic()]
         return min((limit for limit in limits if limit is not None), default=None)
+
+
+def asked_of(retrievers: Sequence[Retriever]) -> list[Retriever]:
+    """The retrievers that are asked: themselves, or the parts of a composite one."""
+    asked: list[Retriever] = []
+    for retriever in retrievers:
+        asked += asked_of(retriever.parts) if isinstance(retriever, CompositeRetriever) else [retriever]
+    return asked
 
 
 def _key(number: int, text: str) -> _Key:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.pipeline.gathering import Failure, Gathering, reason_of
+from acqo_rl.pipeline.gathering import Failure, Gathering, asked_of, reason_of
 from acqo_rl.pipeline.rounds import in_rounds
 from acqo_rl.pipeline.state import read_query
 from acqo_rl.pipeline.trace import Step, Trace
@@ -58,7 +58,8 @@ class Found:
 
     Attributes:
         reformulation: what was searched, by all rounds; see :func:`acqo_rl.pipeline.rounds.in_rounds`.
-        rankings: those that came back, sub-query after sub-query, in the order of the retrievers.
+        rankings: those that came back, sub-query after sub-query, in the order of the retrievers; a composite retriever
+            gives one list.
         fused: the merged ranking.
         failures: what did not come back; empty when all is well.
         trace: the steps; those of a batch are timed together.
@@ -123,7 +124,7 @@ class AdaptiveSearcher:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
         """
         self.retrievers = tuple(retrievers) if isinstance(retrievers, Sequence) else (retrievers,)
-        names = [retriever.name for retriever in self.retrievers]
+        names = [retriever.name for retriever in asked_of(self.retrievers)]
         if not names or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers {names} were given; give at least one, names differing.")
         results, words = feedback_of(reformulator)

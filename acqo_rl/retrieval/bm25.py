@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -123,12 +124,21 @@ class Bm25Retriever:
         return [rankings[text] for text in texts]
 
     def _search_one(self, text: str, k: int) -> Ranking:
-        token_ids = self._index.get_tokens_ids(self._tokenize(text))
+        tokens = self._tokenize(text)
+        token_ids = self._index.get_tokens_ids(tokens)
         if not token_ids:
             return Ranking((), (), self.name, text)
         scores = self._index.get_scores_from_ids(token_ids)
         best = _best(scores, k)
-        return Ranking(tuple(self._doc_ids[i] for i in best), tuple(scores[best].tolist()), self.name, text)
+        doc_ids = tuple(self._doc_ids[i] for i in best)
+        return Ranking(doc_ids, tuple(scores[best].tolist()), self.name, text, ceiling=self._ceiling(tokens))
+
+    def _ceiling(self, tokens: Sequence[str]) -> float:
+        """Sum of the tokens' idf, unknown words included: Lucene's weight of a term is its idf times less than 1."""
+        ends, count = self._index.scores["indptr"], len(self._doc_ids)
+        ids = (self._index.vocab_dict.get(token) for token in tokens)
+        frequencies = (0 if i is None else int(ends[i + 1] - ends[i]) for i in ids)
+        return sum(math.log(1 + (count - f + 0.5) / (f + 0.5)) for f in frequencies)
 
 
 def estimate_bytes(documents: Sequence[Document], language: str) -> int:

@@ -33,19 +33,23 @@ class HybridRetriever:
         if not names or len(set(names)) < len(names):
             raise ConfigError(f"A hybrid of the retrievers {names} was asked for; give at least one, names differing.")
         self.name = name
-        self._retrievers = retrievers
+        self.parts = retrievers
         self._fusion = fusion
         self._depth = depth
 
     @property
     def fingerprint(self) -> str:
         """Changes with the documents of any retriever that says so."""
-        return " ".join(map(fingerprint_of, self._retrievers))
+        return " ".join(map(fingerprint_of, self.parts))
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, position for position. A failure of one retriever is raised."""
         depth = max(k, self._depth)
-        with ThreadPoolExecutor(len(self._retrievers)) as pool:
-            found = list(pool.map(lambda retriever: retriever.search(texts, depth), self._retrievers))
-        fused = self._fusion.fuse(list(zip(*found, strict=True)), k)
-        return [replace(ranking, retriever=self.name, query=text) for ranking, text in zip(fused, texts, strict=True)]
+        with ThreadPoolExecutor(len(self.parts)) as pool:
+            found = list(pool.map(lambda retriever: retriever.search(texts, depth), self.parts))
+        merged = (self.merge(lists, k) for lists in zip(*found, strict=True))
+        return [replace(ranking, query=text) for ranking, text in zip(merged, texts, strict=True)]
+
+    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        """One list of at most ``k`` documents of what the parts found for a text."""
+        return replace(self._fusion.fuse([rankings], k)[0], retriever=self.name)

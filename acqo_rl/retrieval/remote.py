@@ -190,7 +190,7 @@ class RemoteRetriever:
         try:
             self._check_index(body["fingerprint"])
             rankings = [
-                Ranking(tuple(row["doc_ids"]), tuple(row["scores"]), self.name, text)
+                Ranking(tuple(row["doc_ids"]), tuple(row["scores"]), self.name, text, ceiling=row.get("ceiling"))
                 for row, text in zip(body["rankings"], texts, strict=True)
             ]
         except (KeyError, TypeError, ValueError) as error:

@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.searcher import Found
+from acqo_rl.search import DEPTH
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf, split_id
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
@@ -108,7 +109,8 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         strategy = (body.rewriting_strategy or service.strategies.default) if body.use_query_rewriting else "raw"
         chosen = service.collections.named(body.knowledge_pool_ids)
         try:
-            found = await threads.run(service.search, _query(body), strategy, body.num_variants, chosen)
+            k = body.limit if body.score_threshold is None else DEPTH  # a threshold is applied before the list is cut
+            found = await threads.run(service.search, _query(body), strategy, body.num_variants, chosen, k)
         except SearchError as error:
             metrics.failed("search", str(error))
             raise

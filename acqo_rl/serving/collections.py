@@ -8,48 +8,13 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.batching import BatchedRetriever, Batcher
 from acqo_rl.errors import ConfigError, NotFoundError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
+from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
-from acqo_rl.types import Document, Ranking, Retriever, fingerprint_of, has_cosines
+from acqo_rl.types import Document, Ranking, Retriever, has_cosines
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
-
-
-class InCollection:
-    """A retriever whose document ids begin with its collection's name.
-
-    Scores of several collections compare where one encoder made them; those of BM25 do not, since each corpus has
-    word frequencies of its own. A fusion tells them apart by the rankings' ``retriever``.
-    """
-
-    def __init__(self, retriever: Retriever, collection: str, scale: str) -> None:
-        """Puts a retriever into a collection.
-
-        Args:
-            retriever: over the collection's documents.
-            collection: its name.
-            scale: the same for retrievers whose scores compare.
-        """
-        self.name = f"{collection}/{retriever.name}"
-        self.retriever = retriever
-        self._collection = collection
-        self._scale = scale
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with the retriever's documents, where it says so."""
-        return fingerprint_of(self.retriever)
-
-    @property
-    def cosine(self) -> bool:
-        """Whether the retriever's scores are cosines."""
-        return has_cosines(self.retriever)
-
-    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """The retriever's own rankings, of ids as :func:`split_id` takes them apart."""
-        return [
-            replace(r, doc_ids=tuple(f"{self._collection}/{d}" for d in r.doc_ids), retriever=self._scale)
-            for r in self.retriever.search(texts, k)
-        ]
 
 
 @dataclass(frozen=True)
@@ -59,7 +24,7 @@ class Collection:
     Attributes:
         name: letters, digits, ``_``, ``-``, ``.``; what people call it.
         documents: document id -> document.
-        retrievers: each is a path of every search.
+        retrievers: of its indexes, a dense one before a BM25 one.
     """
 
     name: str
@@ -123,7 +88,21 @@ def open_collection(
     )
     if len({retriever.name for retriever in retrievers}) < len(retrievers):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
-    return Collection(name, documents, retrievers)
+    return Collection(name, documents, tuple(sorted(retrievers, key=lambda retriever: not retriever.cosine)))
+
+
+def searched_as_one(collections: Sequence[Collection]) -> Retriever:
+    """One retriever over the collections: one list per text.
+
+    The first indexes of all collections make one list, and so do their second ones; the two lists are merged by RSF, as
+    in a hybrid index. A collection with one index has no document in the second list.
+    """
+    most = max(len(collection.retrievers) for collection in collections)
+    paths: list[Retriever] = []
+    for place in range(most):
+        parts = [c.retrievers[place] for c in collections if place < len(c.retrievers)]
+        paths.append(parts[0] if len(parts) == 1 else FederatedRetriever(parts, f"indexes {place + 1}"))
+    return paths[0] if len(paths) == 1 else HybridRetriever(paths, RankScoreFusion())
 
 
 def _scale(collection: str, info: IndexInfo) -> str:

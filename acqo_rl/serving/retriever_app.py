@@ -43,6 +43,7 @@ class OneRanking(BaseModel):
 
     doc_ids: list[str]
     scores: list[float]
+    ceiling: float | None = Field(description="Best score that any document could have for the text, where known.")
 
 
 class RankingsResponse(BaseModel):
@@ -93,5 +94,5 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, metrics: Metrics, 
 
 
 def _dump(rankings: list[Ranking], fingerprint: str) -> bytes:
-    rows = [{"doc_ids": r.doc_ids, "scores": r.scores} for r in rankings]
+    rows = [{"doc_ids": r.doc_ids, "scores": r.scores, "ceiling": r.ceiling} for r in rankings]
     return json.dumps({"rankings": rows, "fingerprint": fingerprint}).encode()

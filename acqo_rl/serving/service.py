@@ -13,8 +13,9 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
 from acqo_rl.pipeline.workers import Workers
+from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.search import DEPTH
-from acqo_rl.serving.collections import Collection, Collections, DocumentsOf
+from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_as_one
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
 
@@ -46,7 +47,7 @@ class Service:
         Args:
             collections: what is searched.
             strategies: who reformulates.
-            fusion: merges the lists of all sub-queries, collections and retrievers at once.
+            fusion: merges the lists of the sub-queries; each has one list over all collections and indexes.
             timeouts: of a search.
             answer_model: writes answers; without one, passages are found and no answer is written.
             max_model_calls: for one answer.
@@ -76,18 +77,26 @@ class Service:
         """
         return self._searcher(strategy, num_variants, self.collections.named(())).reformulate(query)
 
-    def search(self, query: Query, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Found:
-        """What the collections hold: one reformulation, one fusion over sub-queries x collections (S3-30).
+    def search(
+        self, query: Query, strategy: str, num_variants: int, collections: tuple[Collection, ...], k: int = DEPTH
+    ) -> Found:
+        """What the collections hold: one reformulation, one list per sub-query over all collections, one fusion.
 
-        The fused list is as deep as the lists, so that a threshold is applied before it is cut, and one cached result
-        serves every limit.
+        Args:
+            query: what is asked.
+            strategy: who reformulates it.
+            num_variants: other wordings that ``multi_query`` writes.
+            collections: what is searched.
+            k: documents that are wanted. Of one collection the fused list is as deep as the lists all the same, so that
+                one cached result serves every ``k``.
 
         Raises:
             ConfigError: the query is empty.
             NotFoundError: there is no such strategy.
             SearchError: nothing came back.
         """
-        return self._searcher(strategy, num_variants, collections).search(query, DEPTH)
+        depth = k if len(collections) > 1 else DEPTH
+        return self._searcher(strategy, num_variants, collections).search(query, depth)
 
     def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
         """What answers from the collections; its first search is that of the strategy.
@@ -129,8 +138,8 @@ class Service:
         def make() -> AdaptiveSearcher:
             return AdaptiveSearcher(
                 offered.reformulator,
-                [retriever for collection in collections for retriever in collection.retrievers],
-                self._fusion,
+                searched_as_one(collections),
+                FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion,
                 corpus=DocumentsOf(collections),
                 feedback_results=offered.feedback_results,
                 feedback_words=offered.feedback_words,

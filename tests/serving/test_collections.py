@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
 
+import httpx
 import pytest
+from serving_stand_ins import running
 
 from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
@@ -17,7 +19,10 @@ from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Document
@@ -97,3 +102,40 @@ def test_dates_of_the_corpus_order_the_passages_of_an_answer(tmp_path):
     service.close()
     assert chunks[0].document.metadata == {"date": f"{date.today():%Y-%m-%d}", "url": "https://now"}
     assert chunks[-1].document.id == "prices/old"
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A service of three collections of very different sizes, two of them irrelevant."""
+    from acqo_rl.reformulation.load import StrategySettings
+    from acqo_rl.serving.load import ServiceSettings, load_service
+
+    passages = {
+        "places": {
+            "oslo": "Oslo is the capital of Norway. It has a population of 700,000.",
+            "bergen": "Bergen is a city in Norway with a population of 290,000.",
+            **{f"place{i}": f"Town number {i} lies between a river and a forest." for i in range(20)},
+        },
+        "poems": {"rose": "The rose blooms for a day.", "sea": "The sea sings to those who compare its colours."},
+        "law": {"rent": "The tenant pays the rent on the first of each month."},
+    }
+    settings = []
+    for name, texts in passages.items():
+        folder = tmp_path_factory.mktemp(name)
+        documents = [Document(i, "", text) for i, text in texts.items()]
+        write_beir(folder, documents, [], {})
+        build_bm25_index(folder / "index", documents)
+        settings.append(f"{name}={folder},{folder}/index")
+    service = load_service(ServiceSettings(settings, fusion="rsf"), StrategySettings())
+    with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
+        yield client
+
+
+@pytest.mark.parametrize("pools", [["places", "poems"], ["law", "poems", "places"]], ids=len)
+def test_a_small_irrelevant_collection_does_not_win(several, pools):
+    body = {"query": "Compare the populations of Oslo and Bergen", "limit": 2, "rewriting_strategy": "rules"}
+    found = several.post("/v1/search", json=body | {"knowledge_pool_ids": pools}).json()
+    alone = several.post("/v1/search", json=body | {"knowledge_pool_ids": ["places"]}).json()
+    assert len(found["query_rewrite_info"]["variants"]) == 2
+    assert {row["document_id"] for row in alone["results"]} == {"oslo", "bergen"}
+    assert [row["document_id"] for row in found["results"]] == [row["document_id"] for row in alone["results"]]

@@ -1,0 +1,150 @@
+"""Several collections of different documents, searched as one: the lists of a text become one list.
+
+Without this step a small, irrelevant collection wins: its documents are in no other list, so that its best one is first
+for every sub-query and collects all votes of a rank-based fusion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of, has_cosines
+
+
+class InCollection:
+    """A retriever whose document ids begin with its collection's name: ``COLLECTION/DOCUMENT``."""
+
+    def __init__(self, retriever: Retriever, collection: str, scale: str) -> None:
+        """Puts a retriever into a collection.
+
+        Args:
+            retriever: over the collection's documents.
+            collection: its name.
+            scale: recorded as the ``retriever`` of every ranking; the same for retrievers whose scores compare, such as
+                those of one encoder. BM25 scores of two collections do not compare, because each collection has its own
+                word frequencies.
+        """
+        self.name = f"{collection}/{retriever.name}"
+        self.scale = scale
+        self.retriever = retriever
+        self._collection = collection
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the retriever's documents, if the retriever reports it."""
+        return fingerprint_of(self.retriever)
+
+    @property
+    def cosine(self) -> bool:
+        """Whether the retriever's scores are cosines."""
+        return has_cosines(self.retriever)
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """The retriever's rankings with the ids of the collection."""
+        return [self._of_collection(ranking) for ranking in self.retriever.search(texts, k)]
+
+    def _of_collection(self, ranking: Ranking) -> Ranking:
+        doc_ids = tuple(f"{self._collection}/{doc_id}" for doc_id in ranking.doc_ids)
+        ceiling = 1.0 if self.cosine else ranking.ceiling
+        return replace(ranking, doc_ids=doc_ids, retriever=self.scale, ceiling=ceiling)
+
+
+class FederatedRetriever:
+    """Searches several collections at the same time and merges the lists of each text by score.
+
+    The merged score is the score divided by the best score that any document could have for the text: 1 for a cosine,
+    the sum of the query terms' idf for BM25. It is the share of the query that a document covers, and it depends on
+    one collection only. So a collection whose documents all score lower than the k-th changes no top k.
+    """
+
+    def __init__(self, parts: Sequence[InCollection], name: str = "federated") -> None:
+        """Checks the collections.
+
+        Args:
+            parts: one retriever per collection.
+            name: recorded in every ranking where the parts have different scales; else their scale is.
+
+        Raises:
+            ConfigError: there are no parts, or two have the same name.
+        """
+        names = [part.name for part in parts]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(f"The collections {names} were given; give at least one, each with its own name.")
+        scales = {part.scale for part in parts}
+        self.name = name
+        self.parts: Sequence[Retriever] = parts
+        self.cosine = all(map(has_cosines, parts)) and len(scales) == 1
+        self._scale = scales.pop() if len(scales) == 1 else name
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the documents of any collection that reports it."""
+        return " ".join(map(fingerprint_of, self.parts))
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """At most ``k`` documents per text, in input order.
+
+        Raises:
+            ConfigError: the scores of a collection cannot be merged with those of others.
+            Exception: whatever a collection's retriever raises.
+        """
+        with ThreadPoolExecutor(len(self.parts)) as pool:
+            found = list(pool.map(lambda part: part.search(texts, k), self.parts))
+        return [self.merge(lists, k) for lists in zip(*found, strict=True)]
+
+    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        """One list of those that the collections found for a text, each document once.
+
+        Raises:
+            ConfigError: a ranking does not say how high its scores can be.
+        """
+        best: dict[str, float] = {}
+        for ranking in rankings:
+            if ranking.doc_ids and ranking.ceiling is None:
+                raise ConfigError(
+                    f"The scores of {ranking.retriever!r} cannot be merged with those of other collections: they have"
+                    " no known maximum, as cosines and BM25 scores do. Search that collection by itself."
+                )
+            for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+                share = score / (ranking.ceiling or 1.0)
+                best[doc_id] = max(share, best.get(doc_id, share))
+        top = sorted(best.items(), key=lambda item: -item[1])[:k]
+        doc_ids, scores = zip(*top, strict=True) if top else ((), ())
+        return Ranking(doc_ids, scores, self._scale, rankings[0].query if rankings else "", ceiling=1.0)
+
+
+class FederatedFusion:
+    """A fusion over collections: one takes part if it has a document among the first ``k`` of some sub-query.
+
+    Ranks alone would let a document in the middle of every list outvote one near the top of a few. So a collection of
+    documents less similar than the k-th of every list would still change the top ``k``; here it changes nothing.
+    """
+
+    def __init__(self, fusion: Fusion) -> None:
+        self.name = fusion.name
+        self._fusion = fusion
+
+    def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
+        """One ranking of at most ``k`` documents per query."""
+        return self._fusion.fuse([_of_those_near_the_top(rankings, k) for rankings in batch], k)
+
+
+def collection_of(doc_id: str) -> str:
+    """The collection of a document id of :class:`InCollection`."""
+    return doc_id.partition("/")[0]
+
+
+def _of_those_near_the_top(rankings: Sequence[Ranking], k: int) -> list[Ranking]:
+    taking_part = {collection_of(doc_id) for ranking in rankings for doc_id in ranking.doc_ids[:k]}
+    return [_of(ranking, taking_part) for ranking in rankings]
+
+
+def _of(ranking: Ranking, collections: set[str]) -> Ranking:
+    kept = [i for i, doc_id in enumerate(ranking.doc_ids) if collection_of(doc_id) in collections]
+    if len(kept) == len(ranking.doc_ids):
+        return ranking
+    doc_ids, scores = tuple(ranking.doc_ids[i] for i in kept), tuple(ranking.scores[i] for i in kept)
+    return replace(ranking, doc_ids=doc_ids, scores=scores, similarities=())

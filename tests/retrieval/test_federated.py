@@ -1,0 +1,194 @@
+"""Several collections as one: an irrelevant one must not push its documents in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stand_ins import BrokenRetriever, ranking
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.retrieval import HybridRetriever
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.build import build_dense_index, load_retriever
+from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
+from acqo_rl.search import search
+from acqo_rl.serving.collections import Collection, searched_as_one
+from acqo_rl.types import Document, Query, Reformulation, SubQuery, has_cosines
+
+FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
+
+WIKI = {
+    "oslo": "Oslo is the capital of Norway. It has a population of 700,000.",
+    "bergen": "Bergen is a city in Norway with a population of 290,000.",
+    "python": "Python is a programming language with readable syntax.",
+    "snake": "The python is a large snake that kills its prey by constriction.",
+    "lima": "Lima is the capital of Peru and has a population of ten million.",
+    "danube": "The Danube flows through Vienna and Budapest.",
+    "tea": "Tea is made of the leaves of Camellia sinensis.",
+    "cello": "The cello is a bowed string instrument with four strings.",
+    "mars": "Mars is the fourth planet from the Sun.",
+    "bread": "Bread is baked from flour, water, salt and yeast.",
+    "chess": "Chess is played on a board of sixty-four squares.",
+    "glacier": "A glacier is a body of ice that moves under its own weight.",
+}
+LITERATURE = {
+    "romeo": "Two young lovers of hostile families die in Verona.",
+    "whale": "A captain hunts the white whale that took his leg.",
+    "pride": "Elizabeth refuses the proud Mr Darcy and changes her mind.",
+}
+LAW = {"tenancy": "The tenant pays the rent in advance on the first of each month."}
+QUESTIONS = (
+    ("python",),
+    ("population of Oslo", "population of Bergen"),
+    ("capital of Norway", "capital of Peru", "python snake"),
+)
+
+
+class Scored:
+    """Scripted cosines: text -> document -> score."""
+
+    def __init__(self, scores, name="dense"):
+        self.name, self.scores = name, scores
+
+    def search(self, texts, k):
+        rows = [sorted(self.scores.get(text, {}).items(), key=lambda item: -item[1])[:k] for text in texts]
+        return [
+            ranking(*(d for d, _ in row), scores=[s for _, s in row], retriever=self.name, query=text)
+            for row, text in zip(rows, texts, strict=True)
+        ]
+
+
+def asking(*texts):
+    return Reformulation(Query("q", texts[0]), "decompose", tuple(SubQuery(t, "part") for t in texts), "test")
+
+
+def bm25(name, passages):
+    return InCollection(Bm25Retriever.build(list(passages.values()), list(passages)), name, f"{name}/bm25")
+
+
+@pytest.fixture(scope="module")
+def dense(minilm, tmp_path_factory):
+    """Makes a collection of passages, embedded by the real encoder."""
+
+    def make(name, passages):
+        folder = tmp_path_factory.mktemp(name)
+        build_dense_index(folder, [Document(i, "", text) for i, text in passages.items()], minilm)
+        return InCollection(load_retriever(folder, encoder=minilm), name, "dense minilm")
+
+    return make
+
+
+def found_by(make, fusion, texts, pools):
+    """The best documents, as many as are relevant."""
+    k = max(2, len(texts))
+    retriever = FederatedRetriever([make(name, passages) for name, passages in pools.items()])
+    [found] = search([asking(*texts)], retriever, FederatedFusion(fusion), k)
+    return found.fused.doc_ids
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+@pytest.mark.parametrize("texts", QUESTIONS, ids=len)
+@pytest.mark.parametrize("order", [1, -1])
+def test_embeddings_find_what_the_relevant_collection_alone_finds(dense, fusion, texts, order):
+    alone = found_by(dense, fusion, texts, {"wiki": WIKI})
+    pools = dict([("wiki", WIKI), ("literature", LITERATURE), ("law", LAW)][::order])
+    assert found_by(dense, fusion, texts, pools) == alone
+
+
+@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+@pytest.mark.parametrize("texts", QUESTIONS, ids=len)
+@pytest.mark.parametrize("pools", [{"literature": LITERATURE}, {"literature": LITERATURE, "law": LAW}], ids=len)
+def test_bm25_finds_what_the_relevant_collection_alone_finds(fusion, texts, pools):
+    alone = found_by(bm25, fusion, texts, {"wiki": WIKI})
+    assert found_by(bm25, fusion, texts, {**pools, "wiki": WIKI})[: len(alone)] == alone
+
+
+def test_a_rare_word_in_a_small_collection_outweighs_no_full_match():
+    """In three passages every word is rare: raw BM25 scores of a large and a small collection do not compare."""
+    large = {f"d{i}": f"notes on gardening, part {i}" for i in range(40)}
+    large["best"] = "tomato blight treatment with copper"
+    small = {"poor": "copper", "other": "iron", "third": "zinc"}
+    merged = FederatedRetriever([bm25("small", small), bm25("large", large)])
+    [found] = merged.search(["treatment of tomato blight with copper"], 5)
+    assert found.doc_ids == ("large/best", "small/poor")
+
+
+@given(
+    words=st.lists(st.sampled_from(["oslo", "norway", "capital", "python", "tea", "unheard", "population"]), min_size=1)
+)
+def test_no_bm25_score_exceeds_its_ceiling(words):
+    [found] = Bm25Retriever.build(list(WIKI.values()), list(WIKI)).search([" ".join(words)], 12)
+    assert all(0 < score < found.ceiling for score in found.scores)
+
+
+scores = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(50, 99).map(lambda n: n / 100), min_size=3)
+
+
+@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+@given(lists=st.lists(scores, min_size=1, max_size=3), low=st.dictionaries(st.sampled_from("xyz"), st.just(0.1)))
+def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists, low):
+    texts = [f"text {i}" for i in range(len(lists))]
+    relevant = InCollection(Scored(dict(zip(texts, lists, strict=True))), "relevant", "cosine")
+    irrelevant = InCollection(Scored(dict.fromkeys(texts, low)), "irrelevant", "cosine")
+    for pools in ([relevant, irrelevant], [irrelevant, relevant]):
+        alone, both = (
+            search([asking(*texts)], FederatedRetriever(some), FederatedFusion(fusion), 3)[0].fused
+            for some in ([relevant], pools)
+        )
+        assert both.doc_ids == alone.doc_ids
+        assert both.similarities == alone.similarities
+
+
+def test_scores_without_a_known_maximum_are_refused():
+    counted = Scored({"q": {"a": 3.0}}, name="counted")
+    counted.cosine = False
+    parts = [InCollection(counted, "one", "1"), InCollection(Scored({"q": {"b": 0.5}}), "two", "2")]
+    with pytest.raises(ConfigError, match="'1'"):
+        FederatedRetriever(parts).search(["q"], 3)
+
+
+def test_cosines_of_one_encoder_stay_cosines():
+    one, two = (InCollection(Scored({"q": {name: 0.5}}), name, "dense 1") for name in ("one", "two"))
+    merged = FederatedRetriever([one, two])
+    [found] = merged.search(["q"], 3)
+    assert has_cosines(merged)
+    assert (found.doc_ids, found.scores, found.retriever) == (("one/one", "two/two"), (0.5, 0.5), "dense 1")
+    assert not has_cosines(FederatedRetriever([one, InCollection(Scored({}), "three", "dense 2")]))
+    with pytest.raises(ConfigError):
+        FederatedRetriever([one, one])
+
+
+def collection(name, *retrievers):
+    return Collection(name, {}, retrievers)
+
+
+def test_a_single_collection_with_one_index_is_searched_as_it_is():
+    only = InCollection(Scored({}), "only", "dense 1")
+    assert searched_as_one([collection("only", only)]) is only
+
+
+def test_first_and_second_indexes_of_several_collections_are_merged_each_before_the_two_are():
+    texts = {"q": {"a": 0.9, "b": 0.8}}
+    one = collection("one", InCollection(Scored(texts), "one", "dense 1"), bm25("one", {"a": "q q", "b": "r"}))
+    two = collection("two", InCollection(Scored({"q": {"c": 0.85}}), "two", "dense 1"))
+    merged = searched_as_one([one, two])
+    assert isinstance(merged, HybridRetriever)
+    assert not has_cosines(merged)
+    [found] = merged.search(["q"], 5)
+    assert found.doc_ids == ("one/a", "two/c", "one/b")
+
+
+@pytest.mark.parametrize("kind", ["federated", "hybrid"])
+def test_a_part_that_fails_costs_its_own_list_only(kind):
+    working = InCollection(Scored({"q": {"a": 0.9}}), "one", "dense 1")
+    broken = InCollection(BrokenRetriever(), "two", "dense 1")
+    parts = [broken, working]
+    retriever = FederatedRetriever(parts) if kind == "federated" else HybridRetriever(parts, RankScoreFusion())
+    found = AdaptiveSearcher(PassThrough(), retriever, RankScoreFusion()).search("q")
+    assert found.fused.doc_ids == ("one/a",)
+    assert [failure.retriever for failure in found.failures] == ["two/broken"]
