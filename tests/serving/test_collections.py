@@ -116,7 +116,7 @@ def several(tmp_path_factory):
             "bergen": "Bergen is a city in Norway with a population of 290,000.",
             **{f"place{i}": f"Town number {i} lies between a river and a forest." for i in range(20)},
         },
-        "poems": {"rose": "The rose blooms for a day.", "sea": "The sea sings to those who compare its colours."},
+        "poems": {"rose": "The rose blooms for a day.", "sea": "A population of gulls sings to the sea."},
         "law": {"rent": "The tenant pays the rent on the first of each month."},
     }
     settings = []
