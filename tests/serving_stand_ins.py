@@ -49,8 +49,8 @@ def events(text):
 class Words:
     """A retriever that finds the documents that share a word with the text; fails and stalls on command."""
 
-    def __init__(self, documents=DOCUMENTS, name="dense", cosine=True):
-        self.name, self.cosine = name, cosine
+    def __init__(self, documents=DOCUMENTS, name="dense", cosine=True, extra=0.0):
+        self.name, self.cosine, self.extra = name, cosine, extra
         self.documents = documents
         self.calls = []
 
@@ -66,7 +66,8 @@ class Words:
         words = set(text.lower().split())
         overlap = {d.id: len(words & set(d.text.lower().rstrip(".").split())) / 10 for d in self.documents.values()}
         best = sorted((d for d in overlap if overlap[d]), key=lambda d: (-overlap[d], d))[:k]
-        return ranking(*best, scores=[overlap[d] for d in best], retriever=self.name, query=text)
+        scores = [overlap[d] + self.extra for d in best]
+        return ranking(*best, scores=scores, retriever=self.name, query=text)
 
 
 class Parts:
@@ -105,6 +106,20 @@ class Back:
             Reformulation(q, "disambiguate", (reading, SubQuery(q.text, "original", lead=0.2)), self.name, calls=1)
             for q in queries
         ]
+
+
+class Weighted:
+    """A reformulator that searches "capital of Peru" and an answer to it, of other weights, and says why."""
+
+    name = "weighted"
+
+    def reformulate(self, queries):
+        subs = (
+            SubQuery("capital of Peru", "original", 0.5),
+            SubQuery("Lima is the capital of Peru.", "hypothetical", 1.5),
+        )
+        told = {"calls": 2, "query_type": "factual", "reasoning": "Selected hyde for factual query"}
+        return [Reformulation(query, "expand", subs, self.name, **told) for query in queries]
 
 
 class Gate:

@@ -196,13 +196,13 @@ class AdaptiveSearcher:
             _refuse_empty_handed(results)
         return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
 
-    def reformulate(self, query: Query | str) -> Reformulation:
-        """What a search would search; the raw query where reformulating fails.
+    def reformulate(self, query: Query | str, *, context: str = "") -> Reformulation:
+        """What a search would search; the raw query where reformulating fails. ``context`` as in :meth:`search_many`.
 
         Raises:
             ConfigError: the query is empty.
         """
-        [reformulation] = self._reformulate([read_query(query)], "", self._gathering(), Trace())
+        [reformulation] = self._reformulate([read_query(query)], context, self._gathering(), Trace())
         return reformulation
 
     def clear_cache(self) -> None:

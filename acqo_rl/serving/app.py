@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
@@ -21,6 +21,7 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
 from acqo_rl.serving.schemas import (
     AnswerRequest,
+    Cluster,
     CollectionsResponse,
     Failed,
     ListBefore,
@@ -91,7 +92,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         """What a search would search; the query itself, and why, where reformulating fails."""
         begin = time.perf_counter()
         strategy = body.rewriting_strategy or service.strategies.default
-        made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants)
+        made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants, body.user_context)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
@@ -110,16 +111,19 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         chosen = service.collections.named(body.knowledge_pool_ids)
         try:
             k = body.limit if body.score_threshold is None else DEPTH  # a threshold is applied before the list is cut
-            found = await threads.run(service.search, _query(body), strategy, body.num_variants, chosen, k)
+            asked = _query(body), strategy, body.num_variants, chosen, k, body.user_context
+            found = await threads.run(service.search, *asked)
         except SearchError as error:
             metrics.failed("search", str(error))
             raise
         metrics.searched(strategy, found)
         documents = DocumentsOf(chosen)
-        results = _results(found, chosen, body)
+        shown = above(found, chosen, body.score_threshold, body.limit)
+        results = _results(found, chosen, shown, body.include_rankings)
         return SearchResponse(
             results=results,
             query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
+            clusters=Cluster.all_of(found, [found.fused.doc_ids[position] for position in shown]),
             total_results=len(results),
             processing_time_ms=1000 * (time.perf_counter() - begin),
             failures=[Failed.of(failure) for failure in found.failures],
@@ -151,12 +155,14 @@ def _query(body: QueryRequest) -> Query:
     return Query("query", body.query, tuple(body.history))
 
 
-def _results(found: Found, collections: tuple[Collection, ...], body: SearchRequest) -> list[Result]:
+def _results(
+    found: Found, collections: tuple[Collection, ...], shown: Sequence[int], with_places: bool
+) -> list[Result]:
     documents = DocumentsOf(collections)
     pools = {collection.name: collection for collection in collections}
-    places = _places(found) if body.include_rankings else {}
+    places = _places(found) if with_places else {}
     results = []
-    for rank, position in enumerate(above(found, collections, body.score_threshold, body.limit), start=1):
+    for rank, position in enumerate(shown, start=1):
         key = found.fused.doc_ids[position]
         pool, doc_id = split_id(key)
         results.append(

@@ -1,15 +1,20 @@
-"""What goes over the wire. Requests are strict: an unknown field, a wrong type or a value out of range is refused."""
+"""What goes over the wire.
+
+Requests are strict: an unknown field, a wrong type or a value out of range is refused. A field that may be left out may
+be null, which is the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from acqo_rl.pipeline.gathering import Failure
 from acqo_rl.pipeline.pipeline import PipelineResult
+from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
 from acqo_rl.pipeline.state import Chunk
 from acqo_rl.pipeline.trace import Step
 from acqo_rl.serving.collections import Collection, split_id
@@ -33,7 +38,16 @@ _QUERY = "Compare the populations of Oslo and Bergen"
 
 
 def _request(**example: Any) -> ConfigDict:
-    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})
+    """Strict, with an example; the schema says that null stands for a default."""
+
+    def extend(schema: dict[str, Any]) -> None:
+        schema["examples"] = [example]
+        for name, wanted in schema["properties"].items():
+            if name not in schema["required"] and {"type": "null"} not in wanted.get("anyOf", []):
+                told = {key: wanted.pop(key) for key in ("title", "description", "default") if key in wanted}
+                schema["properties"][name] = {"anyOf": [wanted, {"type": "null"}], **told}
+
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra=extend)
 
 
 class QueryRequest(BaseModel):
@@ -41,21 +55,40 @@ class QueryRequest(BaseModel):
 
     model_config = _request(query=_QUERY)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, body: Any) -> Any:
+        """Leaves a null out where the field has a default."""
+        if not isinstance(body, dict):
+            return body
+        optional = {name for name, info in cls.model_fields.items() if not info.is_required()}
+        return {name: value for name, value in body.items() if value is not None or name not in optional}
+
     query: str = Field(
         min_length=1, max_length=2000, pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]", description="What is asked, as typed."
     )
     history: list[Turn] = Field(default=[], max_length=50, description="Earlier turns, oldest first.")
 
 
-class ReformulateRequest(QueryRequest):
+class StrategyRequest(QueryRequest):
     """A query, and who reformulates it."""
-
-    model_config = _request(query=_QUERY, rewriting_strategy="rules")
 
     rewriting_strategy: Name | None = Field(
         default=None, description="One of GET /v1/strategies; the service's default where it is left out."
     )
     num_variants: Whole = Field(default=3, ge=1, le=5, description="Other wordings that multi_query writes.")
+
+
+class ReformulateRequest(StrategyRequest):
+    """A query, who reformulates it, and what is known of the user."""
+
+    model_config = _request(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
+
+    user_context: str = Field(
+        default="",
+        max_length=500,
+        description="What is known of the user, in a few words: added to each reading of an ambiguous query.",
+    )
 
 
 class SearchRequest(ReformulateRequest):
@@ -74,7 +107,7 @@ class SearchRequest(ReformulateRequest):
     include_rankings: bool = Field(default=False, description="Tell each list before the fusion.")
 
 
-class AnswerRequest(ReformulateRequest):
+class AnswerRequest(StrategyRequest):
     """A question that is to be answered from the documents; what its strategy makes of it is searched first."""
 
     model_config = _request(query="Which company developed the firm's first computer?")
@@ -207,11 +240,37 @@ class ReformulateResponse(BaseModel):
     request_id: str
 
 
+class Cluster(BaseModel):
+    """The results that one sub-query ranks best of all sub-queries: those of one reading, or of one part."""
+
+    query: str
+    kind: str = Field(description="What the sub-query is for: reading, part, variant, original, ...")
+    ranks: list[int] = Field(
+        description="`rank` of each of its results; empty where another sub-query ranks all higher."
+    )
+
+    @classmethod
+    def all_of(cls, found: Found, results: Sequence[str]) -> list[Cluster]:
+        """One cluster a sub-query, in their order.
+
+        Args:
+            found: of a search.
+            results: ids of the documents that the response holds, best first.
+        """
+        kinds = {s.text: s.kind for s in found.reformulation.sub_queries}
+        rank = {key: number for number, key in enumerate(results, start=1)}
+        return [
+            cls(query=text, kind=kinds.get(text, "original"), ranks=[rank[key] for key in keys if key in rank])
+            for text, keys in cluster_by_sub_query(found).items()
+        ]
+
+
 class SearchResponse(BaseModel):
     """What a query found."""
 
     results: list[Result]
     query_rewrite_info: QueryRewriteInfo | None = Field(description="None where the query was to be left alone.")
+    clusters: list[Cluster] = Field(description="The results by reading or sub-query.")
     total_results: int
     processing_time_ms: float
     failures: list[Failed] = Field(description="Empty when all is well; else the results are partial.")
@@ -246,13 +305,22 @@ class Passage(BaseModel):
         )
 
 
+class ClaimSource(BaseModel):
+    """A claim of the answer, and the passage that says so."""
+
+    claim: str
+    source: Passage | None = Field(description="None where no passage says so.")
+
+
 class AnswerResponse(BaseModel):
     """An answer and how far to trust it."""
 
     answer: str = Field(description="Empty where no model wrote one; `skipped` says why.")
     confidence: float
-    confidence_label: str
+    confidence_label: str = Field(description="High, Medium, Low or Very Low.")
+    claims: list[ClaimSource] = Field(description="What the answer says; empty where no model checked it.")
     challenges: list[str]
+    strategies: list[str] = Field(description="The steps that were taken for the challenges.")
     query_rewrite_info: QueryRewriteInfo | None = Field(
         description="What was searched first; None where the budget had no room for a reformulation."
     )
@@ -268,13 +336,19 @@ class AnswerResponse(BaseModel):
     def of(cls, result: PipelineResult, strategy: str, request_id: str, ms: float) -> AnswerResponse:
         """A result of the pipeline."""
         made = result.reformulation
+        passages = {chunk.document.id: Passage.of(chunk) for chunk in result.chunks}
         return cls(
             answer=result.answer,
             confidence=result.confidence.score,
             confidence_label=result.confidence.label,
+            claims=[
+                ClaimSource(claim=claim.text, source=passages.get(claim.doc_id or ""))
+                for claim in result.confidence.claims
+            ],
             challenges=list(result.challenges),
+            strategies=list(result.strategies),
             query_rewrite_info=QueryRewriteInfo.of(made, strategy) if made else None,
-            passages=[Passage.of(chunk) for chunk in result.chunks[:PASSAGES]],
+            passages=list(passages.values())[:PASSAGES],
             model_calls=result.model_calls,
             skipped=list(result.skipped),
             failures=list(result.failures),

@@ -68,17 +68,25 @@ class Service:
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.Lock()
 
-    def reformulate(self, query: Query, strategy: str, num_variants: int) -> Reformulation:
+    def reformulate(self, query: Query, strategy: str, num_variants: int, user_context: str = "") -> Reformulation:
         """What a search of all collections would begin with; the raw query where that fails.
 
         Raises:
             ConfigError: the query is empty.
             NotFoundError: there is no such strategy.
         """
-        return self._searcher(strategy, num_variants, self.collections.named(())).reformulate(query)
+        return self._searcher(strategy, num_variants, self.collections.named(())).reformulate(
+            query, context=user_context
+        )
 
     def search(
-        self, query: Query, strategy: str, num_variants: int, collections: tuple[Collection, ...], k: int = DEPTH
+        self,
+        query: Query,
+        strategy: str,
+        num_variants: int,
+        collections: tuple[Collection, ...],
+        k: int = DEPTH,
+        user_context: str = "",
     ) -> Found:
         """What the collections hold: one reformulation, one list per sub-query over all collections, one fusion.
 
@@ -89,6 +97,7 @@ class Service:
             collections: what is searched.
             k: documents that are wanted. Of one collection the fused list is as deep as the lists all the same, so that
                 one cached result serves every ``k``.
+            user_context: what is known of the user; added to each reading of an ambiguous query.
 
         Raises:
             ConfigError: the query is empty.
@@ -96,7 +105,7 @@ class Service:
             SearchError: nothing came back.
         """
         depth = k if len(collections) > 1 else DEPTH
-        return self._searcher(strategy, num_variants, collections).search(query, depth)
+        return self._searcher(strategy, num_variants, collections).search(query, depth, context=user_context)
 
     def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
         """What answers from the collections; its first search is that of the strategy.

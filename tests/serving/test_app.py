@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import uuid
@@ -10,7 +11,7 @@ from functools import partial
 
 import pytest
 from pipeline_stand_ins import BrokenModel, ModelByRole
-from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Words, events
+from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Weighted, Words, events
 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.pipeline.searcher import Timeouts
@@ -42,6 +43,19 @@ class TestSearch:
         assert [r["query"] for r in body["rankings"]] == ["capital of Peru", "capital of Chad"]
         assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
         assert body["failures"] == []
+
+    def test_how_the_query_was_rewritten(self, serving):
+        """Each variant has the weight of its strategy, and the choice has a reason."""
+        with serving(strategies=Scripted(weighted=Weighted())) as client:
+            for path in ("/v1/search", "/v1/reformulate"):
+                info = post(client, path, query="  What of Peru? ").json()["query_rewrite_info"]
+                assert info["original_query"] == "  What of Peru? "
+                assert info["reasoning"] == "Selected hyde for factual query"
+                assert [(v["text"], v["kind"], v["weight"]) for v in info["variants"]] == [
+                    ("capital of Peru", "original", 0.5),
+                    ("Lima is the capital of Peru.", "hypothetical", 1.5),
+                ]
+                assert (info["query_type"], info["problem"]) == ("factual", None)
 
     @pytest.mark.parametrize(("query", "found"), [("its capital", 0), ("ndjamena is the capital of chad", 3)])
     def test_a_list_that_has_to_lead(self, serving, query, found):
@@ -99,6 +113,29 @@ class TestSearch:
             assert [post(client, limit=limit).json()["cached"] for limit in (1, 2)] == [False, True]
             assert post(client, query=f" {PERU_AND_CHAD.upper()} ?").json()["cached"]
             assert not post(client, query=f"{PERU_AND_CHAD} C++").json()["cached"]
+
+    def test_results_by_sub_query(self, client):
+        """Each result is with the sub-query that ranks it best; only results that are shown count."""
+        body = post(client).json()
+        ids = {row["rank"]: row["document_id"] for row in body["results"]}
+        assert [(c["query"], c["kind"]) for c in body["clusters"]] == [
+            ("capital of Peru", "part"),
+            ("capital of Chad", "part"),
+        ]
+        assert [ids[c["ranks"][0]] for c in body["clusters"]] == ["lima", "ndjamena"]
+        assert sorted(rank for c in body["clusters"] for rank in c["ranks"]) == [1, 2, 3]
+        assert [c["ranks"] for c in post(client, limit=1).json()["clusters"]] == [[1], []]
+
+    def test_what_is_known_of_the_user_is_added_to_readings(self, serving):
+        """And is part of what a cached result is known by."""
+        with serving(strategies=Scripted(back=Back())) as client:
+            for path in ("/v1/search", "/v1/reformulate"):
+                plain, told = (
+                    post(client, path, query="the capital", user_context=context).json()["query_rewrite_info"]
+                    for context in ("", "for tourists")
+                )
+                assert [v["text"] for v in plain["variants"]] == ["capital of Peru", "the capital"]
+                assert [v["text"] for v in told["variants"]] == ["capital of Peru for tourists", "the capital"]
 
     def test_a_reformulation_by_itself(self, client):
         query = "capital of Cuba and capital of Chad"
@@ -230,6 +267,19 @@ class TestRefusals:
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/json")
         assert answer.json()["detail"][0]["loc"] == ["body"]
 
+    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+    def test_null_stands_for_the_default_of_every_optional_field(self, client, path):
+        """And for nothing else; the schema says so."""
+        schemas = client.get("/openapi.json").json()["components"]["schemas"]
+        schema = schemas[f"{path.rsplit('/', 1)[1].title()}Request"]
+        optional = set(schema["properties"]) - set(schema["required"])
+        assert len(optional) >= 3
+        for name in optional:
+            assert {"type": "null"} in schema["properties"][name]["anyOf"]
+            assert client.post(path, json={"query": "capital of Peru", name: None}).status_code == 200, name
+        assert client.post(path, json={"query": None}).status_code == 422
+        assert client.post(path, json={"query": "capital of Peru", "surprise": None}).status_code == 422
+
     def test_other_paths_and_methods(self, client):
         assert client.get("/v1/search").status_code == 405
         assert client.get("/nowhere").status_code == 404
@@ -273,6 +323,36 @@ class TestAnswers:
         assert (again[-1][1]["cached"], again[-1][1]["model_calls"]) == (True, 0)
         assert "acqo_budget_used_ratio_sum 0.15" in metrics
         assert 'acqo_cache_requests_total{cache="answer",outcome="hit"} 1.0' in metrics
+
+    def test_what_the_answer_rests_on(self, serving):
+        """Each claim with the passage that says so, and the steps that were taken."""
+        grounding = '{"claims": [{"claim": "Lima", "source": 1}, {"claim": "It rains", "source": null}]}'
+        model = ModelByRole(**{**MODEL, "grounding": grounding, "gap": '{"answerable": true}'})
+        with serving(answer_model=model) as client:
+            chain = "Which company acquired the firm that built the capital of Peru?"
+            result = events(post(client, "/v1/answer", query=chain).text)[-1][1]
+        first, second = result["claims"]
+        assert (first["claim"], first["source"]["document_id"]) == ("Lima", result["passages"][0]["document_id"])
+        assert first["source"]["text"] == result["passages"][0]["text"]
+        assert second == {"claim": "It rains", "source": None}
+        assert result["strategies"] == ["multi_hop"]
+
+    @pytest.mark.parametrize(
+        ("claims", "label"),
+        [("[1, 1]", "High"), ("[1, null]", "Medium"), ("[null, null]", "Low"), ("[]", "Low")],
+    )
+    def test_the_label_follows_the_grounding(self, serving, in_collection, claims, label):
+        """Cosines of .8 and three passages: .30 + .15 + .55 x share of the claims that a passage supports."""
+        grounding = json.dumps({"claims": [{"claim": "c", "source": source} for source in json.loads(claims)]})
+        pools = [in_collection("world", Words(extra=0.7))]
+        with serving(pools, answer_model=ModelByRole(**{**MODEL, "grounding": grounding})) as client:
+            result = events(post(client, "/v1/answer", query="capital").text)[-1][1]
+        assert result["confidence_label"] == label
+
+    def test_without_a_passage_the_label_is_the_lowest(self, serving):
+        with serving(answer_model=ModelByRole(**MODEL)) as client:
+            result = events(post(client, "/v1/answer", query="nothing fits").text)[-1][1]
+        assert (result["confidence_label"], result["claims"], result["passages"]) == ("Very Low", [], [])
 
     def test_the_first_search_is_that_of_the_strategy(self, serving):
         """Without a conversation, too."""

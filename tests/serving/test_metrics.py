@@ -6,10 +6,15 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from promql import Scrapes
 from serving_stand_ins import Parts, Scripted
 
-from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.pipeline.searcher import Found, Timeouts
+from acqo_rl.pipeline.trace import Step
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
 DASHBOARD = Path(__file__).parents[2] / "configs" / "serve" / "dashboard.json"
 QUERY = {"query": "capital of Peru and capital of Chad"}
@@ -77,3 +82,82 @@ def test_the_dashboard_asks_for_what_there_is(serving):
     }
     assert len(asked) >= 8
     assert asked <= there
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Title of a panel -> legend -> value."""
+    metrics = Metrics()
+    _observe(metrics, [(0.9, "parts", "decompose")] * 5, seconds=9.0)  # before, so that only the difference counts
+    before = metrics.text().decode()
+    _observe(metrics, [(0.9, "parts", "decompose")] * 60, seconds=0.02)
+    _observe(metrics, [(0.8, "parts", "decompose")] * 37, seconds=0.4)
+    _observe(metrics, [(0.5, "parts", "pass")] * 3, seconds=4.0)
+    _observe(metrics, [(0.4, "other", "pass")] * 100, seconds=0.02)
+    _observe(metrics, [(0.2, "raw", "pass")] * 50, seconds=0.0, calls=0)
+    _observe(metrics, [(0.3, "parts", "decompose")] * 50, seconds=0.02, cached=True)
+    for _ in range(30):
+        metrics.failed("retrieval", "TimeoutError: late")
+        metrics.refused.labels("rate").inc(2)
+    scrapes = Scrapes(before, metrics.text().decode(), seconds=300.0)
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    return {
+        panel["title"]: {
+            _legend(target["legendFormat"], labels): value
+            for target in panel["targets"]
+            for labels, value in scrapes.evaluate(target["expr"]).items()
+        }
+        for panel in panels
+    }
+
+
+class TestDashboard:
+    """What every panel shows of known requests: its expressions are evaluated on two scrapes."""
+
+    def test_shares_of_strategies_and_paths(self, shown):
+        assert shown["Strategies"] == pytest.approx({"parts": 150 / 250, "other": 100 / 250})
+        assert shown["Paths"] == pytest.approx(
+            {
+                "decompose": 147 / 300,
+                "pass": 153 / 300,
+                "similarity decompose": (60 * 0.9 + 37 * 0.8 + 50 * 0.3) / 147,
+                "similarity pass": (3 * 0.5 + 100 * 0.4 + 50 * 0.2) / 153,
+            }
+        )
+
+    def test_quantiles_lie_in_the_buckets_of_their_times(self, shown):
+        times = shown["Time of a reformulation"]
+        assert 0.01 < times["p50 parts"] <= 0.025
+        assert 0.25 < times["p95 parts"] <= 0.5
+        assert 2.5 < times["p99 parts"] <= 5
+        assert all(0.01 < times[f"{quantile} other"] <= 0.025 for quantile in ("p50", "p95", "p99"))
+
+    def test_similarities(self, shown):
+        assert shown["Mean best similarity"] == pytest.approx(
+            {
+                "rewriting true": (60 * 0.9 + 37 * 0.8 + 3 * 0.5 + 100 * 0.4 + 50 * 0.3) / 250,
+                "rewriting false": 0.2,
+            }
+        )
+        assert shown["Searches whose best similarity is above 0.7"] == pytest.approx({"above 0.7": 97 / 300})
+
+    def test_hits_calls_failures_and_refusals(self, shown):
+        assert shown["Cache hits"] == pytest.approx({"search": 50 / 300})
+        assert shown["Model calls a query"] == pytest.approx({"search": 2 * 200 / 300})
+        assert shown["Failures and refusals"] == pytest.approx({"retrieval timeout": 0.1, "refused: rate": 0.2})
+
+
+def _observe(metrics, searches, seconds, calls=2, cached=False):
+    for similarity, strategy, route in searches:
+        query = Query("q", "text")
+        made = Reformulation(query, route, (SubQuery("text", "part"),), strategy, calls=calls, query_type="complex")
+        fused = Ranking(("d",), (1.0,), "rsf", similarities=(similarity,))
+        trace = (Step("reformulation", 1000 * seconds),)
+        metrics.searched(strategy, Found(made, (), fused, (), trace, cached))
+
+
+def _legend(form, labels):
+    for name, value in labels:
+        form = form.replace(f"{{{{{name}}}}}", value)
+    assert "{{" not in form, f"{form} names a label that its expression does not keep"
+    return form

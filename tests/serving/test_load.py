@@ -1,0 +1,45 @@
+"""The service that settings describe, and what it does where they say nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.serving.load import ServiceSettings, load_service
+from acqo_rl.types import Document, Query
+
+DOCUMENTS = [
+    Document("oslo", "Oslo", "Oslo is the capital of Norway."),
+    Document("bergen", "Bergen", "Bergen is a city of Norway."),
+    Document("fjord", "Fjord", "A fjord is a long inlet."),
+]
+
+
+@pytest.fixture
+def load(tmp_path):
+    write_beir(tmp_path, DOCUMENTS, [], {})
+    build_bm25_index(tmp_path / "index", DOCUMENTS)
+    opened = []
+
+    def load(**settings):
+        collections = [f"world={tmp_path},{tmp_path}/index"]
+        opened.append(load_service(ServiceSettings(collections, **settings), StrategySettings()))
+        return opened[-1]
+
+    yield load
+    for service in opened:
+        service.close()
+
+
+def search(service, text, strategy="raw"):
+    return service.search(Query("q", text), strategy, 3, service.collections.named(()))
+
+
+@pytest.mark.parametrize(("settings", "name"), [({}, "rsf"), ({"fusion": "rrf"}, "rrf")])
+def test_the_fusion(load, settings, name):
+    """RSF where the settings say nothing: a document of rank 1 in one list has 1/P = 1."""
+    fused = search(load(**settings), "capital of Norway").fused
+    assert fused.retriever == name
+    assert fused.scores[0] == pytest.approx({"rsf": 1.0, "rrf": 1 / 61}[name])
