@@ -3,6 +3,7 @@
     python scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
     python scripts/build_index.py --config configs/build_index/hnsw.yaml --data data/my_corpus --output indexes/hnsw
     python scripts/build_index.py --data data/my_corpus --output indexes/bm25 --kind bm25
+    python scripts/build_index.py --data data/my_corpus --output indexes/both --kind hybrid
     python scripts/build_index.py --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
     accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
 
@@ -12,10 +13,12 @@ overwritten: the same build says so, another one is refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError, DataError
@@ -41,7 +44,9 @@ class BuildIndexConfig:
     ids: str | None = field(
         default=None, metadata={"help": "ids of the embeddings, one a line; without it those of --data, in its order"}
     )
-    kind: str = field(default="dense", metadata={"help": "dense or bm25"})
+    kind: Literal["dense", "bm25", "hybrid"] = field(
+        default="dense", metadata={"help": "hybrid: a dense and a bm25 index in one folder, searched as one"}
+    )
     encoder: str = field(default="embedded:minilm", metadata={"help": "sentence-transformers model: Hub id or folder"})
     revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder"})
     query_prompt: str | None = field(default=None, metadata={"help": "put before queries; the model's own if not set"})
@@ -76,12 +81,13 @@ def main(config: BuildIndexConfig) -> None:
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # a slow process is waited for
     documents = list(read_corpus(config.data).values()) if config.data else None
-    encoder = load_encoder(config, state) if config.kind == "dense" else None
+    encoder = load_encoder(config, state) if config.kind != "bm25" else None
     finished = (Path(config.output) / FILE_NAME).exists()
+    dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
     if not finished and state.is_main_process:
         print(estimate(config, documents, encoder), flush=True)
-    if not finished and documents and encoder and not config.embeddings:
-        shards = plan_shards(config.output, documents, encoder, config.shard_size)
+    if not finished and not (dense / FILE_NAME).exists() and documents and encoder and not config.embeddings:
+        shards = plan_shards(dense, documents, encoder, config.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards are to be encoded.", flush=True)
         state.wait_for_everyone()
@@ -89,7 +95,7 @@ def main(config: BuildIndexConfig) -> None:
         state.wait_for_everyone()
     if state.is_main_process:
         manifest = build(config, documents, encoder)
-        size = sum(manifest.files.values()) / 1e6
+        size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
         print(f"{config.output}: {manifest.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
         print(manifest.fingerprint[:16], "(was there already, nothing to do)" if finished else "(ready to search)")
     if state.num_processes > 1:
@@ -98,10 +104,10 @@ def main(config: BuildIndexConfig) -> None:
 
 def check(config: BuildIndexConfig) -> None:
     """Refuses settings that contradict each other, before anything is loaded."""
-    if config.kind not in ("dense", "bm25"):
-        raise ConfigError(f"kind is {config.kind!r}; it must be dense or bm25.")
     if config.kind == "bm25" and config.embeddings:
         raise ConfigError("A bm25 index is made from text: give data, not embeddings.")
+    if config.kind == "hybrid" and not config.data:
+        raise ConfigError("The bm25 part of a hybrid index is made from text: give data, too.")
     if not config.data and not (config.embeddings and config.ids):
         raise ConfigError("Nothing to index: give data, or embeddings and ids.")
 
@@ -129,23 +135,43 @@ def estimate(
     from acqo_rl.retrieval import bm25, faiss_index
 
     count = len(documents) if documents else len(read_embeddings(config))
+    size, kinds = 0, []
     if encoder:
-        size = faiss_index.estimate_bytes(encoder.dim, config.factory, count)
-        kind = f"{config.factory}, {encoder.dim} dimensions"
-    else:
-        size = bm25.estimate_bytes(documents or [], config.language)
-        kind = f"BM25, {config.language}"
-    return f"{count:,} documents; index of about {size / 1e6:,.1f} MB ({kind})."
+        size += faiss_index.estimate_bytes(encoder.dim, config.factory, count)
+        kinds.append(f"{config.factory}, {encoder.dim} dimensions")
+    if config.kind != "dense":
+        size += bm25.estimate_bytes(documents or [], config.language)
+        kinds.append(f"BM25, {config.language}")
+    return f"{count:,} documents; index of about {size / 1e6:,.1f} MB ({' and '.join(kinds)})."
 
 
 def build(
     config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder | None
 ) -> Manifest:
     """Makes the index, or finds it finished."""
-    from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, build_embeddings_index
+    from acqo_rl.retrieval.build_hybrid import build_hybrid_index
 
-    if encoder is None:
-        return build_bm25_index(config.output, documents or [], language=config.language, k1=config.k1, b=config.b)
+    builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents or [])}
+    if encoder is not None:
+        builders = {"dense": partial(build_dense, config, documents, encoder), **builders}
+    if config.kind == "hybrid":
+        return build_hybrid_index(config.output, builders)
+    return builders[config.kind](Path(config.output))
+
+
+def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path) -> Manifest:
+    """Makes an index of words."""
+    from acqo_rl.retrieval.build import build_bm25_index
+
+    return build_bm25_index(folder, documents, language=config.language, k1=config.k1, b=config.b)
+
+
+def build_dense(
+    config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder, folder: Path
+) -> Manifest:
+    """Makes an index of embeddings, those that are given or the encoder's."""
+    from acqo_rl.retrieval.build import build_dense_index, build_embeddings_index
+
     faiss_settings: dict[str, Any] = {
         "factory": config.factory,
         "build_parameters": config.build_parameters,
@@ -155,8 +181,8 @@ def build(
     if config.embeddings:
         embeddings = read_embeddings(config)
         ids = read_ids(config.ids) if config.ids else [document.id for document in documents or []]
-        return build_embeddings_index(config.output, embeddings, ids, encoder, corpus=documents, **faiss_settings)
-    return build_dense_index(config.output, documents or [], encoder, shard_size=config.shard_size, **faiss_settings)
+        return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
+    return build_dense_index(folder, documents or [], encoder, shard_size=config.shard_size, **faiss_settings)
 
 
 def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:

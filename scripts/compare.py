@@ -11,8 +11,9 @@ step_back, decomposition, expansion, rewrite and several of these six joined by 
 query finds nothing that is similar enough; any other name is a trained policy. A policy's MODEL with ":" or "/" in it
 needs no name: trained:demo is named trained-demo.
 
-A retriever is NAME=INDEX, a folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of names given before:
-a hybrid, which searches with both. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a
+A retriever is NAME=INDEX, a folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of indexes or of names
+given before: a hybrid, which searches with both and merges their lists by the fusion of the system; so is a folder of
+build_index.py --kind hybrid. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a
 path of its own: multi_query+hyde with dense+bm25@original are the paths raw, each variant and the hypothetical answer
 by meaning, and raw by words. Only a dense retriever gives the cosines that rewrite_retrieve_read looks at.
 
@@ -256,18 +257,28 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
     from acqo_rl.evaluation.systems import Parts
     from acqo_rl.retrieval.remote import describe
 
-    opened: dict[str, Parts] = {}
-    for name, parts in name_retrievers(config.retriever).items():
-        if len(parts) > 1:
-            made_of = {part: opened[part.removesuffix(ORIGINAL)].everything[0] for part in parts}
-            everything = tuple(r for part, r in made_of.items() if not part.endswith(ORIGINAL))
-            opened[name] = Parts(everything, tuple(r for part, r in made_of.items() if part.endswith(ORIGINAL)))
-            continue
-        info = describe(parts[0])
-        retriever = config.open_index(parts[0], expected_corpus_hash=corpus)
+    given = name_retrievers(config.retriever)
+    names = {parts[0]: name for name, parts in reversed(given.items()) if len(parts) == 1}
+
+    @lru_cache
+    def open_one(place: str) -> CachedRetriever:
+        info = describe(place)
+        retriever = config.open_index(place, expected_corpus_hash=corpus)
         retriever.search(["the first search of a process is slow"], 1)
-        parts_of_one = (CachedRetriever(name, retriever, info.fingerprint, cache, embeds=info.kind == "dense"),)
-        opened[name] = Parts(parts_of_one)
+        name = names.get(place, place)
+        return CachedRetriever(name, retriever, info.fingerprint, cache, embeds=info.kind != "bm25")
+
+    def open_part(part: str) -> CachedRetriever:
+        one = part.removesuffix(ORIGINAL)
+        return open_one(given[one][0] if one in given else one)
+
+    opened = {}
+    for name, parts in given.items():
+        if len(parts) == 1:
+            opened[name] = Parts((open_one(parts[0]),))
+            continue
+        original = tuple(open_part(part) for part in parts if part.endswith(ORIGINAL))
+        opened[name] = Parts(tuple(open_part(part) for part in parts if not part.endswith(ORIGINAL)), original)
     return opened
 
 

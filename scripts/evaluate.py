@@ -28,7 +28,7 @@ from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulat
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Document, Qrels, Query
 
@@ -39,7 +39,7 @@ class EvaluateConfig(IndexSettings):
 
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
     split: str = field(metadata={"help": "Which qrels/SPLIT.tsv to evaluate."})
-    index: str = field(metadata={"help": "Index that scripts/build_index.py wrote."})
+    index: str = field(metadata={"help": INDEX_HELP})
     output: str = field(metadata={"help": "Folder of the results: new, or one to add to."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
@@ -117,7 +117,8 @@ def check(config: EvaluateConfig) -> None:
 def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
     """All that the results of every reformulator depend on."""
     from acqo_rl.data.beir import read_query_metadata
-    from acqo_rl.retrieval.remote import describe, place_of
+    from acqo_rl.retrieval.places import place_of
+    from acqo_rl.retrieval.remote import describe
 
     return {
         "data": str(Path(config.data).resolve()),

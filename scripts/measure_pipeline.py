@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl import command
 from acqo_rl.fusion import fusion_named
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.types import Query
 
 WARM_UP = "The first call of a process is slow and no part of any measurement."
@@ -50,7 +50,7 @@ class MeasureConfig(IndexSettings):
     """Settings of a study of the pipeline."""
 
     data: str = field(metadata={"help": "BEIR folder; answer or answers in the queries' metadata are the gold ones."})
-    index: str = field(metadata={"help": "Index that scripts/build_index.py wrote."})
+    index: str = field(metadata={"help": INDEX_HELP})
     output: str = field(metadata={"help": "Folder of the results: new, or one of the same settings to go on with."})
     split: str = field(default="dev", metadata={"help": "Which qrels/SPLIT.tsv to measure on."})
     limit: int = field(default=100, metadata={"help": "Queries, drawn by --seed."})
@@ -134,7 +134,8 @@ def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.evaluation.inputs import fingerprint, hash_queries
     from acqo_rl.language_models.local import default_device
-    from acqo_rl.retrieval.remote import describe, place_of
+    from acqo_rl.retrieval.places import place_of
+    from acqo_rl.retrieval.remote import describe
 
     return {
         "data": str(Path(config.data).resolve()),

@@ -29,10 +29,10 @@ from typing import Any
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery
+from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery, has_cosines
 
 SHOWN_OF_EACH = 5
 WORDS_OF_ANSWER = 20
@@ -44,7 +44,7 @@ class SearchConfig(IndexSettings):
     """Settings of a search."""
 
     data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
-    index: str = field(metadata={"help": "Index of it that scripts/build_index.py wrote."})
+    index: str = field(metadata={"help": INDEX_HELP})
     reformulator: str = field(default="policy", metadata={"help": "Who writes the searches; see above."})
     model: str | None = field(
         default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
@@ -73,6 +73,7 @@ class Stopwatch:
     def __init__(self, retriever: Retriever) -> None:
         self.retriever = retriever
         self.name = retriever.name
+        self.cosine = has_cosines(retriever)
         self.ms = 0.0
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:

@@ -18,14 +18,14 @@ from typing import Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 
 
 @dataclass
 class ServeRetrieverConfig(IndexSettings):
     """Settings of a retriever server."""
 
-    index: str = field(metadata={"help": "Index that scripts/build_index.py wrote."})
+    index: str = field(metadata={"help": INDEX_HELP})
     mmap: bool = field(default=False, metadata={"help": "Leave the index on disk and read what is needed."})
     threads: int | None = field(default=None, metadata={"help": "Of a search; FAISS decides by default."})
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})

@@ -20,7 +20,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import AcqoError, ConfigError
@@ -42,6 +42,9 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     model: str = field(default="embedded:smollm2", metadata={"help": "Base model: Hub id, folder or embedded:smollm2."})
     encoder: str = field(
         default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
+    )
+    index_kind: Literal["dense", "bm25", "hybrid"] = field(
+        default="dense", metadata={"help": "Index of the run; hybrid searches with embeddings and words."}
     )
     index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
     dev_split: str = field(default="dev", metadata={"help": "Split that chooses checkpoints."})
@@ -127,7 +130,8 @@ def plan(config: RecipeConfig) -> list[Stage]:
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     stages = [
         Stage("index", [*script, "scripts/build_index.py"],
-              {"data": data, "output": index, "encoder": config.encoder, "factory": config.index_factory}),
+              {"data": data, "output": index, "kind": config.index_kind, "encoder": config.encoder,
+               "factory": config.index_factory}),
         Stage("warm start", [*launch, "train/warm_start.py"],
               {**shared, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")}),
         Stage("Stage I: explore", [*launch, "train/grpo.py"],

@@ -20,7 +20,7 @@ from typing import Any
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.store import reformulation_of
 from acqo_rl.search import DEPTH
-from acqo_rl.types import Query, Ranking, Reformulation, Reformulator, Retriever, search_key
+from acqo_rl.types import Query, Ranking, Reformulation, Reformulator, Retriever, has_cosines, search_key
 
 _AT_ONCE = 500
 """Keys in one SQL statement."""
@@ -104,6 +104,7 @@ class CachedRetriever:
         """
         self.name = name
         self.embeds = embeds
+        self.cosine = has_cosines(retriever)
         self._retriever = retriever
         self._asked = f"search {DEPTH} {made_with}"
         self._cache = cache

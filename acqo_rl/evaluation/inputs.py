@@ -12,6 +12,7 @@ from typing import Any
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import WITHOUT_MODEL
+from acqo_rl.retrieval.places import is_place, parts_of, split_places
 from acqo_rl.types import Qrels, Query
 
 ORIGINAL = "@original"
@@ -54,15 +55,16 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
 
 
 def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Name -> index folder, or the names of the retrievers that are put together.
+    """Name -> what the retriever is made of: the places of single indexes, or names given before it.
 
     Args:
-        given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of names given before; ``OTHER@original`` searches the raw query
-            only.
+        given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of indexes, or of names given before; ``OTHER@original`` searches
+            the raw query only. A place that holds several indexes stands for each of them.
 
     Raises:
         ConfigError: a name is taken twice, unknown or no file name, an index is missing, nothing searches what a
             reformulator writes, or there is no retriever.
+        IndexMismatchError: the folder of a hybrid index is damaged.
     """
     retrievers: dict[str, tuple[str, ...]] = {}
     for item in given:
@@ -70,30 +72,32 @@ def name_retrievers(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
         check_name(name, retrievers)
         if not what:
             raise ConfigError(f"The retriever {name!r} needs an index: give {name}=INDEX or {name}=ONE+OTHER.")
-        parts = tuple(what.split("+"))
-        retrievers[name] = _check_parts(item, parts, retrievers) if _is_hybrid(what) else (what,)
+        parts = _made_of(item, what, [name for name, made_of in retrievers.items() if len(made_of) == 1])
         if all(part.endswith(ORIGINAL) for part in parts):
             raise ConfigError(f"In {item!r} nothing searches sub-queries; leave {ORIGINAL} out of one part.")
+        if len(set(parts)) < len(parts):
+            raise ConfigError(f"{item!r} names one retriever twice; a hybrid is of different ones.")
+        retrievers[name] = parts
     if not retrievers:
         raise ConfigError("No retriever is given; give one or several as NAME=INDEX.")
     return retrievers
 
 
-def _is_hybrid(what: str) -> bool:
-    """Whether names are meant; an index may have a ``+`` in its path or URL, or be there under such a name."""
-    return "+" in what and "/" not in what and not Path(what).exists()
+def _made_of(item: str, what: str, names: Sequence[str]) -> tuple[str, ...]:
+    def known(part: str) -> bool:
+        return part.removesuffix(ORIGINAL) in names or is_place(part.removesuffix(ORIGINAL))
 
-
-def _check_parts(item: str, parts: tuple[str, ...], retrievers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    given = [name for name, made_of in retrievers.items() if len(made_of) == 1]
-    if unknown := [part for part in parts if part.removesuffix(ORIGINAL) not in given]:
-        raise ConfigError(
-            f"{item!r} names the unknown retriever {unknown[0]!r}; "
-            f"single ones given before it: {', '.join(given) or 'none'}."
-        )
-    if len(set(parts)) < len(parts):
-        raise ConfigError(f"{item!r} names one retriever twice; a hybrid is of different ones.")
-    return parts
+    try:
+        parts = split_places(what, known)
+    except ConfigError as error:
+        raise ConfigError(f"{error} Single retrievers given before {item!r}: {', '.join(names) or 'none'}.") from error
+    if len(parts) == 1:
+        return tuple(parts_of(what))
+    made_of: list[str] = []
+    for part in parts:
+        one, mark = part.removesuffix(ORIGINAL), ORIGINAL if part.endswith(ORIGINAL) else ""
+        made_of += [part] if one in names else [f"{place}{mark}" for place in parts_of(one)]
+    return tuple(made_of)
 
 
 def check_name(name: str, taken: Mapping[str, object]) -> None:

@@ -13,7 +13,7 @@ from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, 
 from acqo_rl.measures import judged
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.search import OriginalOnly, Retrievers, add_feedback
-from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever
+from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever, has_cosines
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Parts:
     @property
     def is_dense(self) -> bool:
         """Whether its scores are cosines."""
-        return len(self.everything) == 1 and self.everything[0].embeds and not self.original
+        return len(self.everything) == 1 and has_cosines(self.everything[0]) and not self.original
 
     def first(self, name: str, fusion: Fusion) -> Retriever:
         """What searches the raw query before a reformulator reads what that finds."""

@@ -7,6 +7,7 @@ from acqo_rl.retrieval.build import (
     build_embeddings_index,
     load_retriever,
 )
+from acqo_rl.retrieval.build_hybrid import build_hybrid_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.hybrid import HybridRetriever
@@ -22,6 +23,7 @@ __all__ = [
     "build_bm25_index",
     "build_dense_index",
     "build_embeddings_index",
+    "build_hybrid_index",
     "load_retriever",
     "passage_text",
     "read_manifest",

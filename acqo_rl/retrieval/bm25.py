@@ -28,7 +28,15 @@ class Bm25Retriever:
 
     cosine = False
 
-    def __init__(self, index: Any, doc_ids: Sequence[str], *, language: str = "english", name: str = "bm25") -> None:
+    def __init__(
+        self,
+        index: Any,
+        doc_ids: Sequence[str],
+        *,
+        language: str = "english",
+        name: str = "bm25",
+        fingerprint: str = "",
+    ) -> None:
         """Wraps a filled index; see ``build`` and ``load``.
 
         Args:
@@ -36,6 +44,7 @@ class Bm25Retriever:
             doc_ids: document id of each of them.
             language: of stemmer and stop words; the one the index was built with.
             name: recorded in every ranking.
+            fingerprint: of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
             IndexMismatchError: the index has another number of documents.
@@ -45,6 +54,7 @@ class Bm25Retriever:
                 f"The index holds {index.scores['num_docs']} documents for {len(doc_ids)} ids; build it again."
             )
         self.name = name
+        self.fingerprint = fingerprint
         self._index = index
         self._doc_ids = doc_ids
         self._tokenize = make_tokenizer(language)
@@ -97,7 +107,14 @@ class Bm25Retriever:
 
     @classmethod
     def load(
-        cls, folder: Path, doc_ids: Sequence[str], *, language: str = "english", mmap: bool = False, name: str = "bm25"
+        cls,
+        folder: Path,
+        doc_ids: Sequence[str],
+        *,
+        language: str = "english",
+        mmap: bool = False,
+        name: str = "bm25",
+        fingerprint: str = "",
     ) -> Bm25Retriever:
         """Reads what ``save`` wrote; ``mmap`` leaves the arrays on disk.
 
@@ -110,7 +127,7 @@ class Bm25Retriever:
             index = bm25s.BM25.load(folder, mmap=mmap, show_progress=False, backend="auto")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexMismatchError(f"{folder} is no BM25 index ({error}); delete it and build it again.") from error
-        return cls(index, doc_ids, language=language, name=name)
+        return cls(index, doc_ids, language=language, name=name, fingerprint=fingerprint)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text that share a word with it, position for position.

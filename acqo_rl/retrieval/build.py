@@ -15,18 +15,21 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import DataError, IndexMismatchError
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import IndexDevice, to_device
+from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.manifest import (
     FILE_NAME,
     Bm25Settings,
@@ -37,7 +40,8 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe, is_url
+from acqo_rl.retrieval.places import is_url, parts_of
+from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
 from acqo_rl.types import Document, Encoder, Retriever
 
@@ -215,6 +219,10 @@ def is_finished(folder: Path, wanted: Manifest) -> bool:
         IndexMismatchError: it holds another index; nothing is overwritten.
     """
     if not (folder / FILE_NAME).exists():
+        if wanted.kind != "hybrid" and (parts := sorted(folder.glob(f"*/{FILE_NAME}"))):
+            raise IndexMismatchError(
+                f"{folder} holds a part of a hybrid index ({parts[0].parent.name}); build into another folder."
+            )
         return False
     if reasons := read_manifest(folder).differences(wanted):
         raise IndexMismatchError(
@@ -235,11 +243,13 @@ def load_retriever(
     expected_corpus_hash: str | None = None,
     remote_seconds: float | None = None,
 ) -> Retriever:
-    """Opens a finished index of either kind.
+    """Opens a finished index, or several as one.
 
     Args:
-        folder: what ``build_dense_index``, ``build_embeddings_index`` or ``build_bm25_index`` wrote, or the URL of a
-            retriever server, which has opened it by settings of its own.
+        folder: what ``build_dense_index``, ``build_embeddings_index``, ``build_bm25_index`` or ``build_hybrid_index``
+            wrote; the URL of a retriever server, which has opened its index by settings of its own; or several of
+            these, joined by ``+``. The lists that several indexes find for a text (100 documents each) become one
+            by RSF.
         encoder: the index's own encoder, if it is loaded already; by default it is loaded as the manifest says.
         device: where a dense index is searched, see ``acqo_rl.retrieval.gpu.to_device``.
         float16: half precision on the GPU, see there.
@@ -251,9 +261,24 @@ def load_retriever(
             a minute, so that a training run outlives a restart of the server.
 
     Raises:
-        ConfigError: a setting is unknown, or the index cannot be on the device.
+        ConfigError: a setting is unknown, the index cannot be on the device, or two joined indexes are of one kind.
         IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
     """
+    parts = parts_of(folder)
+    if len(parts) > 1:
+        describe(str(folder))  # refuses parts of different corpora
+        load = partial(
+            load_retriever,
+            encoder=encoder,
+            device=device,
+            float16=float16,
+            mmap=mmap,
+            threads=threads,
+            search_parameters=search_parameters,
+            expected_corpus_hash=expected_corpus_hash,
+            remote_seconds=remote_seconds,
+        )
+        return _joined(folder, [load(part) for part in parts])
     if is_url(folder):
         return _connect(str(folder), expected_corpus_hash, remote_seconds)
     folder = Path(folder)
@@ -262,11 +287,22 @@ def load_retriever(
     doc_ids = _read_ids(folder, manifest)
     settings = manifest.settings
     if isinstance(settings, Bm25Settings):
-        return Bm25Retriever.load(folder / _BM25, doc_ids, language=settings.language, mmap=mmap)
+        return Bm25Retriever.load(
+            folder / _BM25, doc_ids, language=settings.language, mmap=mmap, fingerprint=manifest.fingerprint
+        )
+    assert isinstance(settings, DenseSettings), folder
     index = faiss_index.read_index(folder / _INDEX, mmap=mmap)
     faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
     index = to_device(index, "cpu" if mmap and device == "auto" else device, float16=float16)
-    return FaissRetriever(index, doc_ids, _fitting_encoder(folder, settings, encoder), threads=threads)
+    encoder = _fitting_encoder(folder, settings, encoder)
+    return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
+
+
+def _joined(index: str | Path, parts: Sequence[Retriever]) -> HybridRetriever:
+    kinds = [part.name for part in parts]
+    if len(set(kinds)) < len(kinds):
+        raise ConfigError(f"{index} joins indexes of one kind ({', '.join(kinds)}); give one dense and one BM25.")
+    return HybridRetriever(parts, RankScoreFusion())
 
 
 def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:

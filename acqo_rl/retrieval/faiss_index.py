@@ -25,7 +25,14 @@ class FaissRetriever:
     """
 
     def __init__(
-        self, index: Any, doc_ids: Sequence[str], encoder: Encoder, *, name: str = "dense", threads: int | None = None
+        self,
+        index: Any,
+        doc_ids: Sequence[str],
+        encoder: Encoder,
+        *,
+        name: str = "dense",
+        threads: int | None = None,
+        fingerprint: str = "",
     ) -> None:
         """Wraps a filled index.
 
@@ -35,6 +42,7 @@ class FaissRetriever:
             encoder: embeds the queries.
             name: recorded in every ranking.
             threads: OpenMP threads of a search; FAISS decides by default.
+            fingerprint: of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
             IndexMismatchError: the index has another number of vectors or another dimension.
@@ -46,6 +54,7 @@ class FaissRetriever:
                 f"The index has {index.d} dimensions and the encoder {encoder.dim}; use the encoder it was built with."
             )
         self.name = name
+        self.fingerprint = fingerprint
         self._index = index
         self._doc_ids = doc_ids
         self._encoder = encoder

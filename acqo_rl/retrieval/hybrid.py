@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of
+
+_DEPTH = 100  # documents of each list before fusion
 
 
 class HybridRetriever:
@@ -16,7 +20,7 @@ class HybridRetriever:
     cosine = False
 
     def __init__(
-        self, retrievers: Sequence[Retriever], fusion: Fusion, *, depth: int = 100, name: str = "hybrid"
+        self, retrievers: Sequence[Retriever], fusion: Fusion, *, depth: int = _DEPTH, name: str = "hybrid"
     ) -> None:
         """Names the parts.
 
@@ -39,8 +43,9 @@ class HybridRetriever:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the documents of any retriever that says so."""
-        return " ".join(map(fingerprint_of, self.parts))
+        """Changes with the documents of any retriever that says so; empty where none does."""
+        given = [fingerprint_of(retriever) for retriever in self.parts]
+        return joined_fingerprint(given, self._fusion.name, self._depth) if any(given) else ""
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` documents a text, position for position. A failure of one retriever is raised."""
@@ -52,4 +57,10 @@ class HybridRetriever:
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """One list of at most ``k`` documents of what the parts found for a text."""
-        return replace(self._fusion.fuse([rankings], k)[0], retriever=self.name)
+        merged = self._fusion.fuse([rankings], k)[0]
+        return replace(merged, retriever=self.name, similarities=())  # of several retrievers, on no common scale
+
+
+def joined_fingerprint(fingerprints: Sequence[str], fusion: str = "rsf", depth: int = _DEPTH) -> str:
+    """Of a hybrid of retrievers with these fingerprints, in the order of fusion."""
+    return hashlib.sha256(json.dumps([fusion, depth, *fingerprints]).encode()).hexdigest()

@@ -53,6 +53,20 @@ class Bm25Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class HybridSettings:
+    """What an index is that holds others.
+
+    Attributes:
+        parts: name of a folder inside that of the index -> fingerprint of the index in it, in the order of fusion.
+    """
+
+    parts: dict[str, str]
+
+
+_SETTINGS = {"dense": DenseSettings, "bm25": Bm25Settings, "hybrid": HybridSettings}
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What an index holds and what it was made with.
 
@@ -61,11 +75,11 @@ class Manifest:
         document_count: number of documents.
         corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents, or for vectors without documents a hash of
             ids and vectors.
-        files: name -> size in bytes of every file of the index.
+        files: name -> size in bytes of every file of the index; of a hybrid one, of the manifests of its parts.
         packages: versions it was built with; they are not part of the fingerprint.
     """
 
-    settings: DenseSettings | Bm25Settings
+    settings: DenseSettings | Bm25Settings | HybridSettings
     document_count: int
     corpus_hash: str
     files: dict[str, int] = field(default_factory=dict)
@@ -73,8 +87,8 @@ class Manifest:
 
     @property
     def kind(self) -> str:
-        """``dense`` or ``bm25``."""
-        return "dense" if isinstance(self.settings, DenseSettings) else "bm25"
+        """``dense``, ``bm25`` or ``hybrid``."""
+        return next(kind for kind, settings in _SETTINGS.items() if isinstance(self.settings, settings))
 
     @property
     def fingerprint(self) -> str:
@@ -129,7 +143,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path} has format version {version}, this acqo_rl reads up to {FORMAT_VERSION};"
                 " update acqo_rl, or build the index again."
             )
-        settings = {"dense": DenseSettings, "bm25": Bm25Settings}[kind](**row.pop("settings"))
+        settings = _SETTINGS[kind](**row.pop("settings"))
         manifest = Manifest(settings, **row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise IndexMismatchError(f"{path} is broken ({error!r}); delete {folder} and build it again.") from error

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.passage import well_formed
+from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.types import Passage, Ranking
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class IndexInfo:
     """What an index is.
 
     Attributes:
-        kind: ``dense`` or ``bm25``.
+        kind: ``dense``, ``bm25`` or ``hybrid``.
         fingerprint: see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
         corpus_hash: of the documents.
         document_count: number of documents.
@@ -53,23 +55,28 @@ class IndexInfo:
         return cls(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)
 
 
-def is_url(index: str | Path) -> bool:
-    """Whether an index is behind a server."""
-    return str(index).startswith(("http://", "https://"))
-
-
-def place_of(index: str) -> str:
-    """Where an index is, whatever the working folder: its URL or its absolute path."""
-    return index if is_url(index) else str(Path(index).resolve())
-
-
 def describe(index: str) -> IndexInfo:
-    """What an index is, a folder or the URL of a retriever server.
+    """What an index is: a folder, the URL of a retriever server, or several of them joined by ``+``.
 
     Raises:
-        IndexMismatchError: the folder holds no finished index.
-        SearchError: the server does not answer.
+        ConfigError: places are joined by ``+``, and one of them does not exist.
+        IndexMismatchError: a folder holds no finished index, or the indexes of a hybrid are of different corpora.
+        SearchError: a server does not answer.
     """
+    infos = [_describe(part) for part in parts_of(index)]
+    first, *others = infos
+    if not others:
+        return first
+    if len({info.corpus_hash for info in infos}) > 1:
+        raise IndexMismatchError(
+            f"The indexes of {index} are of different corpora, of {' and '.join(str(i.document_count) for i in infos)}"
+            " documents; build all of them from one."
+        )
+    fingerprint = joined_fingerprint([info.fingerprint for info in infos])
+    return IndexInfo("hybrid", fingerprint, first.corpus_hash, first.document_count, "")
+
+
+def _describe(index: str) -> IndexInfo:
     if not is_url(index):
         return IndexInfo.of(read_manifest(Path(index)))
     retriever = RemoteRetriever(index)
@@ -130,7 +137,7 @@ class RemoteRetriever:
         longest_pause: float = 5.0,
         seconds: float | None = None,
         fingerprint: str = "",
-        cosine: bool = True,
+        cosine: bool = False,
         breaker: CircuitBreaker | None = None,
     ) -> None:
         """Opens a client; asks nothing yet. The server's key, if it wants one, is ``ACQO_RETRIEVER_KEY``.

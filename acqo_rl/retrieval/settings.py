@@ -8,6 +8,11 @@ from typing import Any
 from acqo_rl.retrieval.gpu import IndexDevice
 from acqo_rl.types import Retriever
 
+INDEX_HELP = (
+    "Index that scripts/build_index.py wrote, or the URL of a retriever server; several are searched as one, such as "
+    "DENSE+BM25."
+)
+
 
 @dataclass(kw_only=True)
 class IndexSettings:

@@ -55,7 +55,7 @@ def open_collection(
 
     Args:
         setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
-            URL of a retriever server.
+            URL of a retriever server. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts.
         remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
         batcher: puts the texts that are searched at the same time in an index of this process into one call; without
             it, each is a call of its own.
@@ -68,7 +68,8 @@ def open_collection(
     from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.evaluation.inputs import check_name
     from acqo_rl.retrieval.build import load_retriever
-    from acqo_rl.retrieval.remote import describe, is_url
+    from acqo_rl.retrieval.places import is_url, parts_of
+    from acqo_rl.retrieval.remote import describe
 
     name, _, places = setting.partition("=")
     data, *indexes = places.split(",")
@@ -77,14 +78,15 @@ def open_collection(
     check_name(name, {})
     documents = read_corpus(data)
     digest = corpus_hash(documents.values())
-    infos = [describe(index) for index in indexes]
+    singles = [part for index in indexes for part in parts_of(index)]
+    infos = [describe(index) for index in singles]
 
     def load(index: str) -> Retriever:
         retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
         return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
 
     retrievers = tuple(
-        InCollection(load(index), name, _scale(name, info)) for index, info in zip(indexes, infos, strict=True)
+        InCollection(load(index), name, _scale(name, info)) for index, info in zip(singles, infos, strict=True)
     )
     if len({retriever.name for retriever in retrievers}) < len(retrievers):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")

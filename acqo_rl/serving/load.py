@@ -21,7 +21,7 @@ class ServiceSettings(IndexSettings):
     """What a service searches and who reformulates."""
 
     collections: list[str] = field(
-        metadata={"help": "NAME=DATA,INDEX: a BEIR folder and an index of it, or a dense one and a BM25 one."}
+        metadata={"help": "NAME=DATA,INDEX: a BEIR folder and an index of it; DENSE+BM25 searches with both."}
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],

@@ -7,7 +7,7 @@ from typing import Literal
 
 from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
 from acqo_rl.reformulation.policy import RANGES, PolicySettings
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.types import FusionName
 
 _RANGES = {
@@ -35,7 +35,7 @@ class PathSettings(IndexSettings):
     """Where a stage reads from and writes to."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/."})
-    index: str = field(metadata={"help": "Folder of an index that scripts/build_index.py wrote."})
+    index: str = field(metadata={"help": INDEX_HELP})
     output_dir: str = field(metadata={"help": "Folder of the run. The same settings resume it."})
     model: str = field(metadata={"help": "What to start from: Hub id, folder, adapter folder or embedded:smollm2."})
     split: str = field(default="train", metadata={"help": "Queries to learn from: qrels/SPLIT.tsv."})

@@ -33,6 +33,7 @@ class Backwards:
     """A stand-in for another retriever: the first one's lists, the other way round."""
 
     name = "backwards"
+    cosine = False
 
     def __init__(self, retriever):
         self.retriever = retriever

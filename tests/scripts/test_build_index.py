@@ -147,7 +147,8 @@ def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "D", "--kind", "tree"], "kind is 'tree'"),
+        (["--data", "D", "--kind", "tree"], "'tree'"),
+        (["--embeddings", "E.npy", "--ids", "I", "--kind", "hybrid"], "made from text"),
         (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "made from text"),
         (["--embeddings", "E.npy"], "Nothing to index"),
         ([], "Nothing to index"),

@@ -1,0 +1,48 @@
+"""Builds an index folder that holds several indexes of one corpus, which are searched as one.
+
+manifest.json  and a folder for each part, such as  dense/  and  bm25/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from acqo_rl.errors import IndexMismatchError
+from acqo_rl.retrieval.build import is_finished
+from acqo_rl.retrieval.manifest import FILE_NAME, HybridSettings, Manifest, read_manifest, write_manifest
+
+
+def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path], Manifest]]) -> Manifest:
+    """Builds the parts that are not finished yet, then the folder's own manifest.
+
+    Example:
+        ``build_hybrid_index(folder, {"dense": lambda part: build_dense_index(part, documents, encoder),
+        "bm25": lambda part: build_bm25_index(part, documents)})``
+
+    Args:
+        folder: made where it is missing.
+        builders: name of a part -> builds it into a folder and leaves a finished one.
+
+    Raises:
+        IndexMismatchError: the folder holds another index, or the parts are of different corpora.
+        Exception: what a builder raises.
+    """
+    folder = Path(folder)
+    if (folder / FILE_NAME).exists() and (kind := read_manifest(folder).kind) != "hybrid":
+        raise IndexMismatchError(f"{folder} holds a {kind} index; build the hybrid one into another folder.")
+    parts = {name: build(folder / name) for name, build in builders.items()}
+    if len({part.corpus_hash for part in parts.values()}) > 1:
+        raise IndexMismatchError(
+            f"The parts of {folder} are of different corpora; delete the folder and build all of them from one."
+            " Precomputed embeddings need their documents (--data) beside them."
+        )
+    one = next(iter(parts.values()))
+    settings = HybridSettings({name: part.fingerprint for name, part in parts.items()})
+    wanted = Manifest(settings, one.document_count, one.corpus_hash)
+    if is_finished(folder, wanted):
+        return read_manifest(folder)
+    files = {f"{name}/{FILE_NAME}": (folder / name / FILE_NAME).stat().st_size for name in parts}
+    manifest = Manifest(settings, one.document_count, one.corpus_hash, files)
+    write_manifest(folder, manifest)
+    return manifest

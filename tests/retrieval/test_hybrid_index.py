@@ -1,0 +1,206 @@
+"""Several indexes as one: joined by ``+``, or in one folder."""
+
+import json
+
+import pytest
+from serving_stand_ins import running
+
+from acqo_rl.data.beir import corpus_hash
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.retrieval import (
+    Bm25Retriever,
+    build_bm25_index,
+    build_dense_index,
+    build_hybrid_index,
+    load_retriever,
+)
+from acqo_rl.retrieval.remote import IndexInfo, describe
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.retriever_app import make_retriever_app
+from acqo_rl.types import fingerprint_of, has_cosines
+
+TEXTS = ["passage number 3", "number", "nothing of this kind", "Title 5"]
+
+
+@pytest.fixture
+def build(documents, encoder):
+    """Builds a hybrid index; ``broken`` names a part whose build fails."""
+
+    def built(folder, broken="", given=documents, **bm25_settings):
+        def dense(part):
+            return build_dense_index(part, given, encoder)
+
+        def words(part):
+            if broken == "bm25":
+                raise DataError("interrupted")
+            return build_bm25_index(part, given, **bm25_settings)
+
+        return build_hybrid_index(folder, {"dense": dense, "bm25": words})
+
+    return built
+
+
+@pytest.fixture
+def both(tmp_path, build):
+    build(tmp_path / "both")
+    return tmp_path / "both"
+
+
+def files(folder):
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_each_text_gets_one_list_by_rsf_of_both_lists(both, documents, encoder):
+    dense, words = (load_retriever(both / name, encoder=encoder) for name in ("dense", "bm25"))
+    pairs = zip(dense.search(TEXTS, 100), words.search(TEXTS, 100), strict=True)
+    by_hand = RankScoreFusion().fuse(list(pairs), 5)
+    for place in (both, f"{both}/dense+{both}/bm25"):
+        hybrid = load_retriever(place, encoder=encoder, expected_corpus_hash=corpus_hash(documents))
+        found = hybrid.search(TEXTS, 5)
+        assert [(r.doc_ids, r.scores) for r in found] == [(r.doc_ids, r.scores) for r in by_hand]
+        assert [(r.query, r.retriever, r.similarities) for r in found] == [(text, "hybrid", ()) for text in TEXTS]
+        assert not has_cosines(hybrid)
+
+
+def test_it_is_known_by_both_parts(both, encoder, tmp_path, build):
+    joined = f"{both}/dense+{both}/bm25"
+    info = describe(str(both))
+    assert (info.kind, info.document_count, info.encoder) == ("hybrid", 70, "")
+    assert describe(joined) == info
+    assert fingerprint_of(load_retriever(both, encoder=encoder)) == info.fingerprint
+    assert fingerprint_of(load_retriever(f"{both}/dense", encoder=encoder)) == describe(f"{both}/dense").fingerprint
+    build(tmp_path / "other", b=0.1)
+    others = {describe(str(tmp_path / "other")).fingerprint, describe(f"{both}/bm25+{both}/dense").fingerprint}
+    assert len(others | {info.fingerprint}) == 3
+
+
+def test_behind_a_server_it_finds_the_same(both, encoder):
+    local = load_retriever(both, encoder=encoder)
+    app = make_retriever_app(local, describe(str(both)), Metrics(), Limits())
+    with running(app) as url:
+        behind = load_retriever(url)
+        assert describe(url) == describe(str(both))
+        assert behind.search(TEXTS, 7) == local.search(TEXTS, 7)
+        assert not has_cosines(behind)
+        assert behind.fingerprint == fingerprint_of(local)
+        behind.close()
+
+
+def test_a_part_behind_a_server_finds_the_same(both, encoder):
+    words = f"{both}/bm25"
+    local = load_retriever(both, encoder=encoder)
+    with running(make_retriever_app(load_retriever(words), describe(words), Metrics(), Limits())) as url:
+        joined = load_retriever(f"{both}/dense+{url}", encoder=encoder)
+        assert joined.search(TEXTS, 7) == local.search(TEXTS, 7)
+        assert fingerprint_of(joined) == fingerprint_of(local)
+
+
+def test_parts_of_different_corpora_are_refused(both, tmp_path, documents, encoder):
+    build_bm25_index(tmp_path / "fewer", documents[:-1])
+    joined = f"{both}/dense+{tmp_path}/fewer"
+    for act in (lambda: load_retriever(joined, encoder=encoder), lambda: describe(joined)):
+        with pytest.raises(IndexMismatchError, match=r"70 and 69"):
+            act()
+    with pytest.raises(IndexMismatchError, match="another corpus"):
+        load_retriever(both, encoder=encoder, expected_corpus_hash="abc")
+    builders = {"a": lambda part: build_bm25_index(part, documents), "b": lambda p: build_bm25_index(p, documents[1:])}
+    with pytest.raises(IndexMismatchError):
+        build_hybrid_index(tmp_path / "mixed", builders)
+    assert not (tmp_path / "mixed" / "manifest.json").exists()
+
+
+def test_two_indexes_of_one_kind_are_refused(both, tmp_path, documents):
+    build_bm25_index(tmp_path / "other", documents, b=0.1)
+    for second in (f"{tmp_path}/other", f"{both}/bm25"):
+        with pytest.raises(ConfigError, match="one kind"):
+            load_retriever(f"{both}/bm25+{second}")
+
+
+def test_an_interrupted_build_goes_on_and_a_finished_one_is_left(tmp_path, build, encoder):
+    folder = tmp_path / "both"
+    with pytest.raises(DataError):
+        build(folder, broken="bm25")
+    assert not (folder / "manifest.json").exists()
+    with pytest.raises(IndexMismatchError):
+        load_retriever(folder, encoder=encoder)
+    first = files(folder / "dense")
+    encoder.calls.clear()
+    manifest = build(folder)
+    assert encoder.calls == []
+    assert files(folder / "dense") == first
+    before = files(folder)
+    assert build(folder) == manifest
+    assert files(folder) == before
+
+
+def test_nothing_is_overwritten(tmp_path, build, both, documents, encoder):
+    plain = tmp_path / "plain"
+    build_dense_index(plain, documents, encoder)
+    build_dense_index(tmp_path / "begun" / "dense", documents, encoder)
+    before = files(tmp_path)
+    for act in (
+        lambda: build(plain),
+        lambda: build(both, b=0.1),
+        lambda: build(both, given=documents[:-1]),
+        lambda: build_dense_index(both, documents, encoder),
+        lambda: build_bm25_index(both, documents),
+        lambda: build_bm25_index(tmp_path / "begun", documents),
+    ):
+        with pytest.raises(IndexMismatchError):
+            act()
+    assert files(tmp_path) == before
+
+
+def test_a_part_that_was_replaced_is_refused(both, tmp_path, build):
+    build(tmp_path / "other", b=0.1)
+    (both / "bm25").rename(tmp_path / "old")
+    (tmp_path / "other" / "bm25").rename(both / "bm25")
+    with pytest.raises(IndexMismatchError):
+        describe(str(both))
+
+
+def test_a_damaged_manifest_is_refused(both):
+    row = json.loads((both / "manifest.json").read_text())
+    del row["settings"]["parts"]
+    (both / "manifest.json").write_text(json.dumps(row))
+    with pytest.raises(IndexMismatchError):
+        describe(str(both))
+
+
+def wrapped(retriever, tmp_path):
+    """A retriever in every class that stands in for one."""
+    from pathlib import Path
+
+    from shared import load_script
+
+    from acqo_rl.batching import BatchedRetriever, Batcher
+    from acqo_rl.evaluation.cache import Cache, CachedRetriever
+    from acqo_rl.evaluation.pipeline_systems import Parts, _Meter
+    from acqo_rl.serving.collections import InCollection
+
+    script = load_script(Path(__file__).parents[2] / "scripts" / "search.py", "search_wrapping")
+    return {
+        "batched": BatchedRetriever(retriever, Batcher),
+        "cached": CachedRetriever("x", retriever, "1", Cache(tmp_path / "cache.sqlite"), embeds=False),
+        "in a collection": InCollection(retriever, "x", "scale"),
+        "of the pipeline's study": _Meter(Parts(retriever, {}, None, RankScoreFusion())),
+        "with a clock": script.Stopwatch(retriever),
+    }
+
+
+def test_no_wrapper_takes_other_scores_for_cosines(both, documents, encoder, tmp_path):
+    """A look back at the raw query compares cosines: scores of words or of a fusion must not decide it."""
+    words = Bm25Retriever.build([d.text for d in documents], [d.id for d in documents])
+    hybrid, dense = (load_retriever(place, encoder=encoder) for place in (both, both / "dense"))
+    for retriever, wanted in ((words, False), (hybrid, False), (dense, True)):
+        seen = {name: has_cosines(one) for name, one in wrapped(retriever, tmp_path).items()}
+        assert seen == dict.fromkeys(seen, wanted)
+
+
+def test_a_server_is_not_taken_for_a_dense_index():
+    from acqo_rl.retrieval.remote import RemoteRetriever
+
+    assert not has_cosines(RemoteRetriever("http://127.0.0.1:1"))
+    assert IndexInfo("hybrid", "f", "c", 1, "").kind == "hybrid"

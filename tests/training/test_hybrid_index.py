@@ -1,0 +1,81 @@
+"""Every training stage on a hybrid index, with the feedback of a first search."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from shared import load_script
+
+from acqo_rl import command
+from acqo_rl.curriculum import load_difficulties
+from acqo_rl.data.beir import read_corpus
+from acqo_rl.retrieval import (
+    SentenceTransformerEncoder,
+    build_bm25_index,
+    build_dense_index,
+    build_hybrid_index,
+)
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def hybrid(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hybrid") / "index"
+    documents = list(read_corpus(data).values())
+    encoder = SentenceTransformerEncoder("embedded:minilm")
+    build_hybrid_index(
+        folder,
+        {
+            "dense": lambda part: build_dense_index(part, documents, encoder),
+            "bm25": lambda part: build_bm25_index(part, documents),
+        },
+    )
+    return folder
+
+
+def run(script, settings):
+    """A command inside this process."""
+    module = load_script(ROOT / script, f"on_hybrid_{Path(script).stem}")
+    words = [str(word) for key, value in settings.items() for word in (f"--{key}", value)]
+    module.main(*command.parse(module.make_parser(), words))
+
+
+@pytest.fixture(params=["a folder", "joined"])
+def shared(data, hybrid, passing, request):
+    index = {"a folder": hybrid, "joined": f"{hybrid}/dense+{hybrid}/bm25"}[request.param]
+    return {"data": data, "index": index, "model": passing}
+
+
+def test_warm_start(shared, tmp_path):
+    run("train/warm_start.py", {**shared, "examples": 8, "batch_size": 4, "micro_batch_size": 2, "lora_rank": 0,
+        "feedback_results": 1, "max_new_tokens": 8, "output_dir": tmp_path / "run"})  # fmt: skip
+    examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
+    assert examples
+    assert all(example["reward"] >= example["raw_reward"] > 0 for example in examples)
+
+
+def test_difficulty(shared, tmp_path):
+    run("scripts/score_difficulty.py", {**shared, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5,
+        "output_dir": tmp_path / "run"})  # fmt: skip
+    scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
+    assert len(scored) == 8
+    assert max(d.best for d in scored) > 1
+
+
+@pytest.mark.parametrize("stage", ["explore", "converge"])
+def test_grpo(shared, stage, tmp_path):
+    """A look back at the raw query is left out, since scores of a fusion do not compare."""
+    run("train/grpo.py", {**shared, "stage": stage, "max_steps": 2, "per_device_train_batch_size": 8,
+        "num_generations": 4, "lora_rank": 0, "learning_rate": 1e-3, "eval_steps": 2, "max_new_tokens": 4,
+        "temperature": 1.0, "top_p": 1.0, "feedback_results": 1, "raw_lead": 0.05, "alarm_patience": 0,
+        "output_dir": tmp_path / "run"})  # fmt: skip
+    log = json.loads((tmp_path / "run" / "log.json").read_text())
+    assert [entry["step"] for entry in log if "reward" in entry] == [1, 2]
+    assert any(entry["reward_std"] > 0 for entry in log if "reward" in entry)
+    measured = [entry for entry in log if "eval_nDCG@10" in entry]
+    assert 0 < measured[0]["eval_nDCG@10"] <= 1
+    assert measured[0]["eval_searches"] == 1
