@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,11 +14,13 @@ from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
+from acqo_rl.pipeline.pipeline import ESSENTIAL, PipelineResult, result_of
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import RetrievalState, read_query
-from acqo_rl.pipeline.synthesis import Synthesizer
+from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
+from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.reformulation.classify import challenges_of
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, LanguageModel, Query, Retriever
@@ -69,7 +71,7 @@ class MultiStepRetriever:
         max_model_calls: int = 20,
         seconds: float | None = None,
     ) -> None:
-        """Joins the parts.
+        """Takes what searches and asks.
 
         Args:
             retriever: its document ids are keys of ``corpus``.
@@ -77,7 +79,8 @@ class MultiStepRetriever:
             model: without one, references are still followed, and there is no answer.
             searcher: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
             reformulation_calls: model calls of one reformulation of the searcher, at most.
-            max_model_calls: for one question, never exceeded; one of them is reserved for the answer.
+            max_model_calls: for one question, never exceeded; the last ones are reserved for the answer, and in
+                :meth:`ask` for its grounding.
             seconds: no call is begun after so many.
         """
         search, asker = PassageSearch(retriever, corpus), Asker(model)
@@ -90,6 +93,7 @@ class MultiStepRetriever:
         self._multi_hop = MultiHop(search, asker)
         self._self_query = SelfQuery(search, asker)
         self._synthesizer = Synthesizer(asker)
+        self._calibrator = ConfidenceCalibrator(asker, cosine=search.cosine)
 
     def query(self, question: Query | str, mode: Mode | Literal["auto"] = "auto") -> MultiStepResult:
         """Answers a question.
@@ -102,12 +106,47 @@ class MultiStepRetriever:
             ConfigError: the question is empty, or there is no such mode.
             SearchError: nothing was found because every search failed.
         """
+        return self._answer(question, mode, 1, Trace())
+
+    def ask(
+        self,
+        question: Query | str,
+        on_step: Callable[[Step], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
+        *,
+        mode: Mode | Literal["auto"] = "auto",
+    ) -> PipelineResult:
+        """Answers a question, and traces the claims of the answer by one more model call, as a pipeline does.
+
+        Args:
+            question: as the user asked it.
+            on_step: called with each step as it ends.
+            on_text: called with the answer piece by piece, where the model can be watched.
+            mode: as in :meth:`query`; the result names the mode that was taken as its strategy.
+
+        Raises:
+            ConfigError: the question is empty, or there is no such mode.
+            SearchError: nothing was found because every search failed.
+        """
+        result = self._answer(question, mode, ESSENTIAL, Trace(on_step), on_text)
+        self._calibrator.run(result.state)
+        return result_of(result.state, (result.mode,))
+
+    def _answer(
+        self,
+        question: Query | str,
+        mode: Mode | Literal["auto"],
+        reserved: int,
+        trace: Trace,
+        on_text: Callable[[str], None] | None = None,
+    ) -> MultiStepResult:
         query = read_query(question)
         if mode not in ("auto", *get_args(Mode)):
             raise ConfigError(f"There is no mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
         chosen: Mode = choose_mode(query.text) if mode == "auto" else mode
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
-        state = RetrievalState(query, Budget(self._max_model_calls, reserved=1), deadline)
+        budget = Budget(self._max_model_calls, reserved)
+        state = RetrievalState(query, budget, deadline, trace=trace, on_text=on_text)
         self._retrieve(state, chosen)
         if "search" in state.broken and not state.chunks:
             raise SearchError(f"Nothing was found ({'; '.join(state.failures)}): see that the retriever answers.")

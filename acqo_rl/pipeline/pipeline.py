@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -15,7 +15,17 @@ from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
-from acqo_rl.pipeline.state import Chunk, Confidence, Engine, RetrievalState, read_query
+from acqo_rl.pipeline.state import (
+    Chunk,
+    Confidence,
+    Engine,
+    Hop,
+    Iteration,
+    RetrievalState,
+    RetrievalStep,
+    SubQuestion,
+    read_query,
+)
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
 from acqo_rl.pipeline.trace import Step, Trace
@@ -35,13 +45,17 @@ class PipelineResult:
         confidence: how far to trust it.
         challenges: what made the question hard.
         chunks: the passages found, best first; dates may have boosted their order, never their similarity.
-        strategies: the steps that the challenges called for.
+        strategies: the steps that the challenges called for; of multi-step retrieval, its mode.
         model_calls: made for this result; 0 where it was cached.
         trace: every step with its time.
         skipped: steps that were left out, and why.
         failures: calls that failed, which keep a result out of the cache, and replies of which nothing could be used.
         reformulation: what the first search searched; ``None`` where the question was searched as it stands, without a
             searcher or because the budget had no room.
+        hops: searches of a chain.
+        iterations: rounds of self-querying.
+        sub_questions: parts of the question.
+        path: steps along references.
         cached: it was found before.
     """
 
@@ -55,6 +69,10 @@ class PipelineResult:
     skipped: tuple[str, ...]
     failures: tuple[str, ...]
     reformulation: Reformulation | None = None
+    hops: tuple[Hop, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
+    sub_questions: tuple[SubQuestion, ...] = ()
+    path: tuple[RetrievalStep, ...] = ()
     cached: bool = False
 
 
@@ -168,16 +186,25 @@ class Pipeline:
             self._engines[challenge].run(state)
         for engine in self._after:
             engine.run(state)
-        assert state.confidence is not None
-        return PipelineResult(
-            answer=state.answer,
-            confidence=state.confidence,
-            challenges=state.challenges,
-            chunks=tuple(state.ranked()),
-            strategies=tuple(strategies),
-            model_calls=state.budget.used,
-            trace=state.trace.steps,
-            skipped=tuple(state.skipped),
-            failures=tuple(state.failures),
-            reformulation=state.reformulation,
-        )
+        return result_of(state, strategies)
+
+
+def result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:
+    """What a state with a confidence comes to."""
+    assert state.confidence is not None
+    return PipelineResult(
+        answer=state.answer,
+        confidence=state.confidence,
+        challenges=state.challenges,
+        chunks=tuple(state.ranked()),
+        strategies=tuple(strategies),
+        model_calls=state.budget.used,
+        trace=state.trace.steps,
+        skipped=tuple(state.skipped),
+        failures=tuple(state.failures),
+        reformulation=state.reformulation,
+        hops=tuple(state.hops),
+        iterations=tuple(state.iterations),
+        sub_questions=tuple(state.sub_questions),
+        path=tuple(state.path),
+    )

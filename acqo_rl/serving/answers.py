@@ -6,16 +6,17 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 
 from acqo_rl.errors import AcqoError
-from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.trace import Step
+from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import Threads
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import AnswerResponse, Problem, Traced
+from acqo_rl.serving.schemas import Problem, Traced
 from acqo_rl.types import Query
 
 logger = logging.getLogger(__name__)
@@ -24,12 +25,18 @@ _PING_SECONDS = 15.0
 """Proxies close a connection on which nothing comes."""
 
 
+Ask = Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult]
+"""Answers a question; calls the first function with each step as it ends, the second with each piece of the answer."""
+
+
 async def stream_answer(
-    pipeline: Pipeline,
+    ask: Ask,
     query: Query,
+    mode: str,
     threads: Threads,
     metrics: Metrics,
     strategy: str,
+    max_model_calls: int,
     request_id: str,
 ) -> AsyncIterator[str]:
     """``step`` events, ``token`` events where the model can be watched, then one ``result`` or ``error``.
@@ -37,11 +44,13 @@ async def stream_answer(
     A client that leaves does not stop a model: its place is kept until the work has ended.
 
     Args:
-        pipeline: answers.
+        ask: answers.
         query: the question.
+        mode: of the request.
         threads: one is taken.
         metrics: are told of the result.
         strategy: name of who reformulates the question.
+        max_model_calls: of an answer, at most.
         request_id: of the request.
     """
     begin = time.perf_counter()
@@ -54,15 +63,15 @@ async def stream_answer(
     def tell_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
 
-    work = asyncio.ensure_future(threads.run(pipeline.ask, query, tell_step, tell_text))
+    work = asyncio.ensure_future(threads.run(ask, query, tell_step, tell_text))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:
             yield event
         result = work.result()
-        metrics.answered(strategy, result, pipeline.max_model_calls)
+        metrics.answered(strategy, result, max_model_calls)
         ms = 1000 * (time.perf_counter() - begin)
-        yield _event("result", AnswerResponse.of(result, strategy, request_id, ms).model_dump_json())
+        yield _event("result", AnswerResponse.of(result, mode, strategy, request_id, ms).model_dump_json())
     except AcqoError as error:
         metrics.failed("answer", str(error))
         yield _event("error", Problem(detail=str(error)).model_dump_json())

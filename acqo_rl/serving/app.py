@@ -13,6 +13,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.searcher import Found
 from acqo_rl.search import DEPTH
+from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf, split_id
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
@@ -20,7 +21,6 @@ from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
 from acqo_rl.serving.schemas import (
-    AnswerRequest,
     Cluster,
     CollectionsResponse,
     Failed,
@@ -146,8 +146,9 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
         strategy = body.rewriting_strategy or service.strategies.default
         chosen = service.collections.named(body.knowledge_pool_ids)
-        pipeline = await threads.run(service.pipeline, strategy, body.num_variants, chosen)
-        events = stream_answer(pipeline, _query(body), threads, metrics, strategy, request.state.request_id)
+        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen)
+        told = metrics, strategy, service.max_model_calls, request.state.request_id
+        events = stream_answer(ask, _query(body), body.mode, threads, *told)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 

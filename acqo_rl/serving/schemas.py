@@ -13,14 +13,12 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from acqo_rl.pipeline.gathering import Failure
-from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
-from acqo_rl.pipeline.state import Chunk
 from acqo_rl.pipeline.trace import Step
 from acqo_rl.serving.collections import Collection, split_id
 from acqo_rl.types import Document, Ranking, Reformulation
 
-MAX_LIMIT, PASSAGES = 20, 8
+MAX_LIMIT = 20
 
 Turn = Annotated[str, Field(min_length=1, max_length=4000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -37,7 +35,7 @@ Position = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 _QUERY = "Compare the populations of Oslo and Bergen"
 
 
-def _request(**example: Any) -> ConfigDict:
+def request_config(**example: Any) -> ConfigDict:
     """Strict, with an example; the schema says that null stands for a default."""
 
     def extend(schema: dict[str, Any]) -> None:
@@ -53,7 +51,7 @@ def _request(**example: Any) -> ConfigDict:
 class QueryRequest(BaseModel):
     """A query in its conversation."""
 
-    model_config = _request(query=_QUERY)
+    model_config = request_config(query=_QUERY)
 
     @model_validator(mode="before")
     @classmethod
@@ -82,7 +80,7 @@ class StrategyRequest(QueryRequest):
 class ReformulateRequest(StrategyRequest):
     """A query, who reformulates it, and what is known of the user."""
 
-    model_config = _request(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
+    model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
 
     user_context: str = Field(
         default="",
@@ -94,7 +92,7 @@ class ReformulateRequest(StrategyRequest):
 class SearchRequest(ReformulateRequest):
     """A query, what is searched, and how."""
 
-    model_config = _request(query=_QUERY, limit=5, rewriting_strategy="rules")
+    model_config = request_config(query=_QUERY, limit=5, rewriting_strategy="rules")
 
     knowledge_pool_ids: list[Name] = Field(
         default=[], max_length=50, description="Ids or names of collections, merged in one fusion; all by default."
@@ -105,14 +103,6 @@ class SearchRequest(ReformulateRequest):
     )
     use_query_rewriting: bool = Field(default=True, description="False searches the query as it stands.")
     include_rankings: bool = Field(default=False, description="Tell each list before the fusion.")
-
-
-class AnswerRequest(StrategyRequest):
-    """A question that is to be answered from the documents; what its strategy makes of it is searched first."""
-
-    model_config = _request(query="Which company developed the firm's first computer?")
-
-    knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in a search.")
 
 
 class Variant(BaseModel):
@@ -279,83 +269,6 @@ class SearchResponse(BaseModel):
     fusion: str = Field(description="What merged the lists: rsf, rrf, combsum or combmnz.")
     rankings: list[ListBefore]
     request_id: str
-
-
-class Passage(BaseModel):
-    """A passage that an answer was written from."""
-
-    document_id: str
-    knowledge_pool: str
-    title: str
-    text: str
-    similarity: float
-    metadata: Metadata
-
-    @classmethod
-    def of(cls, chunk: Chunk) -> Passage:
-        """A chunk whose document bears its collection's name."""
-        pool, doc_id = split_id(chunk.document.id)
-        return cls(
-            document_id=doc_id,
-            knowledge_pool=pool,
-            title=chunk.document.title,
-            text=chunk.document.text,
-            similarity=chunk.similarity,
-            metadata=dict(chunk.document.metadata),
-        )
-
-
-class ClaimSource(BaseModel):
-    """A claim of the answer, and the passage that says so."""
-
-    claim: str
-    source: Passage | None = Field(description="None where no passage says so.")
-
-
-class AnswerResponse(BaseModel):
-    """An answer and how far to trust it."""
-
-    answer: str = Field(description="Empty where no model wrote one; `skipped` says why.")
-    confidence: float
-    confidence_label: str = Field(description="High, Medium, Low or Very Low.")
-    claims: list[ClaimSource] = Field(description="What the answer says; empty where no model checked it.")
-    challenges: list[str]
-    strategies: list[str] = Field(description="The steps that were taken for the challenges.")
-    query_rewrite_info: QueryRewriteInfo | None = Field(
-        description="What was searched first; None where the budget had no room for a reformulation."
-    )
-    passages: list[Passage]
-    model_calls: int
-    skipped: list[str]
-    failures: list[str]
-    cached: bool
-    processing_time_ms: float
-    request_id: str
-
-    @classmethod
-    def of(cls, result: PipelineResult, strategy: str, request_id: str, ms: float) -> AnswerResponse:
-        """A result of the pipeline."""
-        made = result.reformulation
-        passages = {chunk.document.id: Passage.of(chunk) for chunk in result.chunks}
-        return cls(
-            answer=result.answer,
-            confidence=result.confidence.score,
-            confidence_label=result.confidence.label,
-            claims=[
-                ClaimSource(claim=claim.text, source=passages.get(claim.doc_id or ""))
-                for claim in result.confidence.claims
-            ],
-            challenges=list(result.challenges),
-            strategies=list(result.strategies),
-            query_rewrite_info=QueryRewriteInfo.of(made, strategy) if made else None,
-            passages=list(passages.values())[:PASSAGES],
-            model_calls=result.model_calls,
-            skipped=list(result.skipped),
-            failures=list(result.failures),
-            cached=result.cached,
-            processing_time_ms=ms,
-            request_id=request_id,
-        )
 
 
 class PoolInfo(BaseModel):

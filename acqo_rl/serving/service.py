@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.search import DEPTH
+from acqo_rl.serving.answer_schemas import AnswerMode
+from acqo_rl.serving.answers import Ask
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_as_one
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
@@ -58,7 +61,7 @@ class Service:
         """
         self.collections = Collections(collections)
         self.strategies = strategies
-        self._max_model_calls = max_model_calls
+        self.max_model_calls = max_model_calls
         self._fusion = fusion
         self._answer_model = answer_model
         self._timeouts = timeouts
@@ -107,19 +110,28 @@ class Service:
         depth = k if len(collections) > 1 else DEPTH
         return self._searcher(strategy, num_variants, collections).search(query, depth, context=user_context)
 
-    def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
-        """What answers from the collections; its first search is that of the strategy.
+    def answerer(self, mode: AnswerMode, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Ask:
+        """What answers from the collections, by the pipeline or by a mode of multi-step retrieval.
 
         Raises:
             NotFoundError: there is no such strategy.
         """
-        offered = self.strategies.get(strategy, num_variants)
-        searcher = self._searcher(strategy, num_variants, collections)
-        plain = self._searcher("raw", num_variants, collections)
-        return self._keep(
-            ("answer", id(offered), _names(collections)),
-            lambda: self._pipeline(plain, searcher, offered.calls, collections),
-        )
+        if mode == "pipeline":
+            return self.pipeline(strategy, num_variants, collections).ask
+        parts = self._answering(strategy, num_variants, collections)
+        key = ("multi-step", id(self.strategies.get(strategy, num_variants)), _names(collections))
+        return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode)
+
+    def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
+        """The pipeline that answers from the collections; its first search is that of the strategy.
+
+        Raises:
+            NotFoundError: there is no such strategy.
+        """
+        parts = self._answering(strategy, num_variants, collections)
+        size, seconds = self._cache
+        key = ("pipeline", id(self.strategies.get(strategy, num_variants)), _names(collections))
+        return self._keep(key, lambda: Pipeline(**parts, cache_size=size, cache_seconds=seconds))
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers in so many seconds."""
@@ -160,21 +172,17 @@ class Service:
 
         return self._keep((id(offered), _names(collections)), make)
 
-    def _pipeline(
-        self, plain: AdaptiveSearcher, searcher: AdaptiveSearcher, calls: int, collections: tuple[Collection, ...]
-    ) -> Pipeline:
-        size, seconds = self._cache
-        return Pipeline(
-            plain,
-            DocumentsOf(collections),
-            self._answer_model,
-            searcher=searcher,
-            reformulation_calls=calls,
-            max_model_calls=self._max_model_calls,
-            seconds=self._answer_seconds,
-            cache_size=size,
-            cache_seconds=seconds,
-        )
+    def _answering(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> dict[str, Any]:
+        """What pipeline and multi-step retrieval are made of."""
+        return {
+            "retriever": self._searcher("raw", num_variants, collections),
+            "corpus": DocumentsOf(collections),
+            "model": self._answer_model,
+            "searcher": self._searcher(strategy, num_variants, collections),
+            "reformulation_calls": self.strategies.get(strategy, num_variants).calls,
+            "max_model_calls": self.max_model_calls,
+            "seconds": self._answer_seconds,
+        }
 
     def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
         with self._lock:
