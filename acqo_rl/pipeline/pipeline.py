@@ -76,6 +76,10 @@ class PipelineResult:
     cached: bool = False
 
 
+Ask = Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult]
+"""Answers a question; calls the first function with each step as it ends, the second with each piece of the answer."""
+
+
 class Pipeline:
     """Cache, analyzer, first search, then what the challenges call for, answer and confidence.
 

@@ -6,12 +6,12 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import anyio
 
 from acqo_rl.errors import AcqoError
-from acqo_rl.pipeline.pipeline import PipelineResult
+from acqo_rl.pipeline.pipeline import Ask
 from acqo_rl.pipeline.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import Threads
@@ -23,10 +23,6 @@ logger = logging.getLogger(__name__)
 
 _PING_SECONDS = 15.0
 """Proxies close a connection on which nothing comes."""
-
-
-Ask = Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult]
-"""Answers a question; calls the first function with each step as it ends, the second with each piece of the answer."""
 
 
 async def stream_answer(

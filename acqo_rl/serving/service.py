@@ -11,13 +11,12 @@ from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
-from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.pipeline.pipeline import Ask, Pipeline
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.search import DEPTH
 from acqo_rl.serving.answer_schemas import AnswerMode
-from acqo_rl.serving.answers import Ask
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_as_one
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
