@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
-from acqo_rl.reformulation.policy import looking_back
+from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.search import DEPTH, search_each
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
@@ -125,7 +125,7 @@ class Reward:
         read = [self._read(text, query_text) for text, query_text in zip(texts, query, strict=True)]
         written = {i: reformulation for i, reformulation in enumerate(read) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
-        searched = [looking_back(reformulation, self.raw_lead, most) for reformulation in written.values()]
+        searched = [as_searched(reformulation, self.raw_lead, most) for reformulation in written.values()]
         rankings = search_each(searched, self.retriever, DEPTH)
         rewards = [self.invalid] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)

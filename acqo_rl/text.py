@@ -16,6 +16,7 @@ _NUMBERING = re.compile(  # Chinese writes no space after it
     r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*+\u2013\u2022\u25e6])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*"
     r"|\d{1,2}[.)](?=[\u4e00-\u9fff])|[\u2460-\u2473]\s*|[一二三四五六七八九十]{1,3}\u3001\s*)"
 )
+_STUTTER = re.compile(r"(?<!\S)(\S.*?)(?: \1)+(?!\S)", re.I)
 
 
 def one_line(text: str) -> str:
@@ -24,6 +25,31 @@ def one_line(text: str) -> str:
         return " ".join(text.split())
     kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") else c for c in text)
     return " ".join("".join(kept).split())
+
+
+def without_stutter(text: str) -> str:
+    """The text with words that are repeated at once said once: "Oslo Oslo" becomes "Oslo".
+
+    Args:
+        text: with single spaces, at most a few hundred characters.
+    """
+    before = ""
+    while before != text:
+        before, text = text, _STUTTER.sub(r"\1", text)
+    return text
+
+
+def without_echo(text: str) -> str:
+    """The text without words at its end that it holds before: "Oslo Norway Oslo" becomes "Oslo Norway"."""
+    words = text.split(" ")
+    lowered = [word.casefold() for word in words]
+    start = 1
+    while start < len(words):
+        tail = lowered[start : len(words)]
+        if any(lowered[i : i + len(tail)] == tail for i in range(start - len(tail) + 1)):
+            words, start = words[:start], 0
+        start += 1
+    return " ".join(words)
 
 
 def unnumbered(line: str) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import GrammarError
@@ -137,3 +141,50 @@ class TestSettings:
         (tmp_path / "empty").mkdir()
         with pytest.raises(GrammarError, match="is no exported policy"):
             Policy.from_pretrained(str(tmp_path / name))
+
+
+class TestNamesAreAddedOnce:
+    TALK = ("Tell me about Quito.", "Quito is the capital of Ecuador.")
+
+    def searched(self, completion, text="and its altitude?", history=TALK, feedback=()):
+        [answer] = policy(completion)[0].reformulate([Query("q", text, history, feedback)])
+        return [s.text for s in answer.sub_queries]
+
+    @pytest.mark.parametrize(
+        ("written", "added"),
+        [
+            ("= Quito Quito Quito", "Quito"),
+            ("= Quito Ecuador Quito", "Quito Ecuador"),
+            ("= Saint Kitts Saint Kitts and Nevis", "Saint Kitts and Nevis"),
+            ("= New Mexico New York", "New Mexico New York"),
+        ],
+    )
+    def test_behind_the_question(self, written, added):
+        assert self.searched(f"resolve\n{written}") == [f"and its altitude? {added}"]
+
+    def test_in_a_reading(self):
+        assert self.searched("resolve\naltitude of Quito altitude of Quito") == ["altitude of Quito"]
+        assert self.searched("resolve\nQuito altitude Lima altitude") == ["Quito altitude Lima altitude"]
+
+    def test_a_name_that_is_a_repetition_stays_where_it_was_heard(self):
+        assert self.searched("resolve\n= Bora Bora", history=("How large is Bora Bora?",)) == [
+            "and its altitude? Bora Bora"
+        ]
+        result = (Snippet("Walla Walla", "A city."),)
+        assert self.searched("resolve\n= Walla Walla", feedback=result) == ["and its altitude? Walla Walla"]
+
+    def test_sub_queries_that_become_the_same_are_one(self):
+        assert self.searched("resolve\n= Quito\n= Quito Quito") == ["and its altitude? Quito"]
+
+    def test_the_question_itself_is_left_as_it_was_typed(self):
+        assert self.searched("pass", "no no no") == ["no no no"]
+        assert self.searched("resolve\n= Quito Quito", "no no") == ["no no Quito"]
+
+    @given(st.lists(st.sampled_from(["Quito", "Lima", "Cape Verde", "Saint Kitts and Nevis"]), min_size=1, max_size=5))
+    def test_no_name_is_repeated_at_once_or_at_the_end(self, names):
+        [searched] = self.searched(f"resolve\n= {' '.join(names)}", "where?", ())
+        added = searched.removeprefix("where? ")
+        assert set(names) == {name for name in names if name in added}
+        kept = re.findall("|".join(names), added)
+        assert all(one != other for one, other in pairwise(kept))
+        assert kept[-1] not in kept[:-1]
