@@ -17,6 +17,8 @@ from acqo_rl.retrieval import (
     build_dense_index,
     build_hybrid_index,
 )
+from acqo_rl.training.materials import open_materials
+from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -44,10 +46,9 @@ def run(script, settings):
     module.main(*command.parse(module.make_parser(), words))
 
 
-@pytest.fixture(params=["a folder", "joined"])
-def shared(data, hybrid, passing, request):
-    index = {"a folder": hybrid, "joined": f"{hybrid}/dense+{hybrid}/bm25"}[request.param]
-    return {"data": data, "index": index, "model": passing}
+@pytest.fixture
+def shared(data, hybrid, passing):
+    return {"data": data, "index": f"{hybrid}/dense+{hybrid}/bm25", "model": passing}
 
 
 def test_warm_start(shared, tmp_path):
@@ -79,3 +80,23 @@ def test_grpo(shared, stage, tmp_path):
     measured = [entry for entry in log if "eval_nDCG@10" in entry]
     assert 0 < measured[0]["eval_nDCG@10"] <= 1
     assert measured[0]["eval_searches"] == 1
+
+
+def test_a_look_back_changes_no_reward(shared):
+    """Scores of a fusion are no cosines, so that no lead between them decides."""
+    materials = open_materials(
+        PathSettings(**{k: str(v) for k, v in shared.items()}, output_dir="run"), PromptSettings()
+    )
+    asked = {
+        "prompts": ["", ""],
+        "completions": ["resolve\ncurrency of Chad", "split\ncapital of Peru\ncurrency of Chad"],
+        "query": ["capital of Peru", "capital of Peru and currency of Chad"],
+        "gold": [["Peru-capital"], ["Peru-capital", "Chad-money"]],
+    }
+    for stage in ("explore", "converge"):
+        without, with_lead = (
+            materials.reward(stage, RewardSettings(), policy_settings(PromptSettings(raw_lead=lead)))(**asked)
+            for lead in (None, -10.0)
+        )
+        assert without == with_lead
+        assert without[1] > without[0] > 0
