@@ -396,7 +396,8 @@ class TestLook:
         search(page, "capital of Peru and broken one")
         assert widest() == 360
         with served(names=("world", "moon", "mars")) as many:
-            page = visit(many, "#q=capital+of+Peru+and+capital+of+Chad", viewport={"width": 360, "height": 740})
+            parts = "capital+of+Peru+and+capital+of+Chad+and+Japan+and+capital+and+Peru+and+Chad"
+            page = visit(many, f"#q={parts}", viewport={"width": 360, "height": 740})
             shown(page)
             assert page.locator("#lists article").count() == 6
             assert widest() == 360
