@@ -3,6 +3,8 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     python scripts/search.py --data data/embedded --index indexes/embedded --model runs/acqo/model \
         --query "Compare the populations of Oslo and Bergen"
     python scripts/search.py --data data/embedded --index indexes/embedded --reformulator rules
+    python scripts/search.py --data data/embedded --index indexes/embedded --reformulator rules \
+        --multi_step auto --answer_model openai:qwen3@http://localhost:8000/v1 --query "What led to the fall of Rome?"
     python scripts/search.py --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
@@ -10,6 +12,10 @@ The reformulator is raw, rules, turns, policy, prompted, adaptive, or a strategy
 multi_query, hyde, step_back, decomposition, expansion, rewrite, or several joined by "+". The model is a folder, a
 Hub id, embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. A search of
 weight w counts as much as w copies of it.
+
+--multi_step searches more than once and looks at results in between: recursive splits the question and follows what
+passages refer to, multi_hop searches for what is missing, self_query for each gap, simple searches once; auto chooses
+one of the four by the question. All but recursive need --answer_model, which says what is missing, and answers.
 
 Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
 conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.
@@ -23,8 +29,8 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
@@ -34,8 +40,12 @@ from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery, has_cosines
 
+if TYPE_CHECKING:
+    from acqo_rl.pipeline.multi_step import MultiStepResult, MultiStepRetriever
+
 SHOWN_OF_EACH = 5
 WORDS_OF_ANSWER = 20
+ANSWER_TOKENS = 256
 CELL = 40
 
 
@@ -54,6 +64,13 @@ class SearchConfig(IndexSettings):
         default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..."'}
     )
     k: int = field(default=10, metadata={"help": "Documents of the fused list."})
+    multi_step: Literal["off", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
+        default="off", metadata={"help": "Search more than once, and answer; see above."}
+    )
+    answer_model: str | None = field(
+        default=None, metadata={"help": "Language model of --multi_step, named as that of a strategy."}
+    )
+    max_model_calls: int = field(default=20, metadata={"help": "Model calls of one --multi_step question, at most."})
     fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
@@ -100,6 +117,34 @@ class Searcher:
         )
         self.fusion = fusion_named(config.fusion, config.rrf_k)
         self.retriever.search(["the first search of a process is slow"], 1)
+        self.in_steps = None if config.multi_step == "off" else self._multi_step(config, strategies)
+
+    def _multi_step(self, config: SearchConfig, strategies: StrategySettings) -> MultiStepRetriever:
+        from acqo_rl.language_models.load import load_language_model
+        from acqo_rl.pipeline.multi_step import MultiStepRetriever
+        from acqo_rl.pipeline.searcher import AdaptiveSearcher
+        from acqo_rl.reformulation.load import most_calls
+
+        model = None
+        if config.answer_model:
+            settings = {"timeout": strategies.timeout, "max_retries": strategies.max_retries}
+            model = load_language_model(config.answer_model, max_new_tokens=ANSWER_TOKENS, **settings)
+        searcher = AdaptiveSearcher(
+            self.reformulator,
+            self.retriever,
+            self.fusion,
+            corpus=self.corpus,
+            feedback_results=self.results,
+            feedback_words=self.words,
+        )
+        return MultiStepRetriever(
+            self.retriever,
+            self.corpus,
+            model,
+            searcher=searcher,
+            reformulation_calls=most_calls(config.reformulator, strategies),
+            max_model_calls=config.max_model_calls,
+        )
 
     def ask(self, text: str, history: Sequence[str]) -> Answer:
         """Walks one query along the path."""
@@ -133,7 +178,7 @@ def main(config: SearchConfig, strategies: StrategySettings) -> None:
     if config.query is None:
         converse(searcher, config)
     else:
-        show(searcher.ask(one_line(config.query), config.history), searcher, config)
+        answer_one(one_line(config.query), config.history, searcher, config)
 
 
 def check(config: SearchConfig) -> None:
@@ -152,6 +197,8 @@ def check(config: SearchConfig) -> None:
             f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
             f"or join some of the last {len(STRATEGIES)} by '+'. (scripts/compare.py measures rewrite_retrieve_read.)"
         )
+    if config.multi_step not in ("off", "recursive") and not config.answer_model:
+        raise ConfigError(f"--multi_step {config.multi_step} needs a language model: give --answer_model MODEL.")
     if config.reformulator not in WITHOUT_MODEL and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
 
@@ -168,14 +215,73 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
             if text == ":new":
                 history = []
             elif text:
-                answer = searcher.ask(text, history)
                 if not config.json:
                     print()
-                show(answer, searcher, config)
+                said = answer_one(text, history, searcher, config)
                 history.append(f"U: {text}")
-                for doc_id in answer.found.fused.doc_ids[:1]:
-                    words = one_line(searcher.corpus[doc_id].text).split(" ")
-                    history.append(f"S: {' '.join(words[:WORDS_OF_ANSWER])}")
+                if said:
+                    history.append(f"S: {' '.join(one_line(said).split(' ')[:WORDS_OF_ANSWER])}")
+
+
+def answer_one(text: str, history: Sequence[str], searcher: Searcher, config: SearchConfig) -> str:
+    """Prints what a query finds, and returns what the system says to it: the answer, else the best document."""
+    if searcher.in_steps is None or config.multi_step == "off":
+        answer = searcher.ask(text, history)
+        show(answer, searcher, config)
+        return next((searcher.corpus[doc_id].text for doc_id in answer.found.fused.doc_ids[:1]), "")
+    result = searcher.in_steps.query(Query("query", text, tuple(history)), config.multi_step)
+    if config.json:
+        print(json.dumps(steps_as_json(result, config.k)), flush=True)
+    else:
+        width = shutil.get_terminal_size((120, 0)).columns
+        for line in step_lines(result, config.k):
+            print(cut(line, width), flush=True)
+    return result.answer or next((chunk.document.text for chunk in result.state.ranked()[:1]), "")
+
+
+def step_lines(result: MultiStepResult, k: int) -> Iterator[str]:
+    """What every step searched, the passages, and the answer."""
+    state = result.state
+    yield f"mode: {result.mode}, {state.budget.used} model calls"
+    for step in state.trace.steps:
+        yield f"   {one_line(step.name)}: {one_line(step.detail)}"
+    yield ""
+    rows = [
+        (str(rank), f"{chunk.similarity:.3f}", chunk.document.id, chunk.query, chunk.document.title)
+        for rank, chunk in enumerate(state.ranked()[:k], start=1)
+    ]
+    yield from table(("rank", "best", "id", "found by", "title"), rows)
+    yield ""
+    yield f"answer: {one_line(result.answer) or 'none; ' + one_line('; '.join(state.skipped + state.failures))}"
+
+
+def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
+    """The result for machines: the whole texts."""
+    state = result.state
+    return {
+        "query": state.query.text,
+        "history": state.query.history,
+        "mode": result.mode,
+        "answer": result.answer,
+        "model_calls": state.budget.used,
+        "hops": [asdict(hop) for hop in state.hops],
+        "iterations": [asdict(iteration) for iteration in state.iterations],
+        "sub_questions": [asdict(part) for part in state.sub_questions],
+        "path": [asdict(step) for step in state.path],
+        "documents": [
+            {
+                "id": chunk.document.id,
+                "similarity": chunk.similarity,
+                "found_by": chunk.query,
+                "title": chunk.document.title,
+                "text": chunk.document.text,
+                "metadata": chunk.document.metadata,
+            }
+            for chunk in state.ranked()[:k]
+        ],
+        "skipped": state.skipped,
+        "failures": state.failures,
+    }
 
 
 def show(answer: Answer, searcher: Searcher, config: SearchConfig) -> None:

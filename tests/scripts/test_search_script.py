@@ -8,13 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
+from pipeline_stand_ins import ModelByRole
 from shared import load_script
 from tiny_policy import full_model
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.language_models import load
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.search import SearchResult
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
@@ -210,3 +213,60 @@ class TestStrategies:
     def test_what_cannot_be_is_refused(self, folder, arguments, message):
         """S3-26, S3-32."""
         assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr
+
+
+class TestMultiStep:
+    REPLIES = types.MappingProxyType(
+        {
+            "gap": ("ANSWERABLE: no\nMISSING: money\nNEXT_QUERY: currency of Peru", "ANSWERABLE: yes"),
+            "completeness": ("SUFFICIENT: no\nMISSING: currency of Peru", "SUFFICIENT: yes"),
+            "synthesis": "The sol.",
+        }
+    )
+
+    @pytest.fixture
+    def answered(self, folder, monkeypatch, capsys):
+        """What the command prints as JSON, with a model that says what it was told to."""
+        monkeypatch.setattr(load, "load_language_model", lambda *_, **__: ModelByRole(**self.REPLIES))
+
+        def answer(mode, query="capital of Peru", model="scripted", *, as_json=True):
+            script = load_script(SCRIPT, "search_in_steps")
+            places = {"data": str(folder), "index": str(folder / "index"), "reformulator": "raw", "json": as_json}
+            config = script.SearchConfig(**places, multi_step=mode, answer_model=model, query=query)
+            script.check(config)
+            said = script.answer_one(query, [], script.Searcher(config, script.StrategySettings()), config)
+            out = capsys.readouterr().out
+            return (json.loads(out) if as_json else out), said
+
+        return answer
+
+    def test_multi_hop(self, answered):
+        told, said = answered("multi_hop")
+        assert (told["mode"], told["answer"], said, told["model_calls"]) == ("multi_hop", "The sol.", "The sol.", 3)
+        assert [hop["query"] for hop in told["hops"]] == ["capital of Peru", "currency of Peru"]
+        assert [d["found_by"] for d in told["documents"] if d["id"] == "Chad-capital"] == ["capital of Peru"]
+        assert told["documents"][0]["text"] == "Lima is the capital of Peru."
+
+    def test_self_query(self, answered):
+        told, _ = answered("self_query")
+        assert [i["query"] for i in told["iterations"]] == ["capital of Peru", "currency of Peru"]
+
+    def test_auto_chooses(self, answered):
+        assert answered("auto")[0]["mode"] == "simple"
+        assert answered("auto", "How does rain affect the capital of Peru?")[0]["mode"] == "multi_hop"
+
+    def test_the_terminal_shows_every_step_and_the_answer(self, answered):
+        out, _ = answered("multi_hop", as_json=False)
+        assert out.startswith("mode: multi_hop, 3 model calls\n")
+        assert "   multi_hop 2: searched ['currency of Peru']" in out
+        assert out.endswith("answer: The sol.\n")
+
+    def test_references_need_no_model(self, folder):
+        out = run(folder, "--reformulator", "raw", "--multi_step", "recursive", "--query", "capital of Peru").stdout
+        assert "mode: recursive, 0 model calls" in out
+        assert "Peru-capital" in out
+        assert "answer: none; " in out
+
+    def test_the_others_need_one(self, folder):
+        refused = run(folder, "--reformulator", "raw", "--multi_step", "auto", "--query", "Peru", status=2)
+        assert "--answer_model" in refused.stderr
