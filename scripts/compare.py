@@ -41,7 +41,7 @@ from acqo_rl.evaluation.inputs import ORIGINAL, fingerprint, hash_queries, name_
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.reformulation.load import StrategySettings, check_strategy
+from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import Bench, Parts
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-
-LOOKS_FIRST = "rewrite_retrieve_read"
 
 
 @dataclass
@@ -72,9 +70,6 @@ class CompareConfig(IndexSettings):
     )
     baseline: str | None = field(
         default=None, metadata={"help": "Reformulator that the others are compared to; by default the first one."}
-    )
-    similarity_threshold: float = field(
-        default=0.7, metadata={"help": "rewrite_retrieve_read: best cosine below which it rewrites."}
     )
     measures: list[str] = field(
         default_factory=lambda: list(COMPARED),
@@ -198,7 +193,7 @@ def open_bench(
     check_beir(config.data, config.split, corpus)
 
     def look_first(reformulator: Reformulator, retriever: Retriever, fusion: Fusion) -> RewriteRetrieveRead:
-        threshold = config.similarity_threshold
+        threshold = strategies.similarity_threshold
         return RewriteRetrieveRead(PassThrough(), reformulator, retriever, fusion, corpus, threshold=threshold)
 
     retrievers = open_retrievers(config, cache, corpus_hash(corpus.values()))

@@ -8,7 +8,8 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     python scripts/search.py --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-The reformulator is raw, rules, turns, policy, prompted, adaptive, or a strategy that asks a language model:
+The reformulator is raw, rules, turns, policy, prompted, adaptive, rewrite_retrieve_read (which rewrites only where the
+raw query finds nothing similar), or a strategy that asks a language model:
 multi_query, hyde, step_back, decomposition, expansion, rewrite, or several joined by "+". The model is a folder, a
 Hub id, embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. A search of
 weight w counts as much as w copies of it.
@@ -34,11 +35,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
+from acqo_rl.reformulation.load import LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
-from acqo_rl.types import Document, FusionName, Query, Ranking, Retriever, SubQuery, has_cosines
+from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery, has_cosines
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.multi_step import MultiStepResult, MultiStepRetriever
@@ -107,15 +108,20 @@ class Searcher:
     def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
         from acqo_rl.data.beir import corpus_hash, read_corpus
         from acqo_rl.fusion import fusion_named
+        from acqo_rl.pipeline.rewrite_retrieve_read import look_first
         from acqo_rl.reformulation.load import load_reformulator
 
         self.k = config.k
         self.corpus = read_corpus(config.data)
         self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
+        self.reformulator: Reformulator
         self.reformulator, self.results, self.words = load_reformulator(
             config.reformulator, config.model or "", strategies
         )
         self.fusion = fusion_named(config.fusion, config.rrf_k)
+        if config.reformulator == LOOKS_FIRST:
+            threshold = strategies.similarity_threshold
+            self.reformulator = look_first(self.reformulator, self.retriever, self.fusion, self.corpus, threshold)
         self.retriever.search(["the first search of a process is slow"], 1)
         self.in_steps = None if config.multi_step == "off" else self._multi_step(config, strategies)
 
@@ -191,11 +197,11 @@ def check(config: SearchConfig) -> None:
         raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
     if config.k < 1:
         raise ConfigError(f"k is {config.k}; it must be at least 1.")
-    single = (*WITHOUT_MODEL, "prompted", "policy", "adaptive")
+    single = (*WITHOUT_MODEL, "prompted", "policy", "adaptive", LOOKS_FIRST)
     if config.reformulator not in single and not asks_model(config.reformulator):
         raise ConfigError(
             f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
-            f"or join some of the last {len(STRATEGIES)} by '+'. (scripts/compare.py measures rewrite_retrieve_read.)"
+            f"or join some of the last {len(STRATEGIES)} by '+'."
         )
     if config.multi_step not in ("off", "recursive") and not config.answer_model:
         raise ConfigError(f"--multi_step {config.multi_step} needs a language model: give --answer_model MODEL.")

@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import LOOKS_FIRST
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.search import SearchResult, search, snippets
-from acqo_rl.types import Document, Fusion, Query, Reformulator, Retriever
+from acqo_rl.types import (
+    CompositeRetriever,
+    Document,
+    Fusion,
+    Query,
+    Reformulation,
+    Reformulator,
+    Retriever,
+    has_cosines,
+)
 
 
 class RewriteRetrieveRead:
-    """Searches; where nothing is similar enough, rewrites from the first results and keeps the better search."""
+    """Searches; where nothing is similar enough, rewrites from the first results and keeps the better search.
+
+    It is a reformulator as well: of the search that was kept, which is then made once more on the one path.
+    """
+
+    name = LOOKS_FIRST
 
     def __init__(
         self,
@@ -62,6 +79,11 @@ class RewriteRetrieveRead:
             found[i] = self._better(found[i], second)
         return found
 
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """What the search searched that was kept, one reformulation per query, in input order."""
+        found = self.search(queries)
+        return [replace(result.reformulation, made_by=self.name) for result in found]
+
     def _better(self, first: SearchResult, second: SearchResult) -> SearchResult:
         before, after = best_similarity(first), best_similarity(second)
         kept = second if after > before else first
@@ -77,6 +99,37 @@ class RewriteRetrieveRead:
             f"kept the {'second' if kept is second else 'first'} search",
         )
         return replace(kept, reformulation=reformulation)
+
+
+def look_first(
+    rewriter: Reformulator, retriever: Retriever, fusion: Fusion, corpus: Mapping[str, Document], threshold: float
+) -> RewriteRetrieveRead:
+    """Rewrite-retrieve-read that searches the raw query first, by a dense index alone where the retriever is a hybrid.
+
+    Args:
+        rewriter: rewrites with the first results.
+        retriever: dense, or a hybrid with a dense part.
+        fusion: merges the rankings of each search.
+        corpus: document id -> document, of the retriever.
+        threshold: least cosine of a best document that is good enough.
+
+    Raises:
+        ConfigError: the retriever has no cosines.
+    """
+    dense = _with_cosines(retriever)
+    if dense is None:
+        raise ConfigError(
+            f"{LOOKS_FIRST} compares cosines, and {retriever.name!r} gives none; search a dense index, alone or in a "
+            "hybrid, and of several collections those of one encoder."
+        )
+    return RewriteRetrieveRead(PassThrough(), rewriter, dense, fusion, corpus, threshold=threshold)
+
+
+def _with_cosines(retriever: Retriever) -> Retriever | None:
+    if has_cosines(retriever):
+        return retriever
+    parts = retriever.parts if isinstance(retriever, CompositeRetriever) else ()
+    return next((part for part in parts if has_cosines(part)), None)
 
 
 def best_similarity(result: SearchResult) -> float:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
 """What a language model can be asked to do; several are joined by ``+``."""
 
+LOOKS_FIRST = "rewrite_retrieve_read"
+"""Asks a language model to rewrite, only where the raw query finds nothing that is similar enough."""
+
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Those that need no model."""
 
@@ -57,6 +60,9 @@ class StrategySettings:
     classify_by_model: bool = field(
         default=False, metadata={"help": "adaptive: ask the model for the query type (one more call), not the rules."}
     )
+    similarity_threshold: float = field(
+        default=0.7, metadata={"help": "rewrite_retrieve_read: best cosine below which it rewrites."}
+    )
     reuse_templates: bool = field(
         default=False, metadata={"help": "Split a query as one that differs in names and years was; no model call."}
     )
@@ -75,7 +81,7 @@ class StrategySettings:
 
 def asks_model(name: str) -> bool:
     """Whether a name is that of one or several strategies that ask a language model; a policy is its own model."""
-    return name in ("prompted", "adaptive") or set(name.split("+")) <= set(STRATEGIES)
+    return name in ("prompted", "adaptive", LOOKS_FIRST) or set(name.split("+")) <= set(STRATEGIES)
 
 
 def most_calls(name: str, settings: StrategySettings) -> int:
@@ -115,7 +121,8 @@ def load_reformulator(
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
-            ``+`` (``multi_query+hyde``); any other one names a trained policy.
+            ``+`` (``multi_query+hyde``); any other one names a trained policy. Of ``rewrite_retrieve_read``, what
+            rewrites; :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead` looks before.
         model: folder, Hub id or embedded model, or ``openai:NAME@URL`` or ``anthropic:NAME`` where it is prompted;
             not used by ``raw``, ``rules`` and ``turns``.
         settings: of the strategies that ask a language model.
@@ -259,6 +266,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         StepBack,
     )
 
+    name = "rewrite" if name == LOOKS_FIRST else name
     known: tuple[Strategy, ...] = (
         MultiQuery(settings.num_variants, settings.domain, settings.translate_to),
         HyDE(settings.domain),

@@ -12,8 +12,10 @@ from cachetools import LRUCache
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Ask, Pipeline
+from acqo_rl.pipeline.rewrite_retrieve_read import look_first
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
 from acqo_rl.pipeline.workers import Workers
+from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.search import DEPTH
 from acqo_rl.serving.answer_schemas import AnswerMode
@@ -156,11 +158,16 @@ class Service:
         size, seconds = self._cache
 
         def make() -> AdaptiveSearcher:
+            retriever, documents = searched_as_one(collections), DocumentsOf(collections)
+            fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
+            reformulator = offered.reformulator
+            if offered.threshold is not None:
+                reformulator = Logged(look_first(reformulator, retriever, fusion, documents, offered.threshold))
             return AdaptiveSearcher(
-                offered.reformulator,
-                searched_as_one(collections),
-                FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion,
-                corpus=DocumentsOf(collections),
+                reformulator,
+                retriever,
+                fusion,
+                corpus=documents,
                 feedback_results=offered.feedback_results,
                 feedback_words=offered.feedback_words,
                 timeouts=self._timeouts,

@@ -12,6 +12,7 @@ from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.load import (
+    LOOKS_FIRST,
     StrategySettings,
     asks_model,
     load_reformulator,
@@ -31,12 +32,14 @@ class Offered:
         feedback_results: results of a first search that it reads.
         feedback_words: words of each.
         calls: model calls of one query, at most.
+        threshold: it is asked only where the best cosine of the raw query is below; ``None`` for always.
     """
 
     reformulator: Reformulator
     feedback_results: int = 0
     feedback_words: int = 28
     calls: int = 1
+    threshold: float | None = None
 
 
 class Strategies:
@@ -105,6 +108,8 @@ class Strategies:
         logged, results, words = load_reformulator(name, model, settings, language_model=language_model)
         if model and not asks:  # a policy: its prompts are made in the thread of its model too
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
+        if name == LOOKS_FIRST:  # the look and the rewrite are one reformulation, and one line of the log
+            return Offered(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
         return Offered(logged, results, words, most_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:

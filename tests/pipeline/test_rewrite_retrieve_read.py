@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from stand_ins import ScriptedLanguageModel, ranking
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity, look_first
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
+from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.types import Document, Query
 
 CORPUS = {d: Document(d, f"title {d}", f"text of {d} goes on") for d in "abc"}
@@ -73,3 +76,49 @@ def test_a_similarity_at_the_threshold_is_good_enough(threshold, calls):
     made, model, _ = searcher("better", threshold=threshold)
     made.search([Query("1", "weak")])
     assert len(model.calls) == calls
+
+
+class Words(Scored):
+    """The same without cosines, as the other part of a hybrid."""
+
+    name, cosine = "bm25", False
+
+
+class TestAsAReformulator:
+    def test_it_gives_what_was_kept(self):
+        made, model, _ = searcher("better", "worse")
+        good, improved, kept = made.reformulate([Query("1", "good"), Query("2", "weak"), Query("3", "weak")])
+        assert (good.route, good.calls, good.reasoning) == ("pass", 0, "")
+        assert [s.text for s in improved.sub_queries] == ["better"]
+        assert [s.text for s in kept.sub_queries] == ["weak"]
+        assert {r.made_by for r in (good, improved, kept)} == {"rewrite_retrieve_read"}
+        assert "kept the first search" in kept.reasoning
+        assert sum(map(len, model.calls)) == 2
+
+    def test_the_adaptive_searcher_searches_it(self):
+        made, _, retriever = searcher("better")
+        found = AdaptiveSearcher(made, retriever, ReciprocalRankFusion()).search("weak")
+        assert found.fused.doc_ids == ("c",)
+        assert found.reformulation.query.feedback == ()
+        assert found.reformulation.calls == 1
+
+
+class TestLookFirst:
+    def rewriter(self, *replies):
+        return Prompted(ScriptedLanguageModel(*replies), [StepBack(original_weight=0)])
+
+    def test_of_a_hybrid_the_dense_part_is_looked_at(self):
+        dense, words = Scored(), Words()
+        hybrid = HybridRetriever([words, dense], ReciprocalRankFusion())
+        made = look_first(self.rewriter("better"), hybrid, ReciprocalRankFusion(), CORPUS, 0.7)
+        assert [s.text for s in made.reformulate([Query("1", "weak")])[0].sub_queries] == ["better"]
+        assert (dense.calls, words.calls) == ([["weak"], ["better"]], [])
+
+    def test_the_threshold_decides(self):
+        for threshold, calls in ((0.4, 0), (0.5, 0), (0.51, 1)):
+            made = look_first(self.rewriter("better"), Scored(), ReciprocalRankFusion(), CORPUS, threshold)
+            assert made.reformulate([Query("1", "weak")])[0].calls == calls
+
+    def test_without_cosines_it_is_refused(self):
+        with pytest.raises(ConfigError, match="cosines"):
+            look_first(self.rewriter("better"), Words(), ReciprocalRankFusion(), CORPUS, 0.7)

@@ -204,7 +204,8 @@ class TestStrategies:
         [
             (("--reformulator", "magic", "--model", "m"), "no reformulator 'magic'; choose raw"),
             (("--reformulator", "hyde+policy", "--model", "m"), "no reformulator 'hyde+policy'"),
-            (("--reformulator", "rewrite_retrieve_read", "--model", "m"), "compare.py measures rewrite_retrieve_read"),
+            (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
+            (("--reformulator", "rewrite_retrieve_read"), "needs a model"),
             (("--reformulator", "hyde"), "'hyde' needs a model"),
             (("--reformulator", "hyde", "--model", "m", "--num_variants", "9"), "num_variants is 9"),
             (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "no strategy 'x'"),

@@ -1,0 +1,56 @@
+"""Rewrite-retrieve-read over HTTP: one model call, only where the raw query finds nothing similar."""
+
+from __future__ import annotations
+
+import pytest
+from serving_stand_ins import Words
+from stand_ins import ScriptedLanguageModel
+
+from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.serving import strategies
+from acqo_rl.serving.strategies import Strategies
+
+NAME = "rewrite_retrieve_read"
+
+
+@pytest.fixture
+def asked(serving, monkeypatch):
+    """Searches; gives the status, the body, and how often the model was asked."""
+
+    def ask(query, threshold=0.4, **settings):
+        model = ScriptedLanguageModel("lima is the capital of peru")
+        monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
+        offered = Strategies({NAME: "m"}, StrategySettings(similarity_threshold=threshold))
+        with serving(strategies=offered, **settings) as client:
+            answer = client.post("/v1/search", json={"query": query, "rewriting_strategy": NAME})
+            return answer.status_code, answer.json(), sum(map(len, model.calls))
+
+    return ask
+
+
+def test_what_is_similar_enough_is_not_rewritten(asked):
+    """The best document scores .6."""
+    _, body, calls = asked("Lima is the capital of Peru")
+    assert (body["query_rewrite_info"]["route"], body["query_rewrite_info"]["strategy"], calls) == ("pass", NAME, 0)
+
+
+def test_what_is_not_is_rewritten_and_the_better_search_is_kept(asked):
+    """.1 before, .6 after."""
+    _, body, calls = asked("Peru")
+    info = body["query_rewrite_info"]
+    assert (info["variants"][0]["text"], info["model_calls"], calls) == ("lima is the capital of peru", 1, 1)
+    assert "kept the second search" in info["reasoning"]
+    assert body["results"][0]["document_id"] == "lima"
+
+
+def test_the_threshold_is_a_setting(asked):
+    assert asked("Peru", threshold=0.05)[2] == 0
+
+
+def test_of_several_collections_the_dense_lists_are_looked_at(asked, in_collection):
+    assert asked("Peru", collections=[in_collection("world"), in_collection("moon")])[2] == 1
+
+
+def test_without_cosines_it_is_refused(asked, in_collection):
+    status, body, _ = asked("Peru", collections=[in_collection("words", Words(cosine=False))])
+    assert (status, "cosines" in body["detail"]) == (409, True)
