@@ -264,8 +264,8 @@ def load_retriever(
         ConfigError: a setting is unknown, the index cannot be on the device, or two joined indexes are of one kind.
         IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
     """
-    parts = parts_of(folder)
-    if len(parts) > 1:
+    place, *others = parts_of(folder)
+    if others:
         describe(str(folder))  # refuses parts of different corpora
         load = partial(
             load_retriever,
@@ -278,10 +278,10 @@ def load_retriever(
             expected_corpus_hash=expected_corpus_hash,
             remote_seconds=remote_seconds,
         )
-        return _joined(folder, [load(part) for part in parts])
-    if is_url(folder):
-        return _connect(str(folder), expected_corpus_hash, remote_seconds)
-    folder = Path(folder)
+        return _joined(folder, [load(part) for part in (place, *others)])
+    if is_url(place):
+        return _connect(place, expected_corpus_hash, remote_seconds)
+    folder = Path(place)
     manifest = read_manifest(folder)
     _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
     doc_ids = _read_ids(folder, manifest)

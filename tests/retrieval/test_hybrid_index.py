@@ -153,6 +153,12 @@ def test_nothing_is_overwritten(tmp_path, build, both, documents, encoder):
     assert files(tmp_path) == before
 
 
+def test_a_folder_with_one_part_is_that_part(tmp_path, documents):
+    build_hybrid_index(tmp_path, {"words": lambda part: build_bm25_index(part, documents)})
+    assert load_retriever(tmp_path).search(TEXTS, 5) == load_retriever(tmp_path / "words").search(TEXTS, 5)
+    assert describe(str(tmp_path)) == describe(str(tmp_path / "words"))
+
+
 def test_a_part_that_was_replaced_is_refused(both, tmp_path, build):
     build(tmp_path / "other", b=0.1)
     (both / "bm25").rename(tmp_path / "old")
