@@ -19,6 +19,7 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     Retriever,
+    SamplingModel,
     fingerprint_of,
     has_cosines,
     search_key,
@@ -140,7 +141,15 @@ class BatchedModel:
     """A language model whose concurrent calls become one."""
 
     def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
+        self._model = model
+        self._make_batcher = batcher
         self._batcher = batcher(model.generate)
+
+    def at_temperature(self, temperature: float) -> BatchedModel:
+        """The same model at another temperature, where it has one, with batches of its own."""
+        model = self._model
+        other = model.at_temperature(temperature) if isinstance(model, SamplingModel) else model
+        return BatchedModel(other, self._make_batcher)
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """The model's own completions, from a batch that other calls may share."""

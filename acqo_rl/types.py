@@ -216,6 +216,15 @@ class StreamingModel(LanguageModel, Protocol):
         ...
 
 
+@runtime_checkable
+class SamplingModel(LanguageModel, Protocol):
+    """A language model that samples at a temperature."""
+
+    def at_temperature(self, temperature: float) -> LanguageModel:
+        """The same model at another temperature; weights and connections are shared."""
+        ...
+
+
 class Encoder(Protocol):
     """Embeds texts. ``fingerprint`` names model, revision, prompts and precision."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,6 +141,7 @@ class TransformersModel:
         self.tokenizer = tokenizer
         self.max_new_tokens = max_new_tokens
         self.temperature = temperature
+        self._turn = threading.Lock()
         self.top_p = top_p
         self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
@@ -195,6 +198,12 @@ class TransformersModel:
         """Number of tokens of a text."""
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
+    def at_temperature(self, temperature: float) -> TransformersModel:
+        """The same weights at another temperature; one of the two writes at a time."""
+        other = copy.copy(self)
+        other.temperature = temperature
+        return other
+
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """One completion a conversation, position for position."""
         from acqo_rl.language_models.decoding import complete
@@ -205,7 +214,7 @@ class TransformersModel:
             ]
             for c in conversations
         ]
-        with _seeded(self.seed):
+        with self._turn, _seeded(self.seed):
             completions = complete(
                 self.model,
                 prompts,

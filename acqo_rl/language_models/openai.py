@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -71,6 +72,12 @@ class OpenAIModel:
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         if seed is not None:
             self._settings["seed"] = seed
+
+    def at_temperature(self, temperature: float) -> OpenAIModel:
+        """The same model at another temperature, over the same connections."""
+        other = copy.copy(self)
+        other._settings = {**self._settings, "temperature": temperature}
+        return other
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """One completion a conversation, position for position; a call that fails is told in its ``problem``."""

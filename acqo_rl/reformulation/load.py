@@ -28,6 +28,9 @@ _RANGES = {
     "num_variants": (1, 5),
     "max_parts": (1, 5),
     "temperature": (0, 2),
+    "multi_query_temperature": (0, 2),
+    "hyde_temperature": (0, 2),
+    "original_weight": (0, FINITE),
     "max_new_tokens": (1, FINITE),
     "timeout": (0.001, math.inf),
     "max_retries": (0, FINITE),
@@ -50,6 +53,14 @@ class StrategySettings:
     include_original: bool = field(
         default=True, metadata={"help": "Search the raw query beside what a strategy writes."}
     )
+    hyde_include_original: bool = field(default=True, metadata={"help": "hyde: the same, for this strategy alone."})
+    step_back_combine: Literal["both", "step_back", "original"] = field(
+        default="both", metadata={"help": "step_back: search the raw query and the general one, or one of them."}
+    )
+    original_weight: float | None = field(
+        default=None,
+        metadata={"help": "Weight of the raw query beside what a strategy writes, in place of the strategy's own."},
+    )
     domain: str = field(default="", metadata={"help": "What the corpus is about, in words, for the prompts."})
     translate_to: str = field(
         default="", metadata={"help": "multi_query: a language for the last variant, such as Chinese."}
@@ -67,6 +78,10 @@ class StrategySettings:
         default=False, metadata={"help": "Split a query as one that differs in names and years was; no model call."}
     )
     temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
+    multi_query_temperature: float | None = field(
+        default=None, metadata={"help": "multi_query: in place of temperature."}
+    )
+    hyde_temperature: float | None = field(default=None, metadata={"help": "hyde: in place of temperature."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
     max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
     timeout: float = field(
@@ -178,9 +193,17 @@ def made_with(name: str, model: str, settings: StrategySettings) -> str:
 
 def _key(model: str, settings: StrategySettings, strategies: Sequence[Strategy]) -> str:
     """Of the model, how it writes, and strategies, whose fields are the settings that they read."""
-    seed = settings.seed if settings.temperature else None
+    own = _temperatures(settings)
+    temperatures = [own.get(strategy.name, settings.temperature) for strategy in strategies]
+    seed = settings.seed if any(temperatures) else None
     versions = [(strategy, strategy.version) for strategy in strategies]
-    return repr((model, settings.temperature, seed, settings.max_new_tokens, versions))
+    return repr((model, temperatures, seed, settings.max_new_tokens, versions))
+
+
+def _temperatures(settings: StrategySettings) -> dict[str, float]:
+    """Of the strategies that have one of their own."""
+    own = {"multi_query": settings.multi_query_temperature, "hyde": settings.hyde_temperature}
+    return {name: temperature for name, temperature in own.items() if temperature is not None}
 
 
 def load_strategy_model(name: str, model: str, settings: StrategySettings) -> LanguageModel:
@@ -227,7 +250,7 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
     cached: dict[str, Reformulator] = {}
     for part, asked in strategies.items():
         key = _key(model, settings, asked)
-        prompted = Prompted(language_model, asked)
+        prompted = Prompted(language_model, asked, temperatures=_temperatures(settings))
         reused = Templated(prompted, key, cache) if settings.reuse_templates else prompted
         cached[part] = Cached(reused, key, cache)
     return _adaptive(cached, language_model, settings) if name == "adaptive" else cached[name]
@@ -280,4 +303,16 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
     if missing := [part for part in name.split("+") if part not in by_name]:
         raise ConfigError(f"There is no strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
     chosen = [by_name[part] for part in name.split("+")]
-    return chosen if settings.include_original else [replace(cast(Any, s), original_weight=0.0) for s in chosen]
+    return [replace(cast(Any, strategy), **_weights(strategy, settings)) for strategy in chosen]
+
+
+def _weights(strategy: Strategy, settings: StrategySettings) -> dict[str, float]:
+    """The weights that settings change: 0 leaves a path out."""
+    name, combine = strategy.name, settings.step_back_combine
+    if not settings.include_original or (name == "hyde" and not settings.hyde_include_original):
+        return {"original_weight": 0.0}
+    if name == "step_back" and combine != "both":
+        return {"original_weight": 0.0} if combine == "step_back" else {"weight": 0.0}
+    if settings.original_weight is None or not strategy.original_weight:  # which leave the raw query out
+        return {}
+    return {"original_weight": settings.original_weight}

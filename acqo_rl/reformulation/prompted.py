@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, LanguageModel, Query, Reformulation, Route, SubQuery
+from acqo_rl.types import Completion, LanguageModel, Query, Reformulation, Route, SamplingModel, SubQuery
 
 
 class Prompted:
@@ -19,17 +20,36 @@ class Prompted:
     """
 
     def __init__(
-        self, model: LanguageModel, strategies: Sequence[Strategy] = (ClassifyAndRewrite(),), name: str = ""
+        self,
+        model: LanguageModel,
+        strategies: Sequence[Strategy] = (ClassifyAndRewrite(),),
+        name: str = "",
+        temperatures: Mapping[str, float] = {},
     ) -> None:
+        """Takes the model and what it is asked.
+
+        Args:
+            model: asked by every strategy.
+            strategies: each writes paths of its own.
+            name: of the reformulator; by default those of the strategies.
+            temperatures: name of a strategy -> temperature, in place of the model's own.
+        """
         self.model = model
         self.strategies = strategies
         self.name = name or "+".join(strategy.name for strategy in strategies)
+        others = [s for s in strategies if s.name not in temperatures]
+        groups = [(_at(model, temperatures[s.name]), [s]) for s in strategies if s.name in temperatures]
+        self._groups = [*groups, *([(model, others)] if others else [])]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position, from one batched call of the model."""
-        completions = self.model.generate([s.conversation(query) for query in queries for s in self.strategies])
-        each = len(self.strategies)
-        return [self._read(query, completions[i * each : (i + 1) * each]) for i, query in enumerate(queries)]
+        """One reformulation a query, position for position, from one batched call of the model per temperature."""
+        if len(self._groups) == 1:
+            written = _write(queries, *self._groups[0])
+        else:
+            with ThreadPoolExecutor(len(self._groups)) as pool:
+                parts = pool.map(lambda group: _write(queries, *group), self._groups)
+                written = {name: completions for part in parts for name, completions in part.items()}
+        return [self._read(q, [written[s.name][i] for s in self.strategies]) for i, q in enumerate(queries)]
 
     def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
         readings = [_read(s, query, c) for s, c in zip(self.strategies, completions, strict=True)]
@@ -55,6 +75,20 @@ class Prompted:
         )
 
 
+def _at(model: LanguageModel, temperature: float) -> LanguageModel:
+    return model.at_temperature(temperature) if isinstance(model, SamplingModel) else model
+
+
+def _write(
+    queries: Sequence[Query], model: LanguageModel, strategies: Sequence[Strategy]
+) -> dict[str, list[Completion]]:
+    """By strategy, one completion per query, from one call of the model."""
+    completions = model.generate([s.conversation(query) for query in queries for s in strategies])
+    if len(completions) != len(queries) * len(strategies):
+        raise ValueError(f"{len(completions)} completions for {len(queries)} queries x {len(strategies)} strategies")
+    return {s.name: completions[i :: len(strategies)] for i, s in enumerate(strategies)}
+
+
 def _read(strategy: Strategy, query: Query, completion: Completion) -> Reading:
     if completion.problem is not None:
         return Reading((), "pass", completion.problem)
@@ -75,4 +109,4 @@ def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> t
             sub_query = replace(sub_query, text=query.text, kind="original")
         first = by_key.setdefault(its_key, sub_query)
         by_key[its_key] = replace(first, weight=max(first.weight, sub_query.weight))
-    return tuple(by_key.values())
+    return tuple(sub_query for sub_query in by_key.values() if sub_query.weight > 0)

@@ -63,6 +63,13 @@ def test_sampling_follows_the_seed(tiny_model):
     assert answers[0] == answers[1] != answers[2]
 
 
+def test_the_same_weights_at_another_temperature(tiny_model, model):
+    sampled = TransformersModel.from_pretrained(tiny_model, max_new_tokens=model.max_new_tokens, temperature=1.0)
+    greedy = sampled.at_temperature(0.0)
+    assert greedy.generate(CONVERSATIONS) == model.generate(CONVERSATIONS)
+    assert (sampled.temperature, greedy.model is sampled.model) == (1.0, True)
+
+
 def test_count_tokens_adds_none(model):
     assert model.count_tokens("") == 0
     assert model.count_tokens("Peru Peru") == len(model.tokenizer("Peru Peru", add_special_tokens=False)["input_ids"])

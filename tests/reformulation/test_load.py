@@ -10,7 +10,7 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, made_with, most_calls
-from acqo_rl.types import Query, SubQuery
+from acqo_rl.types import Completion, Query, SubQuery
 
 
 @pytest.mark.parametrize(
@@ -179,6 +179,11 @@ CHANGED = {
     "max_parts": 2,
     "expansion_form": "sub_queries",
     "include_original": False,
+    "hyde_include_original": False,
+    "step_back_combine": "step_back",
+    "original_weight": 2.0,
+    "multi_query_temperature": 0.2,
+    "hyde_temperature": 0.3,
     "domain": "law",
     "translate_to": "French",
     "force_strategy": "rewrite",
@@ -219,6 +224,11 @@ def readers(setting, **others):
         ("domain", {*STRATEGIES, "adaptive"}),
         ("temperature", {*STRATEGIES, "adaptive"}),
         ("seed", {*STRATEGIES, "adaptive"}),
+        ("hyde_include_original", {"hyde", "adaptive"}),
+        ("step_back_combine", {"step_back", "adaptive"}),
+        ("original_weight", {"multi_query", "hyde", "step_back", "decomposition", "expansion", "adaptive"}),
+        ("multi_query_temperature", {"multi_query", "adaptive"}),
+        ("hyde_temperature", {"hyde", "adaptive"}),
         ("max_new_tokens", {*STRATEGIES, "adaptive"}),
     ],
 )
@@ -235,3 +245,67 @@ def test_a_forced_strategy_is_the_only_one_that_adaptive_reads():
     assert "adaptive" not in readers("num_variants", force_strategy="hyde")
     assert readers("seed", temperature=0.0) == set()
     assert made_with("hyde", "m", StrategySettings()) != made_with("hyde", "n", StrategySettings())
+
+
+class Tempered:
+    """A model that writes its temperature, and keeps what each temperature was asked."""
+
+    def __init__(self, temperature=0.7, calls=None):
+        self.temperature, self.calls = temperature, {} if calls is None else calls
+
+    def at_temperature(self, temperature):
+        return Tempered(temperature, self.calls)
+
+    def generate(self, conversations):
+        self.calls[self.temperature] = self.calls.get(self.temperature, 0) + len(conversations)
+        return [Completion(f"written at {self.temperature}", 1) for _ in conversations]
+
+
+class TestSettingsOfOneStrategy:
+    def made(self, name, model=None, **settings):
+        reformulator, _, _ = load_reformulator(
+            name, "m", StrategySettings(**settings), language_model=model or Tempered()
+        )
+        [made] = reformulator.reformulate([Query("q", "What is FAISS?")])
+        return {s.kind: (s.text, s.weight) for s in made.sub_queries}
+
+    def test_temperatures(self):
+        """One model, asked once for each temperature; what has none of its own keeps the common one."""
+        model = Tempered()
+        own = {"multi_query_temperature": 0.9, "hyde_temperature": 0.3}
+        made = self.made("multi_query+hyde+step_back", model, **own)
+        assert model.calls == {0.9: 1, 0.3: 1, 0.7: 1}
+        assert made["variant"][0] == "written at 0.9"
+        assert made["hypothetical"][0] == "written at 0.3"
+        assert made["step_back"][0] == "written at 0.7"
+
+    def test_without_them_all_are_one_call(self):
+        model = Tempered()
+        self.made("multi_query+hyde", model)
+        assert model.calls == {0.7: 2}
+
+    def test_a_model_without_temperatures_is_asked_all_the_same(self):
+        model = ScriptedLanguageModel("one search", "a passage about it.")
+        assert "variant" in self.made("multi_query+hyde", model, hyde_temperature=0.3)
+
+    def test_hyde_without_the_raw_query(self):
+        assert set(self.made("hyde")) == {"original", "hypothetical"}
+        assert set(self.made("hyde", hyde_include_original=False)) == {"hypothetical"}
+        assert set(self.made("step_back", hyde_include_original=False)) == {"original", "step_back"}
+
+    @pytest.mark.parametrize(
+        ("combine", "kinds"),
+        [("both", {"original", "step_back"}), ("step_back", {"step_back"}), ("original", {"original"})],
+    )
+    def test_what_step_back_combines(self, combine, kinds):
+        assert set(self.made("step_back", step_back_combine=combine)) == kinds
+
+    def test_the_weight_of_the_raw_query(self):
+        assert self.made("hyde")["original"][1] == 0.5
+        assert self.made("hyde", original_weight=2.0)["original"][1] == 2.0
+        assert set(self.made("rewrite", original_weight=2.0)) == {"variant"}
+
+    def test_adaptive_hands_them_on(self):
+        model = Tempered()
+        self.made("adaptive", model, force_strategy="hyde", hyde_temperature=0.3)
+        assert model.calls == {0.3: 1}
