@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, clauses, find_list, names, readings
+from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names
+from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
@@ -91,19 +93,24 @@ def classify(query: Query) -> Classification:
     return Classification(query_type_of(text), route_of(query), challenges_of(text))
 
 
-def route_of(query: Query) -> Route:
-    """The route the signals of S0-02 point at: references and known ambiguous names, then signs of several needs.
+def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
+    """The route by signals in the text: references and known ambiguous names, then signs of several needs.
 
     In a conversation a question that names nothing leans on earlier turns even without a word that refers to them.
+
+    Args:
+        query: what is asked.
+        lexicon: names of the corpus; by default those that are common anywhere.
     """
+    lexicon = lexicon or common_lexicon()
     text = _readable(query)
     if SQL.match(text):
         return "pass"
     if query.history and REFERENCE.search(text):
         return "disambiguate"
-    if readings(text):
+    if lexicon.readings_of(bare_name(text)):
         return "disambiguate"
-    if _asks_several(text):
+    if _asks_several(text, lexicon):
         return "decompose"
     return "disambiguate" if query.history and text and not names(text) else "pass"
 
@@ -117,21 +124,21 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
         found.append("temporal")
     if _CHAIN.search(text):
         found.append("multi_hop")
-    if _asks_several(text):
+    if _asks_several(text, common_lexicon()):
         found.append("decomposition")
     return tuple(found) or ("simple",)
 
 
-def _asks_several(text: str) -> bool:
-    """Whether the text shows several needs (S0-02, S4-10): things compared or listed, periods, clauses, "and" twice."""
+def _asks_several(text: str, lexicon: Lexicon) -> bool:
+    """Whether the text shows several needs: things compared or listed, periods, clauses, "and" twice."""
     return bool(
         compares(spaced(text))
         or lists(text)
         or _TOGETHER.search(text)
-        or find_list(text)
         or len(set(years_in(text))) > 1
         or len(clauses(text)) > 1
         or len(re.findall(r"\band\b", text, re.I)) > 1
+        or parts_of(text, lexicon)
     )
 
 

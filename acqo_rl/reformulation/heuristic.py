@@ -6,31 +6,31 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.reformulation.classify import route_of
+from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import REFERENCE, asked_first, clauses, find_list, last_said, names, readings
-from acqo_rl.reformulation.years import without_years, years_in
+from acqo_rl.reformulation.signals import asked_first, bare_name, last_said, names, told_apart
+from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
 
-_COMPARING_WORDS = re.compile(
-    r"\b(?:compare|comparison of|comparing|(?:what (?:is|are) )?(?:the )?differences?(?: in| of| between)?)\b\s*",
-    re.I,
-)
+_MOST_NAMES = 2
 
 
-def rewrite(query: Query, route: Route) -> tuple[SubQuery, ...]:
-    """Self-contained sub-queries for a route; the query itself where the rules find none (S0-04, 05, 17)."""
+def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple[SubQuery, ...]:
+    """Self-contained sub-queries for a route; the query itself where the rules find none.
+
+    Args:
+        query: what is asked.
+        route: that it takes.
+        lexicon: names of the corpus; by default those that are common anywhere.
+    """
+    lexicon = lexicon or common_lexicon()
     original = SubQuery(query.text, "original")
     text = one_line(query.text)
     if route == "disambiguate":
-        known = _readings(text, query.history)
-        if known:
-            return known
-        behind = last_said(asked_first(query.history), names)[:2]
-        return (SubQuery(" ".join([text, *behind]), "expansion") if behind else original,)
+        return _readings(text, query.history, lexicon) or _with_names(text, query.history) or (original,)
     if route == "decompose":
-        parts = _one_for_each_name(text) or _one_for_each_period(text) or _with_subject(text)
-        split = distinct(SubQuery(part, "part") for part in parts)
+        split = distinct(SubQuery(part, "part") for part in parts_of(text, lexicon))
         return split if len(split) > 1 else (original,)
     return (original,)
 
@@ -40,59 +40,45 @@ class Heuristic:
 
     name = "rules"
 
-    def __init__(self, max_sub_queries: int = 3) -> None:
+    def __init__(self, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> None:
+        """Rules for questions about some documents.
+
+        Args:
+            max_sub_queries: searches a query.
+            lexicon: names of the corpus; by default those that are common anywhere.
+        """
         self.max_sub_queries = max_sub_queries
+        self._lexicon = lexicon or common_lexicon()
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """One reformulation a query, position for position."""
         return [self._reformulate(query) for query in queries]
 
     def _reformulate(self, query: Query) -> Reformulation:
-        route = route_of(query)
-        sub_queries = rewrite(query, route)[: self.max_sub_queries]
+        route = route_of(query, self._lexicon)
+        sub_queries = rewrite(query, route, self._lexicon)[: self.max_sub_queries]
         if normalised(sub_queries[0].text) == normalised(query.text):
             return pass_through(query, self.name)
         return Reformulation(query, route, sub_queries, self.name)
 
 
-def _readings(text: str, history: Sequence[str]) -> tuple[SubQuery, ...]:
-    """One search a reading; one that the conversation speaks of comes first and counts twice as much (S0-21)."""
+def _readings(text: str, history: Sequence[str], lexicon: Lexicon) -> tuple[SubQuery, ...]:
+    """One search a reading; one that the conversation speaks of comes first and counts twice as much."""
     asked = text.rstrip(" ?!.")
     talk = " ".join(history).lower()
-    spoken_of = {r for r in readings(text) if any(re.search(rf"\b{word}", talk) for word in r.split())}
-    ordered = sorted(readings(text), key=lambda reading: reading not in spoken_of)
-    return tuple(
-        SubQuery(f"{asked} {reading}", "reading", 0.5 if spoken_of and reading not in spoken_of else 1.0)
-        for reading in ordered
+    known = lexicon.readings_of(bare_name(text))
+    spoken_of = {r for r in known if any(re.search(rf"\b{re.escape(word.lower())}", talk) for word in r.split())}
+    return distinct(
+        SubQuery(
+            f"{asked} {reading}".strip(),
+            "reading" if reading else "original",
+            0.5 if spoken_of and reading not in spoken_of else 1.0,
+        )
+        for reading in sorted(known, key=lambda reading: reading not in spoken_of)
     )
 
 
-def _with_subject(text: str) -> list[str]:
-    """The clauses; one that only refers ("when was it built") is told the last name before it."""
-    told: list[str] = []
-    subject = ""
-    for clause in clauses(text):
-        named = names(clause)
-        refers = subject and not named and REFERENCE.search(clause)
-        told.append(f"{subject} {clause}" if refers else clause)
-        subject = named[-1] if named else subject
-    return told
-
-
-def _one_for_each_name(text: str) -> list[str]:
-    """The text once for each name of a list in it: what is asked of all is repeated for each."""
-    match = find_list(text)
-    if match is None:
-        return []
-    listed = [*(name.strip() for name in match.group(1).split(",")), match.group(2)]
-    around = _COMPARING_WORDS.sub("", text[: match.start()]), text[match.end() :]
-    return [" ".join(f"{around[0]}{name}{around[1]}".split()) for name in listed]
-
-
-def _one_for_each_period(text: str) -> list[str]:
-    years = list(dict.fromkeys(years_in(text)))
-    if len(years) < 2:
-        return []
-    without = re.sub(r"\s+(?:and|or|to|versus|vs)\s+(?=\s|$|\?)", " ", without_years(text))
-    base = " ".join(without.split()).rstrip(" ?")
-    return [f"{base} {year}" for year in years]
+def _with_names(text: str, history: Sequence[str]) -> tuple[SubQuery, ...]:
+    """The question with the names behind it that the conversation said last, each once."""
+    behind = told_apart(last_said(asked_first(history), names))[:_MOST_NAMES]
+    return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()

@@ -8,30 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-
-READINGS = {
-    "apple": ("company", "fruit"),
-    "jaguar": ("animal", "car"),
-    "java": ("programming language", "island"),
-    "mercury": ("planet", "element", "mythology"),
-    "python": ("programming language", "snake"),
-    "saturn": ("planet", "mythology"),
-}
+from dataclasses import dataclass
 
 LONGEST = 1_000
 """Characters; a longer text is no question that the rules were made for, and they would take long to fail on it."""
 
-NAME_WORD = r"[^\W\d_a-z](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
+NAME_WORD = r"(?:[a-z]{1,2}(?=[A-Z]))?[^\W\d_a-z](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
 """A capitalised word or an initial; the dot that ends a sentence is no part of it."""
 _NAME = rf"{NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
+_ITEM = rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
 _LIST = re.compile(
-    rf"\b(?:between\s+|both\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*,?\s*(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*({_NAME})"
+    rf"\b((?:between\s+|both\s+|either\s+)?){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*"
+    rf"(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*(?:(?:in|of|for|at)\s+)?{_ITEM}"
 )
 HAN = r"\u4e00-\u9fff"
 _HAN_WORDS = re.compile(rf"[{HAN}]{{2}}")
 _ASK = (
-    r"(?:who|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name"
+    r"(?:who(?:se|m)?|what|when|where|which|why|how|is|are|was|were|do|does|did|can|tell|give|list|name"
     r"|wer|was|wann|wo|welche[mnrs]?|warum|wie|qui[e\u00e9]n(?:es)?|qu\u00e9|cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo"
     r"|cu[a\u00e1]nt[oa]s?|cu[a\u00e1]l(?:es)?|por\s+qu\u00e9|wieso|wem|wen|quand|o\u00f9|quel(?:le)?s?|combien|comment|pourquoi|qui)\b"
 )
@@ -52,11 +46,39 @@ REFERENCE = re.compile(
     re.I,
 )
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
+_BARE = re.compile(
+    r"\s*(?:(?:(?:can|could) you |please )*(?:tell me (?:more )?about|wh(?:at|o)(?:'?s| is| are| was| were)"
+    r"|define|explain|describe|look up|about)\s+)?(?:the\s+|an?\s+)?(.*?\w)[\s?!.]*$",
+    re.I,
+)
+_REQUEST = re.compile(
+    r"(?:(?:please|hi|hello|hey|ok|okay|so|and|also|first),? )*(?:wh(?:o|om|ose|at|en|ere|ich|y)|how|is|are|was|were|do"
+    r"|does|did|can|could|should|would|will|has|have|had|tell|give|show|list|name|explain|describe|compare|find|contrast"
+    r"|discuss|i|help|summari[sz]e|outline|look|(?:in|at|on|for|to|from|by) wh(?:ich|at|om))(?:'?s|'d)?\b",
+    re.I,
+)
 _OPENERS = """
 a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell the
 their there they this to u s was we were what when where which who whose why yes you
 """
 _STARTERS = frozenset(_OPENERS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class NameList:
+    """Names that a text lists.
+
+    Attributes:
+        before: the text before them.
+        link: ``between``, ``both`` or ``either``, where one stands before the first name; else empty.
+        items: the names.
+        after: the text after them.
+    """
+
+    before: str
+    link: str
+    items: tuple[str, ...]
+    after: str
 
 
 def newest_first(history: Sequence[str]) -> list[str]:
@@ -79,13 +101,32 @@ def names(text: str) -> list[str]:
     """Capitalised spans in order; a lone word that often opens a sentence is none."""
     spans = (match.group().strip(" .") for match in _CAPITALISED.finditer(text))
     opened = (re.sub(r"^(?:\w+'?\w*)\s+", "", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
-    return [s for s in opened if s.lower() not in _STARTERS]
+    bare = (re.sub(r"['\u2019]s$", "", s) for s in opened)
+    return [s for s in bare if s and s.lower() not in _STARTERS]
 
 
-def readings(text: str) -> tuple[str, ...]:
-    """Readings of a name that stands alone, apart from words that only ask."""
-    words = [w for w in re.findall(r"\w+", text.lower()) if w not in _STARTERS and w not in ("about", "me")]
-    return READINGS.get(words[0], ()) if len(words) == 1 else ()
+def bare_name(text: str) -> str:
+    """The only thing that a text names, in lower case: "mercury" of "What is Mercury?"; empty where it says more."""
+    match = _BARE.match(text)
+    name = match[1].lower() if match else ""
+    return "" if name in _STARTERS else name
+
+
+def begins_to_ask(text: str) -> bool:
+    """Whether a text begins as a question or request does."""
+    return _REQUEST.match(text) is not None
+
+
+def told_apart(spans: Iterable[str]) -> list[str]:
+    """The names in order, each once: of "Picasso" and "Pablo Picasso" the longer one."""
+    kept: list[str] = []
+    for span in spans:
+        key = f" {span.casefold()} "
+        if any(key in f" {other.casefold()} " for other in kept):
+            continue
+        kept = [span if f" {other.casefold()} " in key else other for other in kept]
+        kept = kept if span in kept else [*kept, span]
+    return list(dict.fromkeys(kept))
 
 
 def clauses(text: str) -> list[str]:
@@ -94,7 +135,22 @@ def clauses(text: str) -> list[str]:
     return [part for part in parts if len(part.split()) > 1 or _HAN_WORDS.search(part)]
 
 
-def find_list(text: str) -> re.Match[str] | None:
+def find_list(text: str) -> NameList | None:
     """The first list of names; a capital that only opens the sentence begins none."""
     opener, space, rest = text.partition(" ")
-    return _LIST.search(f"{opener.lower()}{space}{rest}" if opener.lower() in _STARTERS else text)
+    is_noun = rest.startswith("of ") and opener.lower() not in rest.lower()
+    match = _LIST.search(f"{opener.lower()}{space}{rest}" if is_noun or opener.lower() in _STARTERS else text)
+    if match is None:
+        return None
+    link, listed = match[1].strip().lower(), text[match.end(1) : match.end()]
+    before, items = text[: match.start()], items_of(listed)
+    head, of, first = items[0].rpartition(" of ")
+    if head.split(" ")[-1].isupper():  # the GDP of France and Germany
+        before, items = f"{before}{head}{of}", [first, *items[1:]]
+    return NameList(before, link, tuple(items), text[match.end() :])
+
+
+def items_of(listed: str) -> list[str]:
+    """The items of a list as it is written: "Lima, Quito or Bogota"."""
+    found = re.split(r"\s*,?\s*(?:\b(?:and|or|vs|versus)\b\.?|&)\s*(?:(?:in|of|for|at)\s+)?|\s*,\s*", listed.strip())
+    return [item for item in found if item]

@@ -1,0 +1,204 @@
+"""What a question asks for, part by part: each part makes sense, and what is one thing stays one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.splitting import parts_of
+from acqo_rl.text import normalised
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # names that hold an "and"
+        "Who wrote Crime and Punishment?",
+        "capital of Antigua and Barbuda",
+        "What is the currency of Bosnia and Herzegovina?",
+        "who sang with simon and garfunkel",
+        "How much does R&D cost AT&T?",
+        "When was H&M founded?",
+        "Johnson & Johnson headquarters",
+        "Who founded Smith & Hawken?",
+        "what does supply and demand mean",
+        "history of rock and roll",
+        # relations join; they do not list
+        "What is the distance between Lund and Malmo?",
+        "Is there a train between Porto and Lisbon?",
+        "When did Napoleon and Josephine get married?",
+        "Who are the children of Victoria and Albert?",
+        "What do Chile and Norway have in common?",
+        "How did Goethe and Schiller influence each other?",
+        "Who won Arsenal vs Chelsea?",
+        "Brazil versus Italy final score",
+        "Which film stars both Bogart and Bacall, who married in 1945?",
+        "songs by Lennon and McCartney",
+        "Which actor who played Hamlet and Macbeth was born in Wales?",
+        # a range is one period
+        "population of Lima from 1950 to 2000",
+        "wars between 1800 and 1815",
+        # one need, whatever joins its words
+        "How do I cook rice and beans?",
+        "black and white photography",
+        "Who was the first man to sail and fly around the world?",
+        # a long statement states things together
+        "Deletion of alphavbeta8 in mice leads to inflammation and to a loss of dendritic cells in Peyer patches and"
+        " lymph nodes",
+        "Smoking and Obesity raise the risk of stroke in men, and women of the same age are less affected by"
+        " both of these",
+        # the second part would lean on nothing
+        "How long should I bake potatoes and how do I serve them?",
+        "",
+        "?",
+        "and",
+        "and, or and and",
+    ],
+)
+def test_one_thing_is_left_whole(text):
+    assert parts_of(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        # comparisons keep the attribute
+        ("compare lund and malmo", ["lund", "malmo"]),
+        (
+            "compare the climate of lund and malmo in winter",
+            ["the climate of lund in winter", "the climate of malmo in winter"],
+        ),
+        ("Compare the GNP of Chile and Peru in 2019", ["the GNP of Chile in 2019", "the GNP of Peru in 2019"]),
+        ("What is the difference in price between butter and margarine?", ["price of butter", "price of margarine"]),
+        ("how does tin differ from zinc", ["tin", "zinc"]),
+        ("electric versus diesel cars", ["electric cars", "diesel cars"]),
+        ("tea or coffee for breakfast", ["tea for breakfast", "coffee for breakfast"]),
+        ("Which is longer, the Volga or the Danube?", ["How long is the Volga?", "How long is the Danube?"]),
+        ("Is Peru bigger than Chile?", ["How big is Peru?", "How big is Chile?"]),
+        ("Are trains more reliable than buses?", ["How reliable are trains?", "How reliable are buses?"]),
+        ("Who died first, Haydn or Mozart?", ["Haydn died first", "Mozart died first"]),
+        ("Compare Procter & Gamble and Unilever", ["Procter & Gamble", "Unilever"]),
+        ("Compare Lund & Malmo", ["Lund", "Malmo"]),
+        # shared attributes, in either case
+        ("causes, signs and prevention of rickets", ["causes of rickets", "signs of rickets", "prevention of rickets"]),
+        (
+            "What were the causes and effects of the 1929 crash?",
+            ["causes of the 1929 crash", "effects of the 1929 crash"],
+        ),
+        ("What are Kenya's main rivers and lakes?", ["Kenya's main rivers", "Kenya's lakes"]),
+        (
+            "date of birth and place of death of Frida Kahlo",
+            ["date of birth of Frida Kahlo", "place of death of Frida Kahlo"],
+        ),
+        (
+            "birthplace and cause of death of Frida Kahlo",
+            ["birthplace of Frida Kahlo", "cause of death of Frida Kahlo"],
+        ),
+        ("capital of Peru and population of Chad", ["capital of Peru", "population of Chad"]),
+        ("When and where was Bolivar born?", ["When was Bolivar born?", "where was Bolivar born?"]),
+        # lists of names, with verbs that agree
+        ("When were Lund and Malmo founded?", ["When was Lund founded?", "When was Malmo founded?"]),
+        ("Are Ravel and Satie both composers?", ["Is Ravel a composer?", "Is Satie a composer?"]),
+        ("Were Ravel and Satie from the same town?", ["Which town was Ravel from?", "Which town was Satie from?"]),
+        ("Do Chad and Mali have the same currency?", ["currency of Chad", "currency of Mali"]),
+        ("University of Lund or University of Uppsala", ["University of Lund", "University of Uppsala"]),
+        # periods
+        ("rents in Porto in 2001, 2011 and 2021", [f"rents in Porto in {year}" for year in (2001, 2011, 2021)]),
+        (
+            "How did rents change between 1990 and 2010?",
+            ["How did rents change in 1990?", "How did rents change in 2010?"],
+        ),
+        # questions in turn
+        ("Who wrote Emma and who wrote Middlemarch?", ["Who wrote Emma", "who wrote Middlemarch"]),
+        ("what is a lichen and where does it grow", ["what is a lichen", "where does a lichen grow"]),
+        ("Who founded Ikea and when?", ["Who founded Ikea", "when was Ikea founded"]),
+        ("how long is the Rhine and how deep?", ["how long is the Rhine?", "how deep is the Rhine?"]),
+        (
+            "Who invented dynamite and where did he live?",
+            ["Who invented dynamite", "where did the person who invented dynamite live"],
+        ),
+    ],
+)
+def test_each_part_makes_sense_by_itself(text, parts):
+    assert [part.rstrip("?") for part in parts_of(text)] == [part.rstrip("?") for part in parts]
+
+
+WORDS = st.sampled_from(
+    [
+        "Lima",
+        "Quito",
+        "and",
+        "or",
+        "of",
+        "the",
+        "between",
+        "is",
+        "what",
+        "who",
+        "compare",
+        "both",
+        "vs",
+        "versus",
+        ",",
+        "&",
+        "in",
+        "1990",
+        "2020",
+        "price",
+        "capital",
+        "Peru",
+        "was",
+        "it",
+        "which",
+        "a",
+        "than",
+        "larger",
+        ",",
+        "?",
+        ":",
+        "'s",
+        "how",
+        "when",
+    ]
+)
+
+
+@given(st.lists(WORDS, max_size=14).map(" ".join))
+def test_no_part_is_empty_or_function_words_alone(text):
+    parts = parts_of(text)
+    assert len(parts) != 1
+    assert len({normalised(part) for part in parts}) == len(parts)
+    for part in parts:
+        assert re.search(r"lima|quito|price|capital|peru|larger|1990|2020", part, re.I)
+        assert not re.search(r"^(and|or|of|than)\b|\b(and|or|the|than|between)\W*$", part, re.I)
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_parts_or_none(text):
+    assert all(normalised(part) for part in parts_of(text))
+
+
+LEXICON = Lexicon(frozenset({("bread", "roses")}), {}, frozenset({"lund", "malmo", "escape from the dark"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Who directed Bread and Roses?", ()),
+        ("who directed bread and roses", ()),
+        ("compare Bread and Roses and Hamlet", ("Bread and Roses", "Hamlet")),
+        ("weather in lund and malmo today", ("weather in lund today", "weather in malmo today")),
+        ("weather in lund and elsewhere", ()),
+        (
+            "Were Vertigo and Escape from the Dark both comedies?",
+            ("Was Vertigo a comedy?", "Was Escape from the Dark a comedy?"),
+        ),
+        ("distance of lund and malmo", ()),
+    ],
+)
+def test_names_of_a_corpus_are_known(text, parts):
+    assert parts_of(text, LEXICON) == parts
