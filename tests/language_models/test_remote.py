@@ -188,7 +188,7 @@ class TestNames:
         assert (body["model"], body["temperature"], body["seed"]) == ("org/name", 0.7, 3)
         for asked in (model.at_temperature(0.3), model):
             asked.generate([say("a")])
-        assert [(body["temperature"], body["seed"]) for _, body in server.requests[1:]] == [(0.3, 3), (0.7, 3)]
+        assert [(body["temperature"], body["seed"]) for _, body, _ in server.requests[1:]] == [(0.3, 3), (0.7, 3)]
         model._client.close()
 
     @pytest.mark.parametrize(("name", "key"), [("openai:gpt", "OPENAI_API_KEY"), ("anthropic:x", "ANTHROPIC_API_KEY")])
