@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Container, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,11 @@ from acqo_rl.types import (
     fingerprint_of,
     has_cosines,
 )
+
+REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
+"""Log events, for review: a reformulation that was changed before it was searched, and one that failed."""
+
+_log = logging.getLogger(__name__)
 
 _SHORT = ("reading", "part", "variant")
 """Kinds that are searches; the others are as long as they need be."""
@@ -243,7 +249,8 @@ class AdaptiveSearcher:
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
                 answers = self._ask(looked, lists.deadline)
-            return with_leads_that_compare([_usable(answer, context) for answer in answers], self.retrievers)
+            usable = [_with_context(_usable(answer), context) for answer in answers]
+            return with_leads_that_compare(usable, self.retrievers)
 
         def look(answers: Sequence[Reformulation]) -> list[Query]:
             results, words = self._feedback
@@ -265,6 +272,8 @@ class AdaptiveSearcher:
             call = partial(_one_each, self.reformulator, list(new.values()))
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
+                told = {"strategy": self.reformulator.name, "error": type(outcome).__name__, "queries": len(new)}
+                _log.warning(FELL_BACK, extra=told)
                 raw = [pass_through(query, self.reformulator.name, reason_of(outcome)) for query in new.values()]
                 outcome = [replace(one, failed_calls=1) for one in raw]
             known |= zip(new, outcome, strict=True)
@@ -308,15 +317,36 @@ def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Containe
     return new
 
 
-def _usable(reformulation: Reformulation, context: str) -> Reformulation:
-    """Sub-queries that are not empty, not over-long and not the same; the raw query where none is (S0-28, 29)."""
+def _usable(reformulation: Reformulation) -> Reformulation:
+    """Sub-queries that are not empty, not over-long and not the same; the raw query where none is left."""
     short = (s for s in reformulation.sub_queries if s.kind not in _SHORT or len(s.text) <= MAX_CHARACTERS)
     usable = distinct(short)
-    if not usable:
-        return replace(reformulation, route="pass", sub_queries=pass_through(reformulation.query, "").sub_queries)
-    if context:
-        usable = tuple(replace(s, text=f"{s.text} {context}") if s.kind == "reading" else s for s in usable)
-    return reformulation if usable == reformulation.sub_queries else replace(reformulation, sub_queries=usable)
+    if usable:
+        if usable == reformulation.sub_queries:
+            return reformulation
+        return _repaired(reformulation, replace(reformulation, sub_queries=usable), "sub-queries were left out")
+    raw = replace(reformulation, route="pass", sub_queries=pass_through(reformulation.query, "").sub_queries)
+    return raw if _is_raw(reformulation) else _repaired(reformulation, raw, "no sub-query can be used")
+
+
+def _is_raw(reformulation: Reformulation) -> bool:
+    """Whether the query alone is searched, as of one without words."""
+    return [s.kind for s in reformulation.sub_queries] == ["original"]
+
+
+def _repaired(before: Reformulation, after: Reformulation, reason: str) -> Reformulation:
+    """Logs what was changed, without the texts."""
+    told = {"strategy": before.made_by, "reason": reason, "route": after.route, "route_before": before.route}
+    counts = {"num_variants": len(after.sub_queries), "num_variants_before": len(before.sub_queries)}
+    _log.info(REPAIRED, extra={**told, **counts})
+    return after
+
+
+def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
+    if not context:
+        return reformulation
+    subs = (replace(s, text=f"{s.text} {context}") if s.kind == "reading" else s for s in reformulation.sub_queries)
+    return replace(reformulation, sub_queries=tuple(subs))
 
 
 def _of(reformulation: Reformulation, query: Query) -> Reformulation:
@@ -325,10 +355,12 @@ def _of(reformulation: Reformulation, query: Query) -> Reformulation:
 
 
 def _by_route(reformulation: Reformulation) -> Reformulation:
-    """The query alone is the pass route (S0-28)."""
+    """The query alone is the pass route."""
     subs, text = reformulation.sub_queries, reformulation.query.text
     alone = len(subs) == 1 and normalised(subs[0].text) == normalised(text)
-    return replace(reformulation, route="pass") if alone and reformulation.route != "pass" else reformulation
+    if not alone or reformulation.route == "pass":
+        return reformulation
+    return _repaired(reformulation, replace(reformulation, route="pass"), "the only sub-query is the query itself")
 
 
 def _for_query(found: Found, query: Query) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.trace import Trace
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Challenge, Document, Query, Reformulation
+
+_log = logging.getLogger(__name__)
 
 Action = Literal["retrieve", "follow_reference", "aggregate", "stop"]
 Broken = Literal["search", "model", "time"]
@@ -220,7 +223,8 @@ class RetrievalState:
         self.misread(step, reason)
 
     def misread(self, step: str, reason: str) -> None:
-        """Notes a reply of which nothing could be used."""
+        """Notes a reply of which nothing could be used; the log has the step, and not the reason, which quotes it."""
+        _log.info("answer_step_fell_back", extra={"step": step})
         self.failures.append(f"{step}: {reason}")
         self.trace.add(step, f"failed: {reason}")
 
