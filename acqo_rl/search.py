@@ -70,7 +70,7 @@ def search_each(
     asked = _of_sub_queries(retriever)
     lists = by_sub_query(with_leads_that_compare(reformulations, asked), _finder(asked, depth))
     if originals := [r.retriever for r in given if isinstance(r, OriginalOnly)]:
-        more = by_sub_query([_original_of(r) for r in reformulations], _finder(originals, depth))
+        more = by_sub_query([original_of(r) for r in reformulations], _finder(originals, depth))
         lists = [(*some, *others) for some, others in zip(lists, more, strict=True)]
     return lists
 
@@ -135,7 +135,7 @@ def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
     return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
 
 
-def _original_of(reformulation: Reformulation) -> Reformulation:
+def original_of(reformulation: Reformulation) -> Reformulation:
     """The query as it was asked, with the weight that it has among the sub-queries."""
     weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
     return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))

@@ -12,13 +12,14 @@ from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline.gathering import Failure, Gathering, asked_of, reason_of
+from acqo_rl.pipeline.lists import Lists
 from acqo_rl.pipeline.rounds import in_rounds
 from acqo_rl.pipeline.state import read_query
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.search import DEPTH, by_sub_query, searched_text, with_leads_that_compare, with_snippets
+from acqo_rl.search import DEPTH, OriginalOnly, Retrievers, with_leads_that_compare, with_snippets
 from acqo_rl.text import distinct, normalised
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import (
@@ -91,7 +92,7 @@ class AdaptiveSearcher:
     def __init__(
         self,
         reformulator: Reformulator,
-        retrievers: Retriever | Sequence[Retriever],
+        retrievers: Retrievers,
         fusion: Fusion,
         *,
         corpus: Mapping[str, Document] | None = None,
@@ -109,7 +110,8 @@ class AdaptiveSearcher:
 
         Args:
             reformulator: writes the searches.
-            retrievers: one or several over the same documents, names differing.
+            retrievers: one or several over the same documents, names differing; an
+                :class:`acqo_rl.search.OriginalOnly` searches the raw query alone, as a path of its own.
             fusion: merges the lists of each query.
             corpus: document id -> document; needed for feedback.
             feedback_results: results of a first search that the reformulator reads; 0 for none, by default as many as
@@ -129,9 +131,11 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
         """
-        self.retrievers = tuple(retrievers) if isinstance(retrievers, Sequence) else (retrievers,)
-        names = [retriever.name for retriever in asked_of(self.retrievers)]
-        if not names or len(set(names)) < len(names):
+        given = retrievers if isinstance(retrievers, Sequence) else (retrievers,)
+        self.retrievers = tuple(r for r in given if not isinstance(r, OriginalOnly))
+        self.originals = tuple(r.retriever for r in given if isinstance(r, OriginalOnly))
+        names = [retriever.name for retriever in asked_of([*self.retrievers, *self.originals])]
+        if not self.retrievers or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers {names} were given; give at least one, names differing.")
         results, words = feedback_of(reformulator)
         feedback_results = results if feedback_results is None else feedback_results
@@ -159,12 +163,12 @@ class AdaptiveSearcher:
     @property
     def fingerprint(self) -> str:
         """Changes with the documents of any retriever that says so."""
-        return " ".join(map(fingerprint_of, self.retrievers))
+        return " ".join(map(fingerprint_of, (*self.retrievers, *self.originals)))
 
     @property
     def cosine(self) -> bool:
         """Whether the scores of all retrievers are cosines."""
-        return all(map(has_cosines, self.retrievers))
+        return all(map(has_cosines, (*self.retrievers, *self.originals)))
 
     def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""
@@ -208,7 +212,7 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [reformulation] = self._reformulate([read_query(query)], context, self._gathering(), Trace())
+        [reformulation] = self._reformulate([read_query(query)], context, self._lists(), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -224,26 +228,26 @@ class AdaptiveSearcher:
 
     def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
         """A batch along the path."""
-        trace, lists = Trace(), self._gathering()
+        trace, lists = Trace(), self._lists()
         reformulations = self._reformulate(queries, context, lists, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
-            rankings = by_sub_query(reformulations, lists.find)
+            rankings = lists.find(reformulations)
         with trace.step("fusion", self.fusion.name):
             fused = self.fusion.fuse(rankings, k)
-        failures = [(*_failed(r), *lists.failures(self._searched(r))) for r in reformulations]
+        looked = self._feedback[0] > 0
+        failures = [(*_failed(r), *lists.failures(r, looked=looked)) for r in reformulations]
         return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
 
-    def _gathering(self) -> Gathering:
+    def _lists(self) -> Lists:
         limit = self._timeouts.total
         deadline = None if limit is None else time.monotonic() + limit
-        return Gathering(self.retrievers, self._workers, self._depth, self._timeouts.sub_query, deadline)
 
-    def _searched(self, reformulation: Reformulation) -> dict[str, None]:
-        """The texts that a result depends on, the query itself among them where its list was looked at."""
-        first = [reformulation.query.text] if self._feedback[0] else []
-        return dict.fromkeys([*first, *(searched_text(s) for s in reformulation.sub_queries)])
+        def gathering(retrievers: Sequence[Retriever]) -> Gathering:
+            return Gathering(retrievers, self._workers, self._depth, self._timeouts.sub_query, deadline)
 
-    def _reformulate(self, queries: list[Query], context: str, lists: Gathering, trace: Trace) -> list[Reformulation]:
+        return Lists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
+
+    def _reformulate(self, queries: list[Query], context: str, lists: Lists, trace: Trace) -> list[Reformulation]:
         """What is searched for the queries after all rounds."""
 
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
@@ -255,7 +259,7 @@ class AdaptiveSearcher:
         def look(answers: Sequence[Reformulation]) -> list[Query]:
             results, words = self._feedback
             with trace.step("feedback", f"{results} results"):
-                tops = self.fusion.fuse(by_sub_query(answers, lists.find), results)
+                tops = self.fusion.fuse(lists.find(answers), results)
             return with_snippets(queries, tops, self._corpus, results, words)
 
         looked = look([pass_through(query, "") for query in queries]) if self._feedback[0] else queries

@@ -12,6 +12,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.search import OriginalOnly
 from acqo_rl.types import Document, Ranking, Retriever, has_cosines
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
@@ -25,16 +26,23 @@ class Collection:
         name: letters, digits, ``_``, ``-``, ``.``; what people call it.
         documents: document id -> document.
         retrievers: of its indexes, a dense one before a BM25 one.
+        originals: of indexes that search the raw query only; each list is a path of its own.
     """
 
     name: str
     documents: Mapping[str, Document]
     retrievers: tuple[InCollection, ...]
+    originals: tuple[InCollection, ...] = ()
+
+    @property
+    def all_retrievers(self) -> tuple[InCollection, ...]:
+        """Of all indexes."""
+        return (*self.retrievers, *self.originals)
 
     @property
     def cosine(self) -> bool:
         """Whether all scores are cosines, so that a threshold between 0 and 1 means something."""
-        return all(map(has_cosines, self.retrievers))
+        return all(map(has_cosines, self.all_retrievers))
 
     @property
     def id(self) -> uuid.UUID:
@@ -55,7 +63,8 @@ def open_collection(
 
     Args:
         setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
-            URL of a retriever server. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts.
+            URL of a retriever server. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts. In
+            ``NAME=DATA,DENSE,BM25@original`` the second index searches the raw query only.
         remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
         batcher: puts the texts that are searched at the same time in an index of this process into one call; without
             it, each is a call of its own.
@@ -66,7 +75,7 @@ def open_collection(
         IndexMismatchError: an index is not of these documents.
     """
     from acqo_rl.data.beir import corpus_hash, read_corpus
-    from acqo_rl.evaluation.inputs import check_name
+    from acqo_rl.evaluation.inputs import ORIGINAL, check_name
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.retrieval.places import is_url, parts_of
     from acqo_rl.retrieval.remote import describe
@@ -78,22 +87,25 @@ def open_collection(
     check_name(name, {})
     documents = read_corpus(data)
     digest = corpus_hash(documents.values())
-    singles = [part for index in indexes for part in parts_of(index)]
-    infos = [describe(index) for index in singles]
+    originals = [index.removesuffix(ORIGINAL) for index in indexes if index.endswith(ORIGINAL)]
+    singles = [part for index in indexes if not index.endswith(ORIGINAL) for part in parts_of(index)]
+    if not singles:
+        raise ConfigError(f"No index of {name} searches sub-queries; leave {ORIGINAL} out of one.")
 
     def load(index: str) -> Retriever:
         retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
         return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
 
-    retrievers = tuple(
-        InCollection(load(index), name, _scale(name, info)) for index, info in zip(singles, infos, strict=True)
-    )
-    if len({retriever.name for retriever in retrievers}) < len(retrievers):
+    def in_collection(index: str) -> InCollection:
+        return InCollection(load(index), name, _scale(name, describe(index)))
+
+    retrievers, apart = tuple(map(in_collection, singles)), tuple(map(in_collection, originals))
+    if len({retriever.name for retriever in (*retrievers, *apart)}) < len(retrievers) + len(apart):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
-    return Collection(name, documents, tuple(sorted(retrievers, key=lambda retriever: not retriever.cosine)))
+    return Collection(name, documents, tuple(sorted(retrievers, key=lambda retriever: not retriever.cosine)), apart)
 
 
-def searched_as_one(collections: Sequence[Collection]) -> Retriever:
+def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:
     """One retriever over the collections: one list per text.
 
     The first indexes of all collections make one list, and so do their second ones; the two lists are merged by RSF, as
@@ -103,8 +115,14 @@ def searched_as_one(collections: Sequence[Collection]) -> Retriever:
     paths: list[Retriever] = []
     for place in range(most):
         parts = [c.retrievers[place] for c in collections if place < len(c.retrievers)]
-        paths.append(parts[0] if len(parts) == 1 else FederatedRetriever(parts, f"indexes {place + 1}"))
+        paths.append(parts[0] if len(parts) == 1 else FederatedRetriever(parts, f"{label} {place + 1}"))
     return paths[0] if len(paths) == 1 else HybridRetriever(paths, RankScoreFusion())
+
+
+def searched_apart(collections: Sequence[Collection]) -> list[OriginalOnly]:
+    """What searches the raw query only, over the collections that have such an index; none or one."""
+    apart = [replace(c, retrievers=c.originals) for c in collections if c.originals]
+    return [OriginalOnly(searched_as_one(apart, "raw query, indexes"))] if apart else []
 
 
 def _scale(collection: str, info: IndexInfo) -> str:

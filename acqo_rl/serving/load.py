@@ -21,7 +21,10 @@ class ServiceSettings(IndexSettings):
     """What a service searches and who reformulates."""
 
     collections: list[str] = field(
-        metadata={"help": "NAME=DATA,INDEX: a BEIR folder and an index of it; DENSE+BM25 searches with both."}
+        metadata={
+            "help": "NAME=DATA,INDEX: a BEIR folder and an index of it; DENSE+BM25 searches with both, and "
+            "NAME=DATA,DENSE,BM25@original searches the raw query alone by words."
+        }
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],

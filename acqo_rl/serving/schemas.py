@@ -286,7 +286,7 @@ class PoolInfo(BaseModel):
             id=collection.id,
             name=collection.name,
             documents=len(collection.documents),
-            retrievers=[retriever.name for retriever in collection.retrievers],
+            retrievers=[retriever.name for retriever in collection.all_retrievers],
         )
 
 

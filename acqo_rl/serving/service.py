@@ -19,7 +19,7 @@ from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.search import DEPTH
 from acqo_rl.serving.answer_schemas import AnswerMode
-from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_as_one
+from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
 
@@ -136,7 +136,7 @@ class Service:
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers in so many seconds."""
-        retrievers = [retriever for collection in self.collections for retriever in collection.retrievers]
+        retrievers = [retriever for collection in self.collections for retriever in collection.all_retrievers]
         outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
         return not any(isinstance(outcome, Exception) for outcome in outcomes)
 
@@ -165,7 +165,7 @@ class Service:
                 reformulator = Logged(look_first(reformulator, retriever, fusion, documents, offered.threshold))
             return AdaptiveSearcher(
                 reformulator,
-                retriever,
+                [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
                 feedback_results=offered.feedback_results,

@@ -1,0 +1,125 @@
+"""Multi-query, HyDE and the raw query by meaning, and the raw query by words as a path of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from serving_stand_ins import DOCUMENTS, Words
+from stand_ins import BrokenRetriever, ScriptedLanguageModel
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import ReciprocalRankFusion
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.federated import InCollection
+from acqo_rl.search import OriginalOnly, search
+from acqo_rl.serving import strategies
+from acqo_rl.serving.collections import Collection, open_collection
+from acqo_rl.serving.strategies import Strategies
+from acqo_rl.types import Query, Reformulation, SubQuery
+
+QUERY = "capital of Peru"
+VARIANTS = ["seat of government Peru", "Lima Peru", "main city of Peru"]
+PASSAGE = "Lima is the capital of Peru."
+
+
+class Counted(Words):
+    """By words, as BM25 is: without cosines, and of a known greatest score."""
+
+    def __init__(self, documents=DOCUMENTS):
+        super().__init__(documents, "bm25", cosine=False)
+
+    def search(self, texts, k):
+        return [replace(ranking, ceiling=1.0) for ranking in super().search(texts, k)]
+
+
+def collection(name, original=None, documents=DOCUMENTS):
+    words = original or Counted(documents)
+    dense = InCollection(Words(documents), name, "dense 1")
+    return Collection(name, documents, (dense,), (InCollection(words, name, f"{name}/bm25"),))
+
+
+@pytest.fixture
+def six(serving, monkeypatch):
+    """The rankings of a search, and the retriever of words."""
+    model = ScriptedLanguageModel("\n".join(VARIANTS), PASSAGE)
+    monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
+
+    def search(collections):
+        offered = Strategies({"multi_query+hyde": "m"}, StrategySettings())
+        with serving(collections, strategies=offered) as client:
+            listed = client.get("/v1/collections").json()["collections"]
+            return client.post("/v1/search", json={"query": QUERY, "include_rankings": True}).json(), listed
+
+    return search
+
+
+def test_six_paths(six):
+    words = Counted()
+    body, [listed] = six([collection("world", words)])
+    paths = [(r["query"], r["retriever"]) for r in body["rankings"]]
+    by_meaning = [(text, "dense 1") for text in (QUERY, *VARIANTS, PASSAGE)]
+    assert paths == [*by_meaning, (QUERY, "world/bm25")]
+    assert words.calls == [[QUERY]]
+    assert listed["retrievers"] == ["world/dense", "world/bm25"]
+    places = {place["ranking"] for result in body["results"] for place in result["places"]}
+    assert 5 in places
+    assert body["failures"] == []
+
+
+def test_several_collections_have_one_such_list(six):
+    body, _ = six([collection("world"), collection("moon")])
+    assert [r["query"] for r in body["rankings"]].count(QUERY) == 2
+    assert len(body["rankings"]) == 6
+    assert {d["knowledge_pool"] for d in body["rankings"][5]["documents"]} == {"world", "moon"}
+
+
+def test_one_that_is_down_is_left_out_and_told(six):
+    body, _ = six([collection("world", BrokenRetriever())])
+    assert len(body["rankings"]) == 5
+    assert [(f["retriever"], f["sub_query"]) for f in body["failures"]] == [("world/broken", QUERY)]
+
+
+def test_the_searcher_finds_what_evaluation_finds():
+    class Split:
+        name = "split"
+
+        def reformulate(self, queries):
+            subs = (SubQuery("Lima", "part"), SubQuery("Peru", "part"))
+            return [Reformulation(query, "decompose", subs, self.name) for query in queries]
+
+    retrievers = [Words(), OriginalOnly(Counted())]
+    query = Query("q", QUERY)
+    [wanted] = search(Split().reformulate([query]), retrievers, ReciprocalRankFusion())
+    found = AdaptiveSearcher(Split(), retrievers, ReciprocalRankFusion()).search(query)
+    assert (found.rankings, found.fused) == (wanted.rankings, wanted.fused)
+    with pytest.raises(ConfigError):
+        AdaptiveSearcher(Split(), [OriginalOnly(Words())], ReciprocalRankFusion())
+
+
+def test_a_setting_marks_it(tmp_path):
+    documents = list(DOCUMENTS.values())
+    write_beir(tmp_path, documents, [], {})
+    for name in ("one", "two"):
+        build_bm25_index(tmp_path / name, documents)
+    with pytest.raises(ConfigError, match="two indexes of one kind"):
+        open_collection(f"world={tmp_path},{tmp_path}/one,{tmp_path}/two@original")
+    with pytest.raises(ConfigError, match="@original"):
+        open_collection(f"world={tmp_path},{tmp_path}/one@original")
+
+
+def test_a_dense_index_and_one_of_words_for_the_raw_query(tmp_path, monkeypatch):
+    documents = list(DOCUMENTS.values())
+    write_beir(tmp_path, documents, [], {})
+    build_bm25_index(tmp_path / "words", documents)
+    build_bm25_index(tmp_path / "dense", documents)
+    opened = open_collection(
+        f"world={tmp_path},{tmp_path}/dense,{tmp_path}/words@original",
+        open_index=lambda index, **_: Words() if index.endswith("dense") else Counted(),
+    )
+    assert [r.name for r in opened.retrievers] == ["world/dense"]
+    assert [r.name for r in opened.originals] == ["world/bm25"]
+    assert not opened.cosine
