@@ -20,10 +20,13 @@ _STUTTER = re.compile(r"(?<!\S)(\S.*?)(?: \1)+(?!\S)", re.I)
 
 
 def one_line(text: str) -> str:
-    """The text with control and unassigned characters gone and every run of white space as one space."""
+    """The text with every run of white space and of control characters as one space, without invisible characters.
+
+    Soft hyphens, zero-width joiners and zero-width spaces stand inside words, so that nothing takes their place.
+    """
     if text.isprintable():  # no such character in it, as nearly always: ten times as fast
         return " ".join(text.split())
-    kept = (" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") else c for c in text)
+    kept = (" " if unicodedata.category(c) in ("Cc", "Cs", "Cn", "Zl", "Zp") else c for c in _visible(text))
     return " ".join("".join(kept).split())
 
 
@@ -52,6 +55,10 @@ def without_echo(text: str) -> str:
     return " ".join(words)
 
 
+def _visible(text: str) -> str:
+    return text if text.isprintable() else "".join(c for c in text if unicodedata.category(c) != "Cf")
+
+
 def unnumbered(line: str) -> str:
     """A line of a list without its number or bullet; a number that belongs to the text stays ("2008 crisis")."""
     return _NUMBERING.sub("", line)
@@ -63,7 +70,7 @@ def normalised(text: str) -> str:
     Punctuation inside a text does: "C++", "C#" and "C" differ, and so do "10.5" and "105", "10\u00b2" and "102". So
     does closing punctuation that may be part of what is named: "5!" and "5", "C." and "C", "Yahoo!" and "yahoo" differ.
     """
-    words = one_line(_folded(text)).casefold().split(" ")
+    words = folded(one_line(compatible(text))).split(" ")
     while len(words) > 1 and words[-1] == "?":
         words.pop()
     last = words[-1].rstrip(_CLOSING)
@@ -86,12 +93,23 @@ def _close(marks: str, word: str, *, is_alone: bool) -> bool:
     return len(word) > (_LONGEST_ABBREVIATION if is_alone else 1) or (word.isdecimal() and not is_alone)
 
 
-def _folded(text: str) -> str:
-    """NFKC, but for raised and lowered characters and fractions, which mean something else than plain ones."""
+def compatible(text: str) -> str:
+    """NFKC without invisible characters; lone surrogates become ``?``.
+
+    Raised and lowered characters and fractions stay, because they mean something else than plain ones.
+    """
     if text.isascii():
+        return text
+    text = _visible(text.encode("utf-8", "replace").decode("utf-8"))
+    if unicodedata.is_normalized("NFKC", text):  # as nearly always: a hundred times as fast
         return text
     plain = (c if unicodedata.decomposition(c).startswith(_OTHER) else unicodedata.normalize("NFKC", c) for c in text)
     return unicodedata.normalize("NFC", "".join(plain))
+
+
+def folded(text: str) -> str:
+    """A text of :func:`compatible` with all letters of one case, in the normal form again."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
 def distinct(sub_queries: Iterable[SubQuery]) -> tuple[SubQuery, ...]:

@@ -21,7 +21,7 @@ from acqo_rl.types import SubQuery
         ("\uff26\uff21\uff29\uff33\uff33\uff1f", "faiss"),
         ("北京的人口是多少\uff1f", "北京的人口是多少"),
         ("caf\u00e9", "cafe\u0301"),
-        ("zero\u200bwidth", "zero width"),
+        ("zero\u200bwid\u00adth", "zerowidth"),
     ],
 )
 def test_count_as_the_same(one, other):
@@ -64,7 +64,7 @@ def test_one_line_is_one_line(text):
 
 
 def test_control_characters_and_lone_surrogates_go():
-    assert one_line("a\x00b\x1b[31m\u2028c\u202ed\ud800e") == "a b [31m c d e"
+    assert one_line("a\x00b\x1b[31m\u2028c\u202ed\ud800e") == "a b [31m cd e"
     one_line("\ud800").encode()
 
 

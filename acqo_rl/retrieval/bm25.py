@@ -1,25 +1,22 @@
-"""Sparse retrieval by BM25 through bm25s, with Snowball stemming."""
+"""Sparse retrieval by BM25 through bm25s; :mod:`acqo_rl.retrieval.words` splits the texts."""
 
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval.passage import passage_text, well_formed
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.words import make_tokenizer
 from acqo_rl.types import Document, Ranking
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A word, or one character of a script that is written without spaces (kana and Han, as in Lucene).
-_TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 _PROGRESS_FROM = 50_000  # documents
 
 
@@ -75,7 +72,7 @@ class Bm25Retriever:
         Args:
             texts: of the documents.
             doc_ids: id of each text.
-            language: a Snowball stemmer, such as ``english``; its stop words are left out where bm25s has them.
+            language: one of ``acqo_rl.retrieval.words.LANGUAGES``.
             k1: how fast repetitions of a word saturate.
             b: how much long documents are held back, 0 to 1.
             name: recorded in every ranking.
@@ -165,31 +162,6 @@ def estimate_bytes(documents: Sequence[Document], language: str) -> int:
     stems = [set(tokenize(passage_text(document))) for document in sample]
     postings = sum(map(len, stems)) * len(documents) // max(1, len(sample))
     return 8 * postings + 20 * len(set[str]().union(*stems))  # id and score; a vocabulary entry with its offset
-
-
-def make_tokenizer(language: str) -> Callable[[str], list[str]]:
-    """Splits a text into stems, without the language's stop words.
-
-    Raises:
-        ConfigError: there is no stemmer for the language.
-    """
-    import Stemmer
-    from bm25s.tokenization import _infer_stopwords
-
-    if language not in Stemmer.algorithms():
-        raise ConfigError(f"There is no stemmer for {language!r}; there are: {', '.join(Stemmer.algorithms())}.")
-    stemmer = Stemmer.Stemmer(language)
-    try:
-        stop_words = frozenset(_infer_stopwords(language))
-    except ValueError:
-        stop_words = frozenset()
-
-    def tokenize(text: str) -> list[str]:
-        words = _TOKEN.findall(unicodedata.normalize("NFKC", well_formed(text)).lower())
-        stems: list[str] = stemmer.stemWords([word for word in words if word not in stop_words])
-        return stems
-
-    return tokenize
 
 
 def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import IndexMismatchError
+from acqo_rl.retrieval import words
 
 FORMAT_VERSION = 1
 FILE_NAME = "manifest.json"
@@ -45,11 +46,19 @@ class DenseSettings:
 
 @dataclass(frozen=True, slots=True)
 class Bm25Settings:
-    """How a BM25 index was made: language of stemmer and stop words, and the two parameters of BM25."""
+    """How a BM25 index was made.
+
+    Attributes:
+        language: of stemmer and stop words.
+        k1: how fast repetitions of a word saturate.
+        b: how much long documents are held back.
+        words: version of the word segmentation, see ``acqo_rl.retrieval.words``.
+    """
 
     language: str = "english"
     k1: float = 1.5
     b: float = 0.75
+    words: int = words.VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +139,8 @@ def read_manifest(folder: Path) -> Manifest:
     """Reads the manifest of a finished index and checks that its files are there with the sizes they had.
 
     Raises:
-        IndexMismatchError: there is no finished index, its format is newer, or a file is missing, cut or broken.
+        IndexMismatchError: there is no finished index, its format is newer, its words are split in another way, or a
+            file is missing, cut or broken.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -143,7 +153,12 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path} has format version {version}, this acqo_rl reads up to {FORMAT_VERSION};"
                 " update acqo_rl, or build the index again."
             )
-        settings = _SETTINGS[kind](**row.pop("settings"))
+        settings = _SETTINGS[kind](**{"words": 1, **row.pop("settings")} if kind == "bm25" else row.pop("settings"))
+        if isinstance(settings, Bm25Settings) and settings.words != words.VERSION:
+            raise IndexMismatchError(
+                f"{folder} was built with version {settings.words} of the word segmentation, this acqo_rl has version"
+                f" {words.VERSION}; delete {folder} and build it again (minutes for a million passages)."
+            )
         manifest = Manifest(settings, **row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise IndexMismatchError(f"{path} is broken ({error!r}); delete {folder} and build it again.") from error

@@ -1,0 +1,121 @@
+"""Words of BM25 in many scripts, and names that are more than letters."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.retrieval.words import LANGUAGES, make_tokenizer
+
+INFLECTED = {
+    "arabic": ("الكتاب", "كتاب"),
+    "catalan": ("gats", "gat"),
+    "czech": ("ženy", "žena"),
+    "danish": ("huset", "huse"),
+    "dutch": ("katten", "kat"),
+    "english": ("cats", "cat"),
+    "estonian": ("raamatud", "raamat"),
+    "finnish": ("talossa", "talo"),
+    "french": ("maisons", "maison"),
+    "german": ("Katzen", "Katze"),
+    "greek": ("ανθρώπων", "ανθρώπου"),
+    "hindi": ("लड़कों", "लड़का"),
+    "hungarian": ("házak", "ház"),
+    "indonesian": ("makanan", "makan"),
+    "italian": ("gatti", "gatto"),
+    "lithuanian": ("namai", "namas"),
+    "norwegian": ("huset", "hus"),
+    "polish": ("kobiety", "kobieta"),
+    "portuguese": ("gatos", "gato"),
+    "romanian": ("casele", "case"),
+    "russian": ("книги", "книга"),
+    "spanish": ("gatos", "gato"),
+    "swedish": ("husen", "huset"),
+    "turkish": ("evler", "ev"),
+}
+
+
+def finds(document, query, language="english", beside="Something else entirely."):
+    """Whether a search for the query finds the document, and not the one beside it."""
+    retriever = Bm25Retriever.build([document, beside], ["it", "beside"], language=language)
+    return retriever.search([query], 5)[0].doc_ids == ("it",)
+
+
+def test_every_language_that_is_offered_is_tested():
+    assert set(INFLECTED) == set(LANGUAGES) - {"none"}
+
+
+@pytest.mark.parametrize("language", INFLECTED)
+def test_inflected_forms_are_the_same_word(language):
+    one, other = map(make_tokenizer(language), INFLECTED[language])
+    assert one == other != []
+
+
+@pytest.mark.parametrize(
+    ("document", "query", "beside"),
+    [
+        ("सोना महँगा है", "सोना", "सेना यहाँ है"),
+        ("العَرَبِيَّةُ لُغَةٌ", "العربية", "الفرنسية"),
+        ("שָׁלוֹם עוֹלָם", "שלום", "תודה"),
+        ("สวัสดีชาวโลก", "โลก", "ประเทศไทย"),
+        ("东京都知事选举", "东京", "上海天气"),
+        ("東京タワーはどこですか", "東京", "大阪城"),
+        ("緑茶を飲む", "茶", "水を飲む"),
+        ("서울특별시 날씨", "서울특별시", "부산 날씨"),
+        ("El\u00adectric cars", "electric", "Steam cars"),
+        ("zero\u200bwidth signs", "zerowidth", "other signs"),
+        ("का\u200dम", "काम", "नाम"),
+        ("Co\u0301rdoba in spring", "C\u00f3rdoba", "Cordoba in spring"),
+        ("Zażółć gęślą jaźń", "ZAŻÓŁĆ", "Zazolc"),
+        ("STRASSE", "straße", "Gasse"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφος", "Αχιλλέας"),
+        ("İzmir", "izmir", "Ankara"),
+    ],
+)
+def test_words_of_any_script_are_found(document, query, beside):
+    assert finds(document, query, "none", beside)
+
+
+@pytest.mark.parametrize(
+    ("document", "query", "beside"),
+    [
+        ("Our IT department is closed", "IT", "It is closed, is it not"),
+        ("Our IT department is closed", "who runs IT", "It is closed, is it not"),
+        ("A book on C++", "C++", "A book on C and C#"),
+        ("A book on C#", "c#", "A book on C and C++"),
+        ("Moving to .NET", ".net", "Moving to the network"),
+        ("call load_user.name_of first", "load_user.name_of", "call name first"),
+        ("call load_user.name_of first", "load_user", "no names"),
+        ("see /usr/local/bin", "/usr/local/bin", "see /etc"),
+        ("release 3.5.1 is out", "3.5.1", "release 5.1.3 is out"),
+        ("runs on python3.11", "python3.11", "runs on python3.12"),
+        ("made in the U.S.A. today", "USA", "made in Spain today"),
+        ("costs 1,250,000 euros", "1250000", "costs 250 euros"),
+        ("write to info@example.org", "example.org", "write to me"),
+    ],
+)
+def test_names_with_signs_dots_and_capitals_stay_findable(document, query, beside):
+    retriever = Bm25Retriever.build([beside, document], ["beside", "it"])
+    assert retriever.search([query], 1)[0].doc_ids == ("it",)
+
+
+def test_stop_words_in_a_text_of_capitals_are_left_out():
+    assert make_tokenizer("english")("IT IS RAINING") == make_tokenizer("english")("it is raining") == ["rain"]
+
+
+@given(st.text())
+def test_any_text_is_split_and_its_normal_form_does_not_matter(text):
+    tokenize = make_tokenizer("none")
+    words = tokenize(text)
+    assert all(words)
+    assert tokenize(unicodedata.normalize("NFD", text)) == words
+
+
+def test_a_language_that_is_not_offered_is_refused():
+    with pytest.raises(ConfigError, match="klingon"):
+        make_tokenizer("klingon")
