@@ -57,7 +57,7 @@ class BuildIndexConfig:
     factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
     build_parameters: str = field(default="", metadata={"help": "of FAISS, such as efConstruction=200"})
     search_parameters: str = field(default="", metadata={"help": "of FAISS, such as efSearch=128 or nprobe=32"})
-    language: str = field(default="english", metadata={"help": "stemmer and stop words of bm25"})
+    language: str = field(default="english", metadata={"help": "of bm25, for stems and stop words; none: neither"})
     k1: float = field(default=1.5, metadata={"help": "bm25: how fast repetitions of a word saturate"})
     b: float = field(default=0.75, metadata={"help": "bm25: how much long documents are held back, 0 to 1"})
     shard_size: int = field(default=8192, metadata={"help": "passages encoded between two writes"})

@@ -229,12 +229,12 @@ def test_too_few_vectors_to_train_leave_no_index_but_keep_the_shards(tmp_path, d
 
 
 def test_bm25_index_is_opened_by_its_manifest(tmp_path, documents):
-    manifest = build_bm25_index(tmp_path, documents, language="porter", k1=1.2)
+    manifest = build_bm25_index(tmp_path, documents, language="german", k1=1.2)
     retriever = load_retriever(tmp_path, expected_corpus_hash=corpus_hash(documents))
     assert isinstance(retriever, Bm25Retriever)
     assert retriever.search(["passages 7"], 1)[0].doc_ids == ("d7",)
     assert retriever.search(["passages 7"], 1) == load_retriever(tmp_path, mmap=True).search(["passages 7"], 1)
-    assert (manifest.settings.language, manifest.settings.k1) == ("porter", 1.2)
+    assert (manifest.settings.language, manifest.settings.k1) == ("german", 1.2)
     cut(tmp_path / "bm25" / "data.csc.index.npy")
     with pytest.raises(IndexMismatchError, match=r"data.csc.index.npy has"):
         load_retriever(tmp_path)
