@@ -8,8 +8,9 @@ r"""Compare reformulators x retrievers x fusions on a split of a BEIR folder.
 A reformulator is NAME or NAME=MODEL: raw, rules and turns without a model; prompted, adaptive, multi_query, hyde,
 step_back, decomposition, expansion, rewrite and several of these six joined by "+" ask a language model
 (embedded:smollm2, a folder, a Hub id, openai:NAME@URL, anthropic:NAME); so does rewrite_retrieve_read, where the raw
-query finds nothing that is similar enough; any other name is a trained policy. A policy's MODEL with ":" or "/" in it
-needs no name: trained:demo is named trained-demo.
+query finds nothing that is similar enough; any other name is a trained policy, and with
+_else_rules behind it (policy_else_rules=MODEL) that policy and, where it passes, the rules. A policy's MODEL with ":"
+or "/" in it needs no name: trained:demo is named trained-demo.
 
 A retriever is NAME=INDEX, a folder or the URL of scripts/serve_retriever.py, or NAME=ONE+OTHER of indexes or of names
 given before: a hybrid, which searches with both and merges their lists by the fusion of the system; so is a folder of
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import Bench, Parts
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
+    from acqo_rl.reformulation.lexicon import Lexicon
 
 
 @dataclass
@@ -187,6 +189,7 @@ def open_bench(
     from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
     from acqo_rl.evaluation.systems import Bench
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
+    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.reformulation.pass_through import PassThrough
 
     corpus = read_corpus(config.data)
@@ -197,7 +200,7 @@ def open_bench(
         return RewriteRetrieveRead(PassThrough(), reformulator, retriever, fusion, corpus, threshold=threshold)
 
     retrievers = open_retrievers(config, cache, corpus_hash(corpus.values()))
-    reformulators = open_reformulators(config, strategies, cache)
+    reformulators = open_reformulators(config, strategies, cache, Lexicon.of(corpus.values()))
     if LOOKS_FIRST in reformulators and not any(parts.is_dense for parts in retrievers.values()):
         raise ConfigError(f"{LOOKS_FIRST} looks at cosines; give a retriever that is a dense index and no hybrid.")
     return Bench(
@@ -214,7 +217,7 @@ def open_bench(
 
 
 def open_reformulators(
-    config: CompareConfig, strategies: StrategySettings, cache: Cache
+    config: CompareConfig, strategies: StrategySettings, cache: Cache, lexicon: Lexicon
 ) -> dict[str, CachedReformulator]:
     """Reformulators that answer from the cache what they can; strategies of one model share it."""
     from acqo_rl import __version__
@@ -227,7 +230,7 @@ def open_reformulators(
 
     def load(name: str, model: str) -> tuple[Reformulator, int, int]:
         if not asks_model(name):
-            return load_reformulator(name, model, strategies)
+            return load_reformulator(name, model, strategies, lexicon=lexicon)
         shared = language_model(model, name if name == "prompted" else "")  # which has settings of its own
         return load_reformulator(name, model, strategies, language_model=shared)
 

@@ -9,7 +9,8 @@ Reformulators are compared to the first one; each is NAME or NAME=MODEL:
     turns              the last two turns of the conversation before the query; no model
     prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id)
     policy=MODEL       a trained policy; any other name does as well: warm_start=runs/warm final=runs/final
-    trained:demo       the same without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
+    policy_else_rules=MODEL  the policy, and where it passes, the rules; any other name with _else_rules behind it
+    trained:demo       a policy without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
 
 A policy that reads the first results of the raw query gets as many as it was trained with. What the output folder
 already holds under the same settings is not computed again, so another reformulator can be added later.
@@ -139,15 +140,17 @@ def prepare(
     from acqo_rl.data.beir import corpus_hash, read_query_metadata
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.pipeline.rounds import Rounds
+    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.search import add_feedback
 
     retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
     metadata = read_query_metadata(config.data)
     fusion = fusion_named(config.fusion)
+    lexicon = Lexicon.of(corpus.values())
 
     def run(name: str, model: str) -> Any:
-        reformulator, results, words = load_reformulator(name, model)
+        reformulator, results, words = load_reformulator(name, model, lexicon=lexicon)
         if results and config.rounds > 1:
             reformulator = Rounds(reformulator, retriever, fusion, corpus, results, words, config.rounds)
         return evaluate(

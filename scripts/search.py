@@ -8,11 +8,11 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     python scripts/search.py --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-The reformulator is raw, rules, turns, policy, prompted, adaptive, rewrite_retrieve_read (which rewrites only where the
-raw query finds nothing similar), or a strategy that asks a language model:
-multi_query, hyde, step_back, decomposition, expansion, rewrite, or several joined by "+". The model is a folder, a
-Hub id, embedded:smollm2, or for all but policy a server: openai:NAME@URL, openai:NAME, anthropic:NAME. A search of
-weight w counts as much as w copies of it.
+The reformulator is policy_else_rules (a trained policy, and where it passes the rules), policy (the policy alone), raw,
+rules, turns, prompted, adaptive, rewrite_retrieve_read (which rewrites only where the raw query finds nothing similar),
+or a strategy that asks a language model: multi_query, hyde, step_back, decomposition, expansion, rewrite, or several
+joined by "+". The model is a folder, a Hub id, embedded:smollm2, or for all but a policy a server: openai:NAME@URL,
+openai:NAME, anthropic:NAME. A search of weight w counts as much as w copies of it.
 
 --multi_step searches more than once and looks at results in between: recursive splits the question and follows what
 passages refer to, multi_hop searches for what is missing, self_query for each gap, simple searches once; auto chooses
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
+from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
 from acqo_rl.text import distinct, one_line
@@ -56,7 +56,7 @@ class SearchConfig(IndexSettings):
 
     data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
     index: str = field(metadata={"help": INDEX_HELP})
-    reformulator: str = field(default="policy", metadata={"help": "Who writes the searches; see above."})
+    reformulator: str = field(default="policy_else_rules", metadata={"help": "Who writes the searches; see above."})
     model: str | None = field(
         default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
     )
@@ -109,6 +109,7 @@ class Searcher:
         from acqo_rl.data.beir import corpus_hash, read_corpus
         from acqo_rl.fusion import fusion_named
         from acqo_rl.pipeline.rewrite_retrieve_read import look_first
+        from acqo_rl.reformulation.lexicon import Lexicon
         from acqo_rl.reformulation.load import load_reformulator
 
         self.k = config.k
@@ -116,7 +117,7 @@ class Searcher:
         self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
         self.reformulator: Reformulator
         self.reformulator, self.results, self.words = load_reformulator(
-            config.reformulator, config.model or "", strategies
+            config.reformulator, config.model or "", strategies, lexicon=Lexicon.of(self.corpus.values())
         )
         self.fusion = fusion_named(config.fusion, config.rrf_k)
         if config.reformulator == LOOKS_FIRST:
@@ -197,7 +198,7 @@ def check(config: SearchConfig) -> None:
         raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
     if config.k < 1:
         raise ConfigError(f"k is {config.k}; it must be at least 1.")
-    single = (*WITHOUT_MODEL, "prompted", "policy", "adaptive", LOOKS_FIRST)
+    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", LOOKS_FIRST)
     if config.reformulator not in single and not asks_model(config.reformulator):
         raise ConfigError(
             f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "

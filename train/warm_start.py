@@ -136,6 +136,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     from collections import Counter
 
     from acqo_rl.data.beir import read_query_metadata
+    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.training.candidates import candidates
     from acqo_rl.training.warm_start import (
         balanced,
@@ -157,7 +158,8 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         )
     kept = [query for query in materials.train if kinds[query.id] in config.keep]
     learned = [query for query in materials.train if kinds[query.id] not in config.keep]
-    found = {query.id: candidates(query, config.max_sub_queries) for query in learned}
+    lexicon = Lexicon.of(materials.corpus.values())
+    found = {query.id: candidates(query, config.max_sub_queries, lexicon) for query in learned}
     if config.prompted_queries:
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.reformulation.prompted import Prompted

@@ -12,6 +12,7 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.types import LanguageModel, Reformulator
 
 if TYPE_CHECKING:
+    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.strategies import Strategy
 
@@ -23,6 +24,9 @@ LOOKS_FIRST = "rewrite_retrieve_read"
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Those that need no model."""
+
+ELSE_RULES = "_else_rules"
+"""Ends the name of a policy behind which the rules stand: they are asked where it passes."""
 
 _RANGES = {
     "num_variants": (1, 5),
@@ -99,6 +103,11 @@ def asks_model(name: str) -> bool:
     return name in ("prompted", "adaptive", LOOKS_FIRST) or set(name.split("+")) <= set(STRATEGIES)
 
 
+def is_policy(name: str) -> bool:
+    """Whether a name is that of a trained policy alone."""
+    return not (name in (*WITHOUT_MODEL, LOOKS_FIRST) or asks_model(name) or name.endswith(ELSE_RULES))
+
+
 def most_calls(name: str, settings: StrategySettings) -> int:
     """Model calls of one query at most, by the name that :func:`load_reformulator` takes."""
     from acqo_rl.reformulation.adaptive import BY_TYPE
@@ -130,24 +139,33 @@ def check_strategy(name: str, model: str) -> None:
 
 
 def load_reformulator(
-    name: str, model: str, settings: StrategySettings | None = None, *, language_model: LanguageModel | None = None
+    name: str,
+    model: str,
+    settings: StrategySettings | None = None,
+    *,
+    language_model: LanguageModel | None = None,
+    lexicon: Lexicon | None = None,
 ) -> tuple[Logged, int, int]:
     """A reformulator, and how many results of a first search and words of each it reads.
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
-            ``+`` (``multi_query+hyde``); any other one names a trained policy. Of ``rewrite_retrieve_read``, what
-            rewrites; :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead` looks before.
+            ``+`` (``multi_query+hyde``); any other one names a trained policy, and with
+            ``_else_rules`` behind it (``policy_else_rules``) one where the rules are asked about what it passes.
+            Of ``rewrite_retrieve_read``, what rewrites;
+            :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead` looks before.
         model: folder, Hub id or embedded model, or ``openai:NAME@URL`` or ``anthropic:NAME`` where it is prompted;
             not used by ``raw``, ``rules`` and ``turns``.
         settings: of the strategies that ask a language model.
         language_model: asked by them in place of one that is loaded, so that several can share it; ``model`` is then
             what their caches know it by.
+        lexicon: names of the corpus, which the rules know then.
 
     Raises:
         ConfigError: there is no such model or strategy, or a setting is out of range.
         GrammarError: the model is no policy, or one of another grammar or prompt version.
     """
+    from acqo_rl.reformulation.fallback import Fallback
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.pass_through import PassThrough
@@ -157,15 +175,17 @@ def load_reformulator(
     if name == "raw":
         return Logged(PassThrough()), 0, 0
     if name == "rules":
-        return Logged(Heuristic()), 0, 0
+        return Logged(Heuristic(lexicon=lexicon)), 0, 0
     if name == "turns":
         return Logged(RecentTurns()), 0, 0
     settings = settings or StrategySettings()
     check_strategy(name, model)
     if asks_model(name):
         return Logged(_prompted(name, model, settings, language_model)), 0, 0
-    policy = Policy.from_pretrained(model, name=name, batch_size=settings.generation_batch)
-    return Logged(policy), policy.settings.feedback_results, policy.settings.feedback_words
+    alone = name.removesuffix(ELSE_RULES)
+    policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
+    chosen = policy if name == alone else Fallback(policy, Heuristic(lexicon=lexicon), name)
+    return Logged(chosen), policy.settings.feedback_results, policy.settings.feedback_words
 
 
 def made_with(name: str, model: str, settings: StrategySettings) -> str:

@@ -59,9 +59,16 @@ _REQUEST = re.compile(
 )
 _OPENERS = """
 a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell the
-their there they this to u s was we were what when where which who whose why yes you
+their there they this to u s was we what when where which who whose why yes you
 """
 _STARTERS = frozenset(_OPENERS.split())
+_NO_NAMES = """
+all also any but could great had has have he hello her hi his i'd i'll i'm if it's my not ok okay one our she should so
+some sorry sure thank thanks that then these those we're will with would your
+monday tuesday wednesday thursday friday saturday sunday
+"""
+_NO_NAME = _STARTERS | frozenset(_NO_NAMES.split())
+"""Capitalised words that name nothing when they stand alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +108,8 @@ def names(text: str) -> list[str]:
     """Capitalised spans in order; a lone word that often opens a sentence is none."""
     spans = (match.group().strip(" .") for match in _CAPITALISED.finditer(text))
     opened = (re.sub(r"^(?:\w+'?\w*)\s+", "", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
-    bare = (re.sub(r"['\u2019]s$", "", s) for s in opened)
-    return [s for s in bare if s and s.lower() not in _STARTERS]
+    bare = (re.sub(r"(?<!\b[Ii]t)['\u2019]s$", "", s) for s in opened)
+    return [s for s in bare if s and s.lower().replace("\u2019", "'") not in _NO_NAME]
 
 
 def bare_name(text: str) -> str:

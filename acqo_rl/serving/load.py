@@ -71,6 +71,7 @@ def load_service(
     from acqo_rl.evaluation.inputs import name_reformulators
     from acqo_rl.fusion import fusion_named
     from acqo_rl.pipeline.searcher import Timeouts
+    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.serving.collections import open_collection
     from acqo_rl.serving.strategies import Strategies, load_answer_model
 
@@ -87,9 +88,10 @@ def load_service(
     collections = [
         open_collection(one, settings.sub_query_seconds, batcher, settings.open_index) for one in settings.collections
     ]
+    lexicon = Lexicon.of(document for collection in collections for document in collection.documents.values())
     service = Service(
         collections,
-        Strategies(models, strategies, timeout=settings.reformulation_seconds, **batches),
+        Strategies(models, strategies, timeout=settings.reformulation_seconds, lexicon=lexicon, **batches),
         fusion,
         Timeouts(settings.total_seconds, settings.reformulation_seconds, settings.sub_query_seconds),
         answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)

@@ -11,10 +11,15 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.fallback import Fallback
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import (
+    ELSE_RULES,
     LOOKS_FIRST,
     StrategySettings,
     asks_model,
+    is_policy,
     load_reformulator,
     load_strategy_model,
     most_calls,
@@ -54,31 +59,36 @@ class Strategies:
         batch_wait: float = 0.002,
         timeout: float | None = None,
         on_batch: Callable[[int], None] = lambda _: None,
+        lexicon: Lexicon | None = None,
     ) -> None:
         """Loads all models.
 
         Args:
             models: name, as :func:`acqo_rl.reformulation.load.load_reformulator` takes it -> model; the first one is
-                the default. ``raw`` is always there.
+                the default. ``raw`` is always there. If the first one is a policy, the default is that policy with the
+                rules behind it, and the policy alone is offered as well.
             settings: of those that ask a language model.
             batch_size: queries, or conversations, of one call of a model.
             batch_wait: seconds that the first of them waits for others.
             timeout: seconds that a query waits for its model.
             on_batch: is told the size of each batch.
+            lexicon: names of the collections, which the rules know then.
 
         Raises:
             ConfigError: a model or setting is wrong.
             GrammarError: a model is no policy of this version.
         """
-        self.default = next(iter(models))
-        self.names = tuple(dict.fromkeys([*models, "raw"]))
+        first = next(iter(models))
+        self.default = f"{first}{ELSE_RULES}" if is_policy(first) else first
+        self.names = tuple(dict.fromkeys([self.default, *models, "raw"]))
         self._models = dict(models)
         self._settings = settings
+        self._lexicon = lexicon
         self._batcher = partial(Batcher, size=batch_size, wait=batch_wait, timeout=timeout, on_batch=on_batch)
         self._language_models: dict[tuple[str, bool], LanguageModel] = {}
         self._loaded: dict[tuple[str, int], Offered] = {}
         self._lock = threading.Lock()
-        for name in self.names:
+        for name in reversed(self.names):  # a policy before the one that puts rules behind it
             self.get(name, settings.num_variants)
 
     def get(self, name: str, num_variants: int) -> Offered:
@@ -101,11 +111,15 @@ class Strategies:
             return self._loaded[name, num_variants]
 
     def _load(self, name: str, num_variants: int) -> Offered:
+        if name not in self._models and (policy := self._loaded.get((name.removesuffix(ELSE_RULES), 0))):
+            return _else_rules(policy, name, self._lexicon)
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
         asks = asks_model(name)
         language_model = self._language_model(name, model) if asks else None
-        logged, results, words = load_reformulator(name, model, settings, language_model=language_model)
+        logged, results, words = load_reformulator(
+            name, model, settings, language_model=language_model, lexicon=self._lexicon
+        )
         if model and not asks:  # a policy: its prompts are made in the thread of its model too
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
         if name == LOOKS_FIRST:  # the look and the rewrite are one reformulation, and one line of the log
@@ -117,6 +131,12 @@ class Strategies:
         if key not in self._language_models:
             self._language_models[key] = _batched(load_strategy_model(name, model, self._settings), self._batcher)
         return self._language_models[key]
+
+
+def _else_rules(policy: Offered, name: str, lexicon: Lexicon | None) -> Offered:
+    """A policy that is loaded already, with the rules behind it; both are one line of the log."""
+    alone = policy.reformulator.reformulator if isinstance(policy.reformulator, Logged) else policy.reformulator
+    return replace(policy, reformulator=Logged(Fallback(alone, Heuristic(lexicon=lexicon), name)))
 
 
 def load_answer_model(

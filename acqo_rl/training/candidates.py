@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
 
 from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, newest_first
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
@@ -35,15 +36,20 @@ _MAX_FEEDBACK_NAMES = 9
 _LONGEST = 1000
 
 
-def candidates(query: Query, max_sub_queries: int = 3) -> list[Candidate]:
+def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> list[Candidate]:
     """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them.
 
     A query that is longer than a question can be has none.
+
+    Args:
+        query: what is asked.
+        max_sub_queries: searches of a candidate.
+        lexicon: names of the corpus, which the rules know then.
     """
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for route, subs in _candidates(query):
+    for route, subs in _candidates(query, Heuristic(lexicon=lexicon)):
         key = tuple(normalised(s.text) for s in subs)
         if 0 < len(subs) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, (route, subs))
@@ -55,8 +61,8 @@ def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
     return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
 
 
-def _candidates(query: Query) -> Iterator[Candidate]:
-    rules = Heuristic().reformulate([query])[0]
+def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
+    rules = heuristic.reformulate([query])[0]
     by_rules = list(_made([(rules.route, [s.text for s in rules.sub_queries])]))
     if query.history:
         yield from _with_names_of_the_conversation(query)

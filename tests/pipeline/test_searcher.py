@@ -18,6 +18,7 @@ from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts, cluster_by_sub
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.search import add_feedback, search
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
@@ -521,3 +522,30 @@ def test_real_parts():
     found = front.search("what is the capital of Peru and what is the capital of Japan", k=2)
     assert set(found.fused.doc_ids) == {"Peru", "Japan"}
     assert {doc_id for ids in cluster_by_sub_query(found).values() for doc_id in ids} == {"Peru", "Japan"}
+
+
+class TestBehindAPolicyStandTheRules:
+    def searched(self, text, completion="pass", history=(), **settings):
+        policy = Policy(ScriptedLanguageModel(completion), prompt_of(PolicySettings(), len), PolicySettings())
+        titles = ("Nebra (town)", "Nebra (sky disc)", "Salt and Fire")
+        corpus = {title: Document(title, title, "") for title in titles}
+        searcher = AdaptiveSearcher(policy, Echo(), RankScoreFusion(), corpus=corpus, **settings)
+        made = searcher.search(Query("q", text, history)).reformulation
+        return made.made_by, [s.text for s in made.sub_queries]
+
+    def test_they_are_asked_where_it_passes_and_know_the_corpus(self):
+        assert self.searched("Nebra") == ("rules", ["Nebra sky disc", "Nebra town"])
+        assert self.searched("compare lund and Salt and Fire") == ("rules", ["lund", "Salt and Fire"])
+        assert self.searched("capital of Peru") == ("policy", ["capital of Peru"])
+        assert (
+            self.searched("Where was he born?", history=("Who designed the Atomium?", "Andre Waterkeyn."))[0] == "rules"
+        )
+
+    def test_what_it_rewrites_is_its_own(self):
+        assert self.searched("compare lund and malmo", "split\nlund city\nmalmo city") == (
+            "policy",
+            ["lund city", "malmo city"],
+        )
+
+    def test_the_policy_alone_stays_reachable(self):
+        assert self.searched("Nebra", else_rules=False) == ("policy", ["Nebra"])

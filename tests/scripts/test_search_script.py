@@ -102,7 +102,7 @@ def test_a_list_without_the_lead_that_it_wants_is_told():
 @pytest.mark.slow
 def test_a_conversation_with_a_policy(folder, policy):
     typed = "capital of Peru\n\n  \nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
-    done = run(folder, "--model", policy, "--json", input=typed)
+    done = run(folder, "--reformulator", "policy", "--model", policy, "--json", input=typed)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["query"] for answer in answers] == ["capital of Peru", "and its currency", "capital of Chad"]
     assert answers[0]["history"] == []
@@ -112,6 +112,17 @@ def test_a_conversation_with_a_policy(folder, policy):
     assert all(answer["problem"] for answer in answers)  # random weights write no grammar: the raw query is searched
     assert [answer["documents"][0]["id"] for answer in answers] == ["Peru-capital", "Peru-money", "Chad-capital"]
     assert all(answer["ms"]["first search"] > 0 for answer in answers)
+
+
+@pytest.mark.slow
+def test_where_the_policy_passes_the_rules_are_asked_by_default(folder, policy):
+    asked = {"split": "compare lima and quito", "pass": "capital of Peru"}
+    answers = {
+        what: json.loads(run(folder, "--model", policy, "--json", "--query", q).stdout) for what, q in asked.items()
+    }
+    assert [s["text"] for s in answers["split"]["sub_queries"]] == ["lima", "quito"]
+    assert (answers["split"]["made_by"], answers["split"]["model_calls"]) == ("rules", 1)
+    assert answers["pass"]["made_by"] == "policy"
 
 
 def test_the_end_of_the_input_ends_it_and_nothing_found_is_said(folder):

@@ -112,7 +112,10 @@ def test_a_policy_and_the_rules_are_served_from_one_command(folder):
     policy = full_model(folder, feedback_results=2, max_new_tokens=4)
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", f"policy={policy}", "rules")
     with started("serve.py", *arguments) as server, httpx.Client(base_url=server.url, timeout=40) as client:
-        assert client.get("/v1/strategies").json() == {"strategies": ["policy", "rules", "raw"], "default": "policy"}
+        assert client.get("/v1/strategies").json() == {
+            "strategies": ["policy_else_rules", "policy", "rules", "raw"],
+            "default": "policy_else_rules",
+        }
         bodies = [{"query": f"the capital of Peru number {i}", "rewriting_strategy": "policy"} for i in range(4)]
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda body: client.post("/v1/search", json=body).json(), bodies))

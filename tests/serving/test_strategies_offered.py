@@ -6,7 +6,9 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, NotFoundError
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Query
@@ -41,6 +43,42 @@ def test_the_number_of_variants_of_a_request(model):
     assert served.get("hyde", 1) is served.get("hyde", 5)
     assert served.get("multi_query", 4) is served.get("multi_query", 4)
     assert model.loaded == 1
+
+
+@pytest.fixture
+def passing_policy(monkeypatch):
+    """Every policy is one that passes, loaded once a name."""
+    loaded = []
+
+    def from_pretrained(path, *, name, **_):
+        loaded.append((path, name))
+        settings = PolicySettings(feedback_results=1, feedback_words=5)
+        return Policy(ScriptedLanguageModel("pass"), prompt_of(settings, len), settings, name)
+
+    monkeypatch.setattr(Policy, "from_pretrained", from_pretrained)
+    return loaded
+
+
+def test_behind_a_policy_that_is_the_default_stand_the_rules(passing_policy):
+    lexicon = Lexicon(readings={"nebra": ("town", "sky disc")})
+    served = Strategies({"mine": "a/b", "rules": ""}, StrategySettings(), lexicon=lexicon)
+    assert served.names == ("mine_else_rules", "mine", "rules", "raw")
+    assert served.default == "mine_else_rules"
+    assert passing_policy == [("a/b", "mine")]
+    both, alone = served.get("mine_else_rules", 3), served.get("mine", 3)
+    assert (both.calls, both.feedback_results, both.feedback_words) == (1, 1, 5)
+    queries = [Query("1", "compare tin and zinc"), Query("2", "nebra"), Query("3", "capital of Peru")]
+    assert [a.made_by for a in both.reformulator.reformulate(queries)] == ["rules", "rules", "mine"]
+    assert [a.route for a in alone.reformulator.reformulate(queries)] == ["pass"] * 3
+    assert [a.route for a in served.get("rules", 3).reformulator.reformulate(queries[1:])] == ["disambiguate", "pass"]
+
+
+def test_a_policy_that_is_not_the_default_stands_alone_unless_asked_for(passing_policy):
+    served = Strategies({"rules": "", "mine": "a/b"}, StrategySettings())
+    assert (served.names, served.default) == (("rules", "mine", "raw"), "rules")
+    served = Strategies({"rules": "", "mine_else_rules": "a/b"}, StrategySettings())
+    [answer] = served.get("mine_else_rules", 3).reformulator.reformulate([Query("1", "compare tin and zinc")])
+    assert (answer.made_by, answer.calls) == ("rules", 1)
 
 
 def test_what_is_offered(model):

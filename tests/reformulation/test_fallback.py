@@ -1,0 +1,91 @@
+"""One reformulator after another: the second is asked only about what the first passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acqo_rl.reformulation.fallback import Fallback
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.pass_through import PassThrough, pass_through
+from acqo_rl.types import Query, Reformulation, SubQuery, feedback_of
+
+
+class Policy:
+    """Splits what holds "split", fails on "fail", passes the others; each costs one call and three tokens."""
+
+    name = "policy"
+    feedback_results = 2
+    feedback_words = 9
+
+    def __init__(self):
+        self.asked = []
+
+    def reformulate(self, queries):
+        self.asked.append([query.text for query in queries])
+        return [replace(self._answer(query), calls=1, tokens=3) for query in queries]
+
+    def _answer(self, query):
+        if "split" in query.text:
+            parts = (SubQuery("a", "part"), SubQuery("b", "part"))
+            return Reformulation(query, "decompose", parts, self.name, "split\na\nb")
+        answer = replace(pass_through(query, self.name), completion="pass")
+        return replace(answer, problem="late", failed_calls=1) if "fail" in query.text else answer
+
+
+class Second(Heuristic):
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def reformulate(self, queries):
+        self.asked.append([query.text for query in queries])
+        return super().reformulate(queries)
+
+
+def queries(*texts):
+    return [Query(str(i), text) for i, text in enumerate(texts)]
+
+
+def test_each_is_asked_once_a_batch_and_the_second_only_what_the_first_passes():
+    first, second = Policy(), Second()
+    texts = ("capital of Peru", "split this", "compare tin and zinc")
+    answers = Fallback(first, second).reformulate(queries(*texts))
+    assert first.asked == [list(texts)]
+    assert second.asked == [["capital of Peru", "compare tin and zinc"]]
+    assert [a.query.text for a in answers] == list(texts)
+    assert [a.route for a in answers] == ["pass", "decompose", "decompose"]
+    assert [[s.text for s in a.sub_queries] for a in answers] == [["capital of Peru"], ["a", "b"], ["tin", "zinc"]]
+
+
+def test_the_answer_says_who_wrote_it_and_keeps_what_the_first_cost():
+    passed, own, other = Fallback(Policy(), Second()).reformulate(queries("Peru", "split", "compare tin and zinc"))
+    assert [a.made_by for a in (passed, own, other)] == ["policy", "policy", "rules"]
+    assert [(a.calls, a.tokens) for a in (passed, own, other)] == [(1, 3)] * 3
+    assert other.completion == "pass"
+    assert other.reasoning
+    assert passed.reasoning == own.reasoning == ""
+
+
+def test_a_failure_of_the_first_is_reported_though_the_second_answers():
+    [answer] = Fallback(Policy(), Second()).reformulate(queries("compare tin and failure"))
+    assert (answer.route, answer.problem, answer.failed_calls) == ("decompose", "late", 1)
+
+
+def test_nothing_is_asked_of_the_second_where_nothing_passes():
+    second = Second()
+    assert Fallback(Policy(), second).reformulate([]) == []
+    Fallback(Policy(), second).reformulate(queries("split"))
+    assert second.asked == []
+
+
+def test_it_wants_the_feedback_of_the_first():
+    assert feedback_of(Fallback(Policy(), Second())) == (2, 9)
+    assert feedback_of(Fallback(PassThrough(), Second())) == (0, 28)
+    assert Fallback(Policy(), Second()).name == "policy_else_rules"
+    assert Fallback(Policy(), Second(), "mine").name == "mine"
+
+
+def test_a_question_of_a_conversation_that_the_policy_passes_gets_its_names():
+    talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
+    [answer] = Fallback(Policy(), Second()).reformulate([Query("q", "Where was he born?", talk)])
+    assert [s.text for s in answer.sub_queries] == ["Where was he born? Atomium Andre Waterkeyn"]
