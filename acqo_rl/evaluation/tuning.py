@@ -1,0 +1,89 @@
+"""Chooses the settings of a strategy on dev queries, and says what the choice is worth on queries unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acqo_rl.evaluation.significance import Difference, paired_bootstrap
+from acqo_rl.types import Query, Reformulation, Reformulator
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Settings that are tried.
+
+    Attributes:
+        num_variants: other wordings that ``multi_query`` writes.
+        original_weight: of the raw query beside what the strategy writes; ``None`` for the strategy's own, 0 to leave
+            it out.
+    """
+
+    num_variants: int
+    original_weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best candidate.
+
+    Attributes:
+        candidate: of the greatest mean; of equal ones, the first.
+        gain: the candidate minus the first one, on the queries that chose it, so that it promises too much.
+        unseen: the same where each fold of the queries is measured with what the other folds choose.
+    """
+
+    candidate: Candidate
+    gain: Difference
+    unseen: Difference
+
+
+def choose(scores: Mapping[Candidate, NDArray[np.float64]], seed: int = 0) -> Choice:
+    """The candidate of the best mean.
+
+    Args:
+        scores: float[queries] of each candidate, the same queries in the same order; the first one is the baseline.
+        seed: of the folds and of the bootstrap.
+
+    Raises:
+        DataError: the scores are not aligned, or there is none.
+    """
+    candidates = list(scores)
+    table = np.array([scores[candidate] for candidate in candidates])
+    best = int(table.mean(axis=1).argmax())
+    queries = table.shape[1]
+    fold = np.random.default_rng(seed).permutation(np.arange(queries) % FOLDS)
+    unseen = table[0].copy()
+    for number in range(min(FOLDS, queries)):
+        others = fold != number
+        chosen = int(table[:, others].mean(axis=1).argmax()) if others.any() else 0
+        unseen[~others] = table[chosen, ~others]
+    return Choice(
+        candidates[best],
+        paired_bootstrap(table[0], table[best], seed=seed),
+        paired_bootstrap(table[0], unseen, seed=seed),
+    )
+
+
+class Reweighted:
+    """A reformulator whose raw query has another weight beside what it writes; no model is asked again."""
+
+    def __init__(self, reformulator: Reformulator, weight: float) -> None:
+        self.name = reformulator.name
+        self._reformulator = reformulator
+        self._weight = weight
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """The reformulator's own, with the weight; a query that is searched alone is left as it is."""
+        return [self._reweighted(made) for made in self._reformulator.reformulate(queries)]
+
+    def _reweighted(self, made: Reformulation) -> Reformulation:
+        if all(s.kind == "original" for s in made.sub_queries):
+            return made
+        subs = (replace(s, weight=self._weight) if s.kind == "original" else s for s in made.sub_queries)
+        return replace(made, sub_queries=tuple(s for s in subs if s.weight > 0))
