@@ -82,6 +82,7 @@ class DocumentReply(BaseModel):
     score: float = Field(description="How the lists agree; the order of the documents.")
     similarity: float = Field(description="The best score in one list: how well the document fits.")
     found_by: list[str] = Field(description="The searches that found it.")
+    metadata: dict[str, Any] = Field(description="What else the corpus knows of it, such as its URL, page and date.")
 
     @classmethod
     def of(cls, document: Document, told: Mapping[str, Any]) -> DocumentReply:
@@ -95,6 +96,7 @@ class DocumentReply(BaseModel):
             score=told["score"],
             similarity=told["similarity"],
             found_by=told["found_by"],
+            metadata=dict(document.metadata),
         )
 
 

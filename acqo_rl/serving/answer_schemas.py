@@ -20,7 +20,7 @@ AnswerMode = Literal["pipeline", "auto"] | Mode
 class AnswerRequest(StrategyRequest):
     """A question that is to be answered from the documents; what its strategy makes of it is searched first."""
 
-    model_config = request_config(query="Which company developed the firm's first computer?")
+    model_config = request_config(query="How did the harbour of Bergen influence its growth?", mode="auto")
 
     knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in a search.")
     mode: AnswerMode = Field(

@@ -13,7 +13,7 @@ QUERY = "What is the capital of Peru, and what is the currency of Chad?"
 PARTS = ["What is the capital of Peru", "what is the currency of Chad"]
 DOCUMENTS = [
     Document("lima", "Lima", "Lima is the capital of Peru."),
-    Document("franc", "CFA franc", "The CFA franc is the currency of Chad."),
+    Document("franc", "CFA franc", "The CFA franc is the currency of Chad.", {"url": "https://franc.example"}),
     Document("tokyo", "Tokyo", "Tokyo is the capital of Japan."),
     Document("sol", "", "The sol is the currency of Peru."),
 ]

@@ -71,6 +71,7 @@ async def test_a_process_over_stdio(folder):
             "collection": "world",
             "title": "CFA franc",
             "text": CORPUS["franc"].text,
+            "metadata": {"url": "https://franc.example"},
         }
         assert told["failures"] == []
         made = (await client.call_tool("reformulate", {"query": QUERY})).structured_content

@@ -8,6 +8,7 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
+from acqo_rl.serving.schemas import SearchRequest
 from acqo_rl.types import Document, Query
 
 DOCUMENTS = [
@@ -43,3 +44,13 @@ def test_the_fusion(load, settings, name):
     fused = search(load(**settings), "capital of Norway").fused
     assert fused.retriever == name
     assert fused.scores[0] == pytest.approx({"rsf": 1.0, "rrf": 1 / 61}[name])
+
+
+def test_where_the_settings_say_nothing():
+    """The service rewrites, keeps results for an hour, and asks each strategy as its source describes it."""
+    settings, strategies = ServiceSettings(["a=b,c"]), StrategySettings()
+    assert (settings.fusion, settings.rrf_k, settings.result_cache_seconds) == ("rsf", 60.0, 3600.0)
+    assert (strategies.num_variants, strategies.temperature, strategies.cache_ttl) == (3, 0.7, 3600.0)
+    assert (strategies.hyde_include_original, strategies.step_back_combine) == (True, "both")
+    assert strategies.similarity_threshold == 0.7
+    assert SearchRequest(query="a").use_query_rewriting
