@@ -292,6 +292,17 @@ class TestEveryFusion:
         scaled = [replace(found, weight=factor) for found in lists]
         assert fuse(fusion, *scaled, k=100).doc_ids == fuse(fusion, *lists, k=100).doc_ids
 
+    def test_at_most_k_documents_for_the_text_of_the_first_list(self, fusion):
+        lists = ranking(*"abcd", query="asked"), ranking(*"ebfg", query="also asked")
+        fused = fuse(fusion, *lists, k=3)
+        assert (fused.doc_ids, fused.query) == (fuse(fusion, *lists, k=100).doc_ids[:3], "asked")
+        assert fuse(fusion).query == ""
+
+    def test_a_list_needs_one_score_per_document(self, fusion):
+        for doc_ids in ("ab", "aba"):
+            with pytest.raises(ValueError, match="shorter"):
+                fuse(fusion, replace(ranking(*doc_ids), scores=(1.0,)))
+
     @pytest.mark.parametrize("weight", [-0.5, float("nan"), float("inf")])
     def test_a_weight_that_is_none_is_refused(self, fusion, weight):
         with pytest.raises(ConfigError, match=str(weight)):
@@ -315,6 +326,7 @@ def test_every_fusion_has_a_name(name):
 def test_the_rank_constant_of_rrf_can_be_set():
     """S3-31."""
     assert fuse(fusion_named("rrf", 0), ranking("a")).scores == (1.0,)
+    assert fuse(fusion_named("rrf"), ranking("a")).scores == (1 / 61,)
     with pytest.raises(ConfigError, match="rank_constant is -2"):
         fusion_named("rrf", -2)
 

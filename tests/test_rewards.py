@@ -227,3 +227,46 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 def test_garbage_must_be_worth_less_than_the_dearest_valid_miss():
     with pytest.raises(ConfigError, match=r"invalid is -0.1, but a valid completion can be worth -0.1"):
         Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid=-0.1)
+
+
+@pytest.mark.parametrize(("rank", "inside"), [(10, True), (11, False)])
+def test_parts_count_the_first_ten(rank, inside):
+    logged = {}
+    reward = Reward("explore", ScriptedRetriever({"raw": at(rank, "g1")}), RankScoreFusion())
+    reward([""], ["pass"], ["raw"], [["g1"]], log_metric=logged.__setitem__)
+    gain = 1 / np.log2(rank + 1) if inside else 0.0
+    names = ("part/hit", "part/recall", "part/all_gold", "part/ndcg", "part/copy_of_query")
+    assert [logged[name] for name in names] == pytest.approx([float(inside)] * 3 + [gain, 1.0])
+
+
+def test_a_query_that_is_not_searched_itself_is_no_copy():
+    logged = {}
+    reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
+    reward([""], [split("one", "two")], ["raw"], [["g1"]], log_metric=logged.__setitem__)
+    assert logged["part/copy_of_query"] == 0
+
+
+@pytest.mark.parametrize("stage", ["explore", "converge"])
+def test_lists_are_a_hundred_deep_before_and_after_fusion(stage):
+    """A gold document at rank 60 of one list is found behind the 59 others and whatever the other list holds."""
+    asked = []
+
+    class Noting(ScriptedRetriever):
+        def search(self, texts, k):
+            asked.append(k)
+            return super().search(texts, k)
+
+    class NotingFusion(RankScoreFusion):
+        def fuse(self, batch, k):
+            asked.append(k)
+            return super().fuse(batch, k)
+
+    reward = Reward(stage, Noting(FOUND), NotingFusion())
+    reward([""], [split("one", "two")], ["raw"], [["g1"]])
+    assert set(asked) == {100}
+
+
+def test_as_many_queries_and_gold_lists_as_completions_are_wanted():
+    reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
+    with pytest.raises(ValueError, match="shorter"):
+        reward(["", ""], ["pass", "pass"], ["raw"], [["g1"], ["g1"]])
