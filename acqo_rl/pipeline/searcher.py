@@ -17,9 +17,8 @@ from acqo_rl.pipeline.rounds import in_rounds
 from acqo_rl.pipeline.state import read_query
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
-from acqo_rl.reformulation.fallback import Fallback
+from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
-from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
@@ -139,7 +138,7 @@ class AdaptiveSearcher:
             ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
         """
         if else_rules and isinstance(reformulator, Policy):
-            reformulator = Fallback(reformulator, Heuristic(lexicon=Lexicon.of((corpus or {}).values())))
+            reformulator = put_rules_behind(reformulator, Lexicon.of((corpus or {}).values()))
         given = retrievers if isinstance(retrievers, Sequence) else (retrievers,)
         self.retrievers = tuple(r for r in given if not isinstance(r, OriginalOnly))
         self.originals = tuple(r.retriever for r in given if isinstance(r, OriginalOnly))

@@ -6,10 +6,7 @@ import re
 
 from acqo_rl.reformulation.signals import find_list, items_of
 
-_POLITE = (
-    r"^(?:(?:(?:can|could|would|will) you(?: please)?|please|i(?:'d| would) like to|i (?:want|need) to|help me(?: to)?"
-    r"|tell me|explain(?: to me)?|describe|show me|give me|list|know|understand|summari[sz]e) )*"
-)
+_POLITE = r"^(?:(?:explain|describe|list|summari[sz]e|discuss|about)\s)?"
 _COMPARE = re.compile(
     rf"""{_POLITE}(?:
     (?:compare|contrast|comparing|contrasting|tell\ apart|(?:a\ )?comparison\ (?:of|between))(?:\ and\ contrast)?
@@ -51,7 +48,7 @@ _DESCRIBES = re.compile(r"(?:ic|al|ese|ish|ous|ive|ary|ent|able|less|ful)$", re.
 
 _COMPARATIVE = (
     r"(?P<more>(?:more|less) (?!than\b)[a-z-]+|worse"
-    r"|(?!(?:either|neither|number|water|paper|other|another|under|over|ever|never)\b)[a-z]{2,}er)"
+    r"|(?!(?:either|neither|number|water|paper|other|another|under|over|ever|never)\b)[a-z]{2,}er)\b"
 )
 _BE = r"(?P<be>is|are|was|were)"
 _WHICH = r"(?:who|which|what)(?: (?!(?:is|are|was|were)\b)[\w'-]+){0,4}"
@@ -61,7 +58,7 @@ _WHICH_IS = [
     for shape in (
         rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY}[,:] (?P<items>[^:]+?,? or [^,:]+)",
         rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY} (?P<items>(?-i:[A-Z])[^,:]*? or (?-i:[A-Z])[^,:]+)",
-        rf"(?P<items>[^:]+?,? (?:or|and) [^,:]+)[,:] {_WHICH} {_BE} {_COMPARATIVE}(?P<by>.*)",
+        rf"(?P<items>[^:]+?,? (?:or|and|vs\.?|versus) [^,:]+)[,:] {_WHICH} {_BE} {_COMPARATIVE}(?P<by>.*)",
         rf"{_BE} (?P<items>[^,:]+ or [^,:]+?) {_COMPARATIVE}(?P<by>.*)",
         rf"{_BE} (?P<one>[^,:]+?)(?: (?:really|actually|much|far|any|still|a lot))? {_COMPARATIVE}{_BY} "
         r"than (?P<other>[^,:]+?)(?P<tail>(?: (?:for|in|by|as|when) .+)?)",
@@ -69,6 +66,18 @@ _WHICH_IS = [
 ]
 _WHICH_DOES = re.compile(r"^(?P<asked>(?:who|which|what)\b[^:]+?)[,:] (?P<items>[^:]+?,? or [^,:]+)$", re.I)
 _MOST_WORDS = 7
+_WHICH_DOES_BEHIND = re.compile(
+    r"^(?P<items>[^:]+?,? (?:or|vs\.?|versus) [^,:]+)[,:] (?P<asked>(?:who|which|what)\b[^:]+)$", re.I
+)
+_DOES_MORE = re.compile(
+    rf"^(?P<do>do|does|did) (?P<one>.+?) (?P<verb>[a-z]+) {_COMPARATIVE}(?P<what>(?: [a-z-]+){{0,3}}?) "
+    r"than (?P<other>.+?)(?P<tail>(?: (?:in|on|for|during|at) .+)?)$",
+    re.I,
+)
+_BETTER_TO = re.compile(
+    rf"^(?:is it|which is|what is|would it be) {_COMPARATIVE} to (?P<one>\w+) or (?:to )?(?P<other>\w+) (?P<what>.+)$",
+    re.I,
+)
 _PREDICATE = re.compile(
     r"\b(?:whose|will|would|should|could|died|has|have|had|is|was|are|were|does|did|can|came|won|made|began|got|took|went|ran|sold|costs?|wrote|became|"
     r"lived|lives|contains|uses|offers|needs|lasts|weighs|grows|[a-z]{3,}ed)\b"
@@ -88,7 +97,21 @@ def compared(text: str) -> list[str]:
     Args:
         text: on one line, without closing punctuation; names with "and" marked as one word.
     """
-    return _which_is(text) or _which_does(text) or _sides(text)
+    return _which_is(text) or _does_more(text) or _which_does(text) or _sides(text)
+
+
+def _does_more(text: str) -> list[str]:
+    """How long each does, for "Do cats live longer than dogs"; each deed, for "is it cheaper to rent or buy a flat"."""
+    if match := _BETTER_TO.match(text):
+        return [f"{match['one']} {match['what']}", f"{match['other']} {match['what']}"]
+    match = _DOES_MORE.match(text)
+    if match is None:
+        return []
+    more = match["more"].lower()
+    is_amount = more.startswith(("more ", "less ")) and not more.endswith("ly")
+    how = f"much {more.split(' ')[1]}" if is_amount else _positive(more)
+    asked = f"How {how}{match['what']} {match['do'].lower()}"
+    return [f"{asked} {item} {match['verb']}{match['tail']}" for item in (match["one"], match["other"])]
 
 
 def _which_is(text: str) -> list[str]:
@@ -99,12 +122,14 @@ def _which_is(text: str) -> list[str]:
     found = match.groupdict()
     items = [found["one"], found["other"]] if found.get("one") else items_of(_bare(found["items"]))
     asked = f"How {_positive(found['more'])} {found['be'].lower()}"
+    if re.match(r"(?:in|at|on|for|by|during) ", items[1]):  # more common in Peru than in Chad
+        return [f"{asked} {items[0]}{found['by']}", f"{asked} {items[0]} {items[1]}"]
     return [f"{asked} {item}{found['by'] or ''}{found.get('tail') or ''}" for item in items]
 
 
 def _which_does(text: str) -> list[str]:
     """What each does: "the Vasa sank first" and its twin, for "Which ship sank first, the Vasa or the Titanic"."""
-    if match := _WHICH_DOES.match(text):
+    if match := _WHICH_DOES.match(text) or _WHICH_DOES_BEHIND.match(text):
         asked, items = match["asked"], items_of(_bare(match["items"]))
     else:
         listed = find_list(text)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
 
 
@@ -37,6 +39,17 @@ class Fallback:
                 if other.route != "pass":
                     answers[i] = _after(answers[i], other)
         return answers
+
+
+def else_rules(policy: Reformulator, lexicon: Lexicon | None, name: str = "") -> Fallback:
+    """A policy with the rules behind it, which are surer than rules alone: see ``needs_reference``.
+
+    Args:
+        policy: asked first.
+        lexicon: names of the corpus, which the rules know then.
+        name: by default ``NAME_else_rules``.
+    """
+    return Fallback(policy, Heuristic(lexicon=lexicon, needs_reference=True), name)
 
 
 def _after(first: Reformulation, second: Reformulation) -> Reformulation:

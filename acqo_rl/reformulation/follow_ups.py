@@ -54,6 +54,8 @@ def asked_in_turn(text: str) -> list[str]:
             if (not topic and not names(clause)) or (_PLURAL.search(clause) and find_list(asked[-1])):
                 return []
             clause = _about(clause, topic, asked[-1]) if topic else clause
+        elif asked and not own and not find_list(asked[0]) and (named := names(asked[0])):
+            clause = f"{clause} ({named[-1]})"
         asked.append(clause)
         topic = own or topic
     return asked

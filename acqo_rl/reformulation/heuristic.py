@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import asked_first, bare_name, last_said, names, told_apart
+from acqo_rl.reformulation.signals import STRONG_REFERENCE, asked_first, bare_name, last_said, names, told_apart
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
@@ -40,13 +40,18 @@ class Heuristic:
 
     name = "rules"
 
-    def __init__(self, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> None:
+    def __init__(
+        self, max_sub_queries: int = 3, lexicon: Lexicon | None = None, *, needs_reference: bool = False
+    ) -> None:
         """Rules for questions about some documents.
 
         Args:
             max_sub_queries: searches a query.
             lexicon: names of the corpus; by default those that are common anywhere.
+            needs_reference: adds names of the conversation only where a pronoun such as "it" or "her" stands for one,
+                not to every question that names nothing.
         """
+        self._needs_reference = needs_reference
         self.max_sub_queries = max_sub_queries
         self._lexicon = lexicon or common_lexicon()
 
@@ -56,10 +61,15 @@ class Heuristic:
 
     def _reformulate(self, query: Query) -> Reformulation:
         route = route_of(query, self._lexicon)
+        if self._needs_reference and route == "disambiguate" and not self._is_sure(query.text):
+            return pass_through(query, self.name)
         sub_queries = rewrite(query, route, self._lexicon)[: self.max_sub_queries]
         if normalised(sub_queries[0].text) == normalised(query.text):
             return pass_through(query, self.name)
         return Reformulation(query, route, sub_queries, self.name)
+
+    def _is_sure(self, text: str) -> bool:
+        return bool(STRONG_REFERENCE.search(text) or self._lexicon.readings_of(bare_name(text)))
 
 
 def _readings(text: str, history: Sequence[str], lexicon: Lexicon) -> tuple[SubQuery, ...]:

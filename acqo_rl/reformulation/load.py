@@ -165,7 +165,7 @@ def load_reformulator(
         ConfigError: there is no such model or strategy, or a setting is out of range.
         GrammarError: the model is no policy, or one of another grammar or prompt version.
     """
-    from acqo_rl.reformulation.fallback import Fallback
+    from acqo_rl.reformulation.fallback import else_rules
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.pass_through import PassThrough
@@ -184,7 +184,7 @@ def load_reformulator(
         return Logged(_prompted(name, model, settings, language_model)), 0, 0
     alone = name.removesuffix(ELSE_RULES)
     policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
-    chosen = policy if name == alone else Fallback(policy, Heuristic(lexicon=lexicon), name)
+    chosen = policy if name == alone else else_rules(policy, lexicon, name)
     return Logged(chosen), policy.settings.feedback_results, policy.settings.feedback_words
 
 

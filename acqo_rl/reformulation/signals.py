@@ -45,6 +45,8 @@ REFERENCE = re.compile(
     r"what about|how about)\b",
     re.I,
 )
+STRONG_REFERENCE = re.compile(r"\b(?:it|its|they|their|them|he|she|his|her|him)\b", re.I)
+"""Words that stand for a thing or person that was named before, and seldom for anything else."""
 _SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BARE = re.compile(
     r"\s*(?:(?:(?:can|could) you |please )*(?:tell me (?:more )?about|wh(?:at|o)(?:'?s| is| are| was| were)"
@@ -57,14 +59,32 @@ _REQUEST = re.compile(
     r"|discuss|i|help|summari[sz]e|outline|look|(?:in|at|on|for|to|from|by) wh(?:ich|at|om))(?:'?s|'d)?\b",
     re.I,
 )
+_COURTESY = re.compile(
+    r"(?:(?:(?:hi|hello|hey)(?: there)?[,!.]?|(?:please|kindly),?|ok(?:ay)?,?|so,?"
+    r"|(?:can|could|would|will) (?:you|someone|anyone)(?: please| kindly)?(?= (?:please )?(?:tell|show|give|explain"
+    r"|compare|describe|list|help|find|look|summari|let|name|say|provide))|do you know|let me|help me(?: to)?"
+    r"|i(?:'m| am| was) (?:just )?(?:wondering|curious|trying to)(?: if (?:you|someone) (?:could|can|would))?,?"
+    r"|i(?:'d| would) (?:like|love) to|i (?:want|need|have) to|(?:for|in) my (?:\w+ )?\w+,|find out|figure out|know"
+    r"|understand|learn|(?:tell|show|give) me|explain to me)\s+)+",
+    re.I,
+)
+_THANKS = re.compile(
+    r",? (?:please|(?:many )?thanks|thank you|thx)(?: (?:so much|a lot|in advance|very much))?\W*$", re.I
+)
+_WHAT_IS = re.compile(r"^(what|who|where|when|which|how)'?s ", re.I)
 _OPENERS = """
-a an and are at can compare comparing did do does for give how i in is it list name no of on or please tell the
-their there they this to u s was we what when where which who whose why yes you
+a an and are at can compare comparing contrast describe did discuss do does explain find for give how i in is it list
+name no of on or outline please show summarize tell the their there they this to u s was we were what when where which
+who whose why yes you
 """
 _STARTERS = frozenset(_OPENERS.split())
 _NO_NAMES = """
-all also any but could great had has have he hello her hi his i'd i'll i'm if it's my not ok okay one our she should so
-some sorry sure thank thanks that then these those we're will with would your
+according additionally after all also although another any as based because before both but by could currently despite
+during each even few finally first from further furthermore generally great had has have he hello her here hi his
+however i'd i'll i'm if instead it's let like make many meanwhile more moreover most my not note oh ok okay once one
+other our overall really regularly second see several she should since so some sorry still such sure thank thanks
+that then therefore these those thus to today under until use using usually we're well while will with would wow your
+january february march april may june july august september october november december
 monday tuesday wednesday thursday friday saturday sunday
 """
 _NO_NAME = _STARTERS | frozenset(_NO_NAMES.split())
@@ -117,6 +137,13 @@ def bare_name(text: str) -> str:
     match = _BARE.match(text)
     name = match[1].lower() if match else ""
     return "" if name in _STARTERS else name
+
+
+def without_courtesy(text: str) -> str:
+    """The question of a text, without "could you please tell me" before it and thanks behind it."""
+    core = _THANKS.sub("", text)
+    match = _COURTESY.match(core)
+    return _WHAT_IS.sub(r"\1 is ", core[match.end() :] if match else core)
 
 
 def begins_to_ask(text: str) -> bool:

@@ -8,11 +8,12 @@ between two cities is a property of neither.
 from __future__ import annotations
 
 import re
+from functools import partial
 
-from acqo_rl.reformulation.comparisons import compared, is_contest
+from acqo_rl.reformulation.comparisons import compared, is_contest, share
 from acqo_rl.reformulation.follow_ups import asked_in_turn
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
-from acqo_rl.reformulation.signals import LONGEST, begins_to_ask, find_list, items_of
+from acqo_rl.reformulation.signals import LONGEST, NameList, begins_to_ask, find_list, items_of, without_courtesy
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
 
@@ -23,9 +24,10 @@ _FEW_WORDS = 12
 _SPACE, _AMPERSAND = "\u02cd", "\ua788"
 """Letters that stand in marked names for a space and for "&"."""
 
+_QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)""")
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _RELATION_BEFORE = re.compile(
-    r"\b(?:between|among|amongst|with|by|featuring|starring|via"
+    r"\b(?:between|among|amongst|with|by|featuring|starring|via|besides|except|including|throughout|alongside|like|than"
     r"|(?:marriage|wedding|divorce|child(?:ren)?|sons?|daughters?|parents|forces|army|union|merger|merging|combination|mix|mixture"
     r"|blend|intersection|alliance|rivalry|friendship|partition|war|duel|duet|collaboration|relation(?:ship)?|connection"
     r"|link|distance|affair|ratio|product|sum) (?:of|from|for)) (?:both )?(?:the )?$",
@@ -39,14 +41,13 @@ _RELATION = re.compile(
 )
 _PLAIN = (
     r"(?!(?:of|in|for|on|at|to|from|by|with|as|about|is|are|was|were|do|does|did|has|have|that|and|or|it|who|which|what"
-    r"|how|when|where|than)\b)[a-z][\w'-]*"
+    r"|how|when|where|than)\b)(?-i:[a-z][\w'-]*|[A-Z]{2,5}\b)"
 )
 _ATTRIBUTE = rf"(?:(?:the|its|a|an|some|any) )?(?:{_PLAIN} ){{0,3}}?{_PLAIN}"
 _LISTED = rf"(?P<listed>{_ATTRIBUTE}(?:, {_ATTRIBUTE})*,? (?:and|as well as) (?:also )?{_ATTRIBUTE})"
 _ASKING_NOUN = (
-    r"(?:(?:(?:can|could|would) you(?: please)?|please|i (?:want|need) to|i(?:'d| would) like to|help me|tell me|know"
-    r"|learn) )*(?:(?:about|(?:what|who)(?:'s| is| are| was| were)|which (?:is|are|was|were)|explain|describe|list"
-    r"|give(?: me)?|show(?: me)?|name|find|discuss|outline|summari[sz]e) )?(?:both )?"
+    r"(?:(?:about|(?:what|who)(?: is| are| was| were)|which (?:is|are|was|were)|explain|describe|list|give|show|name"
+    r"|find|discuss|outline|summari[sz]e) )?(?:both )?"
 )
 _ATTRIBUTES = re.compile(rf"{_ASKING_NOUN}{_LISTED}(?P<of> (?:of|for|in|on|at|to|about) .+)", re.I)
 _OWNED = re.compile(
@@ -59,6 +60,23 @@ _TWO_PHRASES = re.compile(
 _COMPOUND = re.compile(
     r" of (?:birth|death|living|life|growth|origin|entry|residence|office|use|ownership|transport|war|interest)(?= of )"
 )
+_QUANTITY = re.compile(
+    rf"{_ASKING_NOUN}(?P<what>(?:the )?(?:{_PLAIN} ){{0,2}}(?:populations?|areas?|capitals?|currenc(?:y|ies)|heights?"
+    r"|lengths?|depths?|sizes?|weights?|mass|ages?|lifespans?|expectancy|prices?|costs?|salar(?:y|ies)|wages|rents?|calories"
+    r"|protein|sugar|caffeine|temperatures?|climates?|weather|gdp|speeds?|densit(?:y|ies)|points?|symptoms|causes"
+    r"|effects|treatments?|benefits|risks|definitions?|meanings?|origins?|uses)) (?P<of>of|in|for) "
+    r"(?P<rest>.+ (?:and|or) .+)",
+    re.I,
+)
+_UNLIKE = re.compile(
+    r"\b(?:its|their|his|her|to|what|which|who|is|are|there|between)\b|^(?!the ).*(?:,|and) the ", re.I
+)
+_ONE_THING = re.compile(
+    r"^(?:when|where|what|who|why|how(?: \w+)?) (?:is|was|does|has) \|"
+    r"|^who (?:wrote|directed|painted|composed|sang|recorded|published)(?: the \w+)? \|$",
+    re.I,
+)
+"""Around "X and Y" that is one thing: a verb in the singular, or a work whose author is asked for."""
 _TWO_QUESTION_WORDS = re.compile(rf"^({_WH}),? and ({_WH}) (?P<rest>\w+ .+)$", re.I)
 _AND_WHEN = re.compile(r"^(?P<all>who(?P<did> \w+) (?P<what>.+?)),? and (?P<word>when|where|why|how)$", re.I)
 _HOW_TWICE = re.compile(r"^how \w+ (?P<rest>(?:is|are|was|were) .+?),? and how \w+$", re.I)
@@ -93,20 +111,23 @@ _FUNCTION_WORDS = frozenset(_FUNCTION.split())
 def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
     """The questions or phrases that a text asks for, at least two; none where it asks for one thing.
 
+    They end without a question mark: a small encoder finds less with one.
+
     Args:
         text: a question.
         lexicon: names of the corpus; by default those that are common anywhere.
     """
-    asked = one_line(text).replace("\u2019", "'").rstrip(" ?!.,;:\uff1f")
-    if len(text) > LONGEST or not _may_ask(asked, text):
+    whole = one_line(text).replace("\u2019", "'").rstrip(" ?!.,;:\uff1f")
+    if len(text) > LONGEST or not _may_ask(whole, text):
         return ()
+    asked = without_courtesy(whole)
     lexicon = lexicon or common_lexicon()
     marked = _mark_names(asked, lexicon)
-    for split in (_elliptic, asked_in_turn, _years, compared, _attributes, _listed_names):
+    listed_names = partial(_listed_names, lexicon=lexicon)
+    for split in (_elliptic, asked_in_turn, _years, compared, _attributes, _quantities, listed_names):
         parts = tuple(one_line(_unmarked(part)).strip(" ,") for part in split(marked))
         if len({part.lower() for part in parts}) > 1 and all(map(_makes_sense, parts)):
-            is_asked = text.rstrip().endswith("?") and split is not asked_in_turn
-            return tuple(f"{part}?" if is_asked and begins_to_ask(part) else part for part in parts)
+            return parts
     return tuple(_listed_titles(asked, marked, lexicon))
 
 
@@ -122,6 +143,7 @@ def _may_ask(asked: str, text: str) -> bool:
 
 def _mark_names(text: str, lexicon: Lexicon) -> str:
     text = re.sub(r"(?<=\w)&(?=\w)", _AMPERSAND, text)
+    text = _QUOTED.sub(lambda m: m[0].replace(" ", _SPACE), text)
     if not _CHANGES.search(text) or re.search(r" (?:and|or|vs\.?|versus|with|to) ", text):
         text = re.sub(r"(?<=\w) & (?=[A-Z])", f"{_SPACE}{_AMPERSAND}{_SPACE}", text)
     return lexicon.mark_names(text, _SPACE)
@@ -166,6 +188,7 @@ def _attributes(text: str) -> list[str]:
     """Each attribute with what has it: "symptoms and causes of measles"."""
     if match := _TWO_QUESTION_WORDS.match(text):
         return [f"{match[1]} {match['rest']}", f"{match[2]} {match['rest']}"]
+    text = text[:1].lower() + text[1:] if text[1:2].islower() else text
     if match := _TWO_PHRASES.fullmatch(text):
         owner = " of ".join(["", match["other"].rpartition(" of ")[2]])  # date of birth and place of death of ...
         one = f"{match['one']}{owner}" if _COMPOUND.search(f"{match['one']} of ") else match["one"]
@@ -185,15 +208,31 @@ def _bare(phrase: str) -> str:
     return re.sub(r"^(?:the|its|an?|some|any|also) ", "", phrase.strip(), flags=re.I)
 
 
-def _listed_names(text: str) -> list[str]:
+def _quantities(text: str) -> list[str]:
+    """What is measured, for each thing that is: "lifespan of cats and dogs"."""
+    match = _QUANTITY.fullmatch(text[:1].lower() + text[1:])
+    if match is None or _RELATION.search(text) or _UNLIKE.search(match["rest"]):
+        return []
+    return share(f"{_bare(match['what'])} {match['of']} {match['rest']}")
+
+
+def _listed_names(text: str, lexicon: Lexicon) -> list[str]:
     """The text once for each name of a list in it."""
     listed = find_list(text)
     if listed is None or listed.link == "between" or is_contest(text):
+        return []
+    if _is_one_thing(listed, text) and not {item.lower() for item in listed.items} <= lexicon.titles:
         return []
     around = f"{listed.before} {listed.after}"
     if _RELATION_BEFORE.search(listed.before) or _RELATIVE.search(listed.before) or _RELATION.search(around):
         return []
     return [_with_one(listed.before, item, listed.after) for item in listed.items]
+
+
+def _is_one_thing(listed: NameList, text: str) -> bool:
+    """Whether "X and Y" is taken for one name where no corpus says so."""
+    is_pair = len(listed.items) == 2 and " and " in text
+    return is_pair and bool(_ONE_THING.search(f"{listed.before}|{listed.after}"))
 
 
 def _with_one(before: str, item: str, after: str) -> str:

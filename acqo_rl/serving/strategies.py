@@ -11,8 +11,7 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.fallback import Fallback
-from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.fallback import else_rules
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import (
     ELSE_RULES,
@@ -136,7 +135,7 @@ class Strategies:
 def _else_rules(policy: Offered, name: str, lexicon: Lexicon | None) -> Offered:
     """A policy that is loaded already, with the rules behind it; both are one line of the log."""
     alone = policy.reformulator.reformulator if isinstance(policy.reformulator, Logged) else policy.reformulator
-    return replace(policy, reformulator=Logged(Fallback(alone, Heuristic(lexicon=lexicon), name)))
+    return replace(policy, reformulator=Logged(else_rules(alone, lexicon, name)))
 
 
 def load_answer_model(

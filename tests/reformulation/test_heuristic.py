@@ -62,7 +62,7 @@ def test_simple_queries_pass_unchanged(text):
         # what is asked of all is repeated for each
         (
             "How did the 2008 crisis affect US and European banks?",
-            ["How did the 2008 crisis affect US banks?", "How did the 2008 crisis affect European banks?"],
+            ["How did the 2008 crisis affect US banks", "How did the 2008 crisis affect European banks"],
         ),
         # different periods
         ("inflation in 1990 and 2020", ["inflation in 1990", "inflation in 2020"]),
@@ -140,10 +140,24 @@ def test_the_titles_of_a_corpus_are_readings_and_names():
 
     assert rewritten("what is Nebra?") == ["what is Nebra sky disc", "what is Nebra town"]
     assert searched("what is Nebra?") == ["what is Nebra?"]
-    assert rewritten("Who directed Salt and Fire?") == ["Who directed Salt and Fire?"]
-    assert searched("Who directed Salt and Fire?") == ["Who directed Salt?", "Who directed Fire?"]
-    assert rewritten("population of lund and ystad") == ["population of lund", "population of ystad"]
-    assert searched("population of lund and ystad") == ["population of lund and ystad"]
+    assert rewritten("Who starred in Salt and Fire?") == ["Who starred in Salt and Fire?"]
+    assert searched("Who starred in Salt and Fire?") == ["Who starred in Salt", "Who starred in Fire"]
+    assert rewritten("museums of lund and ystad") == ["museums of lund", "museums of ystad"]
+    assert searched("museums of lund and ystad") == ["museums of lund and ystad"]
+
+
+def test_surer_rules_add_names_only_for_a_pronoun():
+    rules = Heuristic(needs_reference=True)
+
+    def rewritten(text):
+        return [s.text for s in rules.reformulate([Query("q", text, GUERNICA)])[0].sub_queries]
+
+    assert rewritten("Where was he born?") == ["Where was he born? Guernica Pablo Picasso"]
+    assert rewritten("python") == ["python programming language", "python snake"]
+    assert rewritten("compare tin and zinc") == ["tin", "zinc"]
+    for leans_on_nothing in ("birthplace?", "is that all there is"):
+        assert rewritten(leans_on_nothing) == [leans_on_nothing]
+        assert searched(leans_on_nothing, GUERNICA) == [f"{leans_on_nothing} Guernica Pablo Picasso"]
 
 
 def test_no_more_than_two_names_and_the_newest_ones():

@@ -27,6 +27,13 @@ from acqo_rl.text import normalised
         "Who founded Smith & Hawken?",
         "what does supply and demand mean",
         "history of rock and roll",
+        "When was Fire and Ice published?",
+        "Who starred in 'Salt and Fire'?",
+        'lyrics of "Smoke and Ashes"',
+        "Who else besides Ravel and Satie lived in Paris?",
+        "Is that above or below the national average?",
+        "documentary Madonna produced and wrote about Malawi",
+        "Who wrote Fire and Ice?",
         # relations join; they do not list
         "What is the distance between Lund and Malmo?",
         "Is there a train between Porto and Lisbon?",
@@ -83,6 +90,23 @@ def test_one_thing_is_left_whole(text):
         ("Who died first, Haydn or Mozart?", ["Haydn died first", "Mozart died first"]),
         ("Compare Procter & Gamble and Unilever", ["Procter & Gamble", "Unilever"]),
         ("Compare Lund & Malmo", ["Lund", "Malmo"]),
+        (
+            "Python vs R: which is better for statistics?",
+            ["How good is Python for statistics?", "How good is R for statistics?"],
+        ),
+        ("Do cats live longer than dogs?", ["How long do cats live?", "How long do dogs live?"]),
+        ("Does tea have more caffeine than coffee?", [f"How much caffeine does {d} have?" for d in ("tea", "coffee")]),
+        ("Are bears more common in Peru than in Chad?", [f"How common are bears in {c}?" for c in ("Peru", "Chad")]),
+        ("Is it cheaper to rent or buy a flat in Porto?", ["rent a flat in Porto", "buy a flat in Porto"]),
+        # courtesy is no part of it
+        (
+            "Hi, could you please tell me the height of Everest and the length of the Nile?",
+            ["height of Everest", "length of the Nile"],
+        ),
+        ("I was wondering if you could explain the difference between tin and zinc, thanks!", ["tin", "zinc"]),
+        # what is measured, of each thing
+        ("average lifespan of cats and dogs", ["average lifespan of cats", "average lifespan of dogs"]),
+        ("What is the boiling point of water and ethanol?", ["boiling point of water", "boiling point of ethanol"]),
         # shared attributes, in either case
         ("causes, signs and prevention of rickets", ["causes of rickets", "signs of rickets", "prevention of rickets"]),
         (
@@ -118,13 +142,17 @@ def test_one_thing_is_left_whole(text):
         ("Who founded Ikea and when?", ["Who founded Ikea", "when was Ikea founded"]),
         ("how long is the Rhine and how deep?", ["how long is the Rhine?", "how deep is the Rhine?"]),
         (
+            "What happened to Enron in 2001 and how did regulators respond?",
+            ["What happened to Enron in 2001", "how did regulators respond (Enron)"],
+        ),
+        (
             "Who invented dynamite and where did he live?",
             ["Who invented dynamite", "where did the person who invented dynamite live"],
         ),
     ],
 )
 def test_each_part_makes_sense_by_itself(text, parts):
-    assert [part.rstrip("?") for part in parts_of(text)] == [part.rstrip("?") for part in parts]
+    assert parts_of(text) == tuple(part.rstrip("?") for part in parts)
 
 
 WORDS = st.sampled_from(
@@ -191,11 +219,11 @@ LEXICON = Lexicon(frozenset({("bread", "roses")}), {}, frozenset({"lund", "malmo
         ("Who directed Bread and Roses?", ()),
         ("who directed bread and roses", ()),
         ("compare Bread and Roses and Hamlet", ("Bread and Roses", "Hamlet")),
-        ("weather in lund and malmo today", ("weather in lund today", "weather in malmo today")),
-        ("weather in lund and elsewhere", ()),
+        ("museums in lund and malmo today", ("museums in lund today", "museums in malmo today")),
+        ("museums in lund and elsewhere", ()),
         (
             "Were Vertigo and Escape from the Dark both comedies?",
-            ("Was Vertigo a comedy?", "Was Escape from the Dark a comedy?"),
+            ("Was Vertigo a comedy", "Was Escape from the Dark a comedy"),
         ),
         ("distance of lund and malmo", ()),
     ],
