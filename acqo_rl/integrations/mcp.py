@@ -33,7 +33,6 @@ try:
 except ImportError as error:
     raise missing("mcp", error) from error
 
-_VARIANTS = 3
 _INSTRUCTIONS = """Searches documents. Give a question as the user put it, with the earlier turns of the conversation:
 it is split, disambiguated or left alone as needed, and what its parts find is merged.
 Collections: {collections}. Strategies: {strategies}."""
@@ -136,7 +135,7 @@ def make_server(service: Service) -> MCPServer[None]:
         """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
         chosen = service.collections.named(collections)
         asked = Query("query", query, history)
-        found = service.search(asked, strategy or service.strategies.default, _VARIANTS, chosen, k)
+        found = service.search(asked, strategy or service.strategies.default, service.num_variants, chosen, k)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
             reformulation=ReformulationReply.of(found.reformulation),
@@ -148,7 +147,9 @@ def make_server(service: Service) -> MCPServer[None]:
     def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulationReply:
         """Tell what a search for a question would search, without searching."""
         asked = Query("query", query, history)
-        return ReformulationReply.of(service.reformulate(asked, strategy or service.strategies.default, _VARIANTS))
+        return ReformulationReply.of(
+            service.reformulate(asked, strategy or service.strategies.default, service.num_variants)
+        )
 
     return server
 

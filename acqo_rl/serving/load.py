@@ -97,6 +97,7 @@ def load_service(
         answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)
         if settings.answer_model
         else None,
+        num_variants=strategies.num_variants,
         max_model_calls=settings.max_model_calls,
         answer_seconds=settings.answer_seconds,
         cache_size=settings.result_cache_size,

@@ -30,6 +30,7 @@ def _whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Variants = Annotated[int, Field(ge=1, le=5), BeforeValidator(_whole)]
 Position = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 
 _QUERY = "Compare the populations of Oslo and Bergen"
@@ -74,7 +75,10 @@ class StrategyRequest(QueryRequest):
     rewriting_strategy: Name | None = Field(
         default=None, description="One of GET /v1/strategies; the service's default where it is left out."
     )
-    num_variants: Whole = Field(default=3, ge=1, le=5, description="Other wordings that multi_query writes.")
+    num_variants: Variants | None = Field(
+        default=None,
+        description="Other wordings that multi_query writes; by default the service's setting, which is 3 at first.",
+    )
 
 
 class ReformulateRequest(StrategyRequest):

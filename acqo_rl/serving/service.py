@@ -40,6 +40,7 @@ class Service:
         timeouts: Timeouts,
         *,
         answer_model: LanguageModel | None = None,
+        num_variants: int = 3,
         max_model_calls: int = 20,
         answer_seconds: float | None = None,
         cache_size: int = 1024,
@@ -54,6 +55,7 @@ class Service:
             fusion: merges the lists of the sub-queries; each has one list over all collections and indexes.
             timeouts: of a search.
             answer_model: writes answers; without one, passages are found and no answer is written.
+            num_variants: other wordings that ``multi_query`` writes for a request that does not say how many.
             max_model_calls: for one answer.
             answer_seconds: after which an answer begins no model call.
             cache_size: results kept by each searcher and pipeline; 0 keeps none.
@@ -62,6 +64,7 @@ class Service:
         """
         self.collections = Collections(collections)
         self.strategies = strategies
+        self.num_variants = num_variants
         self.max_model_calls = max_model_calls
         self._fusion = fusion
         self._answer_model = answer_model
@@ -146,8 +149,9 @@ class Service:
         Raises:
             SearchError: an index does not answer.
         """
+        query, collections = Query("warm up", "the first search of a process is slow"), self.collections.named(())
         for name in self.strategies.names:
-            self.search(Query("warm up", "the first search of a process is slow"), name, 3, self.collections.named(()))
+            self.search(query, name, self.num_variants, collections)
 
     def close(self) -> None:
         """Lets the threads end."""

@@ -99,6 +99,16 @@ class TestSearch:
             post(client)
         assert strategies.asked == [("parts", 5), ("parts", 3)]
 
+    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+    def test_the_number_of_variants_is_that_of_the_service_where_none_is_asked_for(self, serving, path):
+        strategies = Scripted(parts=Parts())
+        with serving(strategies=strategies, num_variants=2) as client:
+            assert post(client, path).status_code == 200
+            assert post(client, path, num_variants=4).status_code == 200
+        asked = [number for name, number in strategies.asked if name == "parts"]
+        assert set(asked) == {2, 4}
+        assert asked == sorted(asked)
+
     def test_limit_and_threshold(self, client):
         """S3-29: the threshold is one of similarities, applied before the list is cut."""
         assert len(post(client).json()["results"]) == 3

@@ -24,9 +24,9 @@ def load(tmp_path):
     build_bm25_index(tmp_path / "index", DOCUMENTS)
     opened = []
 
-    def load(**settings):
+    def load(strategies=None, **settings):
         collections = [f"world={tmp_path},{tmp_path}/index"]
-        opened.append(load_service(ServiceSettings(collections, **settings), StrategySettings()))
+        opened.append(load_service(ServiceSettings(collections, **settings), strategies or StrategySettings()))
         return opened[-1]
 
     yield load
@@ -54,3 +54,7 @@ def test_where_the_settings_say_nothing():
     assert (strategies.hyde_include_original, strategies.step_back_combine) == (True, "both")
     assert strategies.similarity_threshold == 0.7
     assert SearchRequest(query="a").use_query_rewriting
+
+
+def test_the_number_of_variants_of_the_settings_is_that_of_requests(load):
+    assert load(strategies=StrategySettings(num_variants=2)).num_variants == 2
