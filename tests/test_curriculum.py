@@ -51,6 +51,9 @@ class TestBand:
             ["e"],
         ]
 
+    def test_may_be_one_value(self):
+        assert [d.query_id for d in select_band(DIFFICULTIES, 1.0, 1.0).kept] == ["c"]
+
     def test_crossed_bounds_are_refused(self):
         with pytest.raises(ConfigError, match="low is 2, high is 1"):
             select_band(DIFFICULTIES, 2, 1)
@@ -83,6 +86,14 @@ def test_report(tmp_path):
     assert "| 1.70 | 0.00 | 1.70 | text \\| of e |" in report
     assert report.count("text \\| of ") == 4
     assert (tmp_path / "histogram.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_report_counts_the_kept_queries_without_spread(tmp_path):
+    flat = [Difficulty("f", 1.0, 0.0, 1.0), Difficulty("g", 1.0, 1.0, 2.0), Difficulty("h", 9.0, 0.0, 9.0)]
+    write_report(select_band(flat, 0, 2), [Query(name, name) for name in "fgh"], tmp_path)
+    _, kept, too_easy, _ = (tmp_path / "report.md").read_text().split("## ")
+    assert "1 of them had the same reward" in kept
+    assert "of them had" not in too_easy
 
 
 def test_report_of_one_side_only(tmp_path):

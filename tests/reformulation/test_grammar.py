@@ -232,3 +232,10 @@ class TestTolerant:
     def test_the_query_is_never_changed(self):
         query = Query("q", "  what\tis  this\x00 ?")
         assert GRAMMAR.parse_tolerantly("garbage", query).sub_queries[0].text == query.text
+
+
+def test_a_tolerant_parser_keeps_the_first_searches_and_the_longest_that_is_allowed():
+    longest = "x" * MAX_CHARACTERS
+    read = Grammar(2).parse_tolerantly(f"Split:\n\n1. {longest}\n{longest}y\nsecond\nthird", Query("q", "raw"))
+    assert [s.text for s in read.sub_queries] == [longest, "second"]
+    assert read.problem
