@@ -20,6 +20,7 @@ SCRIPTS = sorted(
     p for folder in ("train", "scripts") for p in (ROOT / folder).rglob("*.py") if "make_parser" in p.read_text()
 )
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
+LAUNCHES = sorted((ROOT / "configs" / "accelerate").glob("*.yaml"))
 PROGRAM = re.compile(r"(?:\w+=\S+ )*(?:\S*/)?(?:python3?|accelerate|torchrun|bash)\s")
 BLOCK = re.compile(r"^ *```(?:bash|sh|console)\n(.*?)^ *```", re.M | re.S)
 
@@ -45,6 +46,8 @@ def accept(line, tmp_path):
     place = next(i for i, word in enumerate(words) if word.endswith((".py", ".sh")))
     script, arguments = ROOT / words[place], words[place + 1 :]
     assert script.is_file(), line
+    if "--config_file" in words[:place]:
+        assert (ROOT / words[words.index("--config_file") + 1]).is_file(), line
     if script.suffix == ".py":
         arguments = [str(ROOT / a) if i and arguments[i - 1] == "--config" else a for i, a in enumerate(arguments)]
         command.parse(parser_of(script), arguments)
@@ -70,8 +73,29 @@ def test_what_is_shown_is_accepted(where, line, tmp_path):
 @pytest.mark.parametrize("config", CONFIGS, ids=name)
 def test_config_opens_with_the_command_that_reads_it(config):
     first = config.read_text().splitlines()[0]
-    assert re.match(r"# (python|accelerate launch) (train|scripts)/\S+\.py ", first)
-    assert f"--config {name(config)}" in first
+    read_by_accelerate = r"--config_file \S+ " if config in LAUNCHES else ""
+    assert re.match(rf"# (python|accelerate launch) {read_by_accelerate}(train|scripts)/\S+\.py ", first)
+    assert f"{'--config_file' if config in LAUNCHES else '--config'} {name(config)}" in first
+
+
+@pytest.mark.parametrize(
+    ("file", "processes", "kind"),
+    [("one_gpu", 1, "one"), ("ddp_8", 8, "ddp"), ("fsdp2_8", 8, "fsdp"), ("zero2_8", 8, "deepspeed")],
+)
+def test_accelerate_launches_the_processes_that_its_config_names(file, processes, kind):
+    from accelerate.commands.launch import _validate_launch_command, launch_command_parser
+
+    config = str(ROOT / "configs" / "accelerate" / f"{file}.yaml")
+    words = ["--config_file", config, str(ROOT / "train" / "grpo.py")]
+    launch = _validate_launch_command(launch_command_parser().parse_args(words))[0]
+    assert (launch.num_processes, launch.num_machines, launch.mixed_precision) == (processes, 1, "bf16")
+    kinds = {"ddp": launch.multi_gpu, "fsdp": launch.use_fsdp, "deepspeed": launch.use_deepspeed}
+    assert [name for name, used in kinds.items() if used] == ([kind] if kind != "one" else [])
+    assert not launch.cpu
+    if kind == "fsdp":
+        assert launch.fsdp_version == 2
+    if kind == "deepspeed":
+        assert launch.zero_stage == 2
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)

@@ -109,6 +109,8 @@ class AcqoTrainer(GRPOTrainer):
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
+        if self.is_fsdp_enabled:  # each process must make the same forward passes; how many a tree takes differs
+            self._share_prompts = False
 
     def resume(self, checkpoint: Path | None) -> None:
         """Trains, from a checkpoint of this trainer where there is one."""
@@ -303,6 +305,7 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
     """
     first, *later = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
     improved = any(value > first for value in later)
+    weights = trainer.accelerator.get_state_dict(trainer.model) if improved else None  # from every process's shard
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)
         model = trainer.accelerator.unwrap_model(trainer.model)
@@ -310,7 +313,7 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
             model, _ = load_trainable(
                 start, 0 if not hasattr(model, "peft_config") else _rank(model), trainer.args.seed
             )
-        save_policy(model, trainer.processing_class, policy, output_dir)
+        save_policy(model, trainer.processing_class, policy, output_dir, weights)
     trainer.accelerator.wait_for_everyone()
     if improved:
         return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint is kept."

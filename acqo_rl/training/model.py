@@ -83,11 +83,21 @@ def _differences(path: str, settings: PolicySettings) -> list[str] | None:
     return [f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name]]
 
 
-def save_policy(model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path) -> Path:
-    """Writes weights (adapter or full), tokenizer and settings to ``folder/model`` in one step."""
+def save_policy(
+    model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path, weights: dict[str, Any] | None = None
+) -> Path:
+    """Writes weights (adapter or full), tokenizer and settings to ``folder/model`` in one step.
+
+    Args:
+        model: with or without an adapter.
+        tokenizer: of the model.
+        settings: of the policy.
+        folder: of the run.
+        weights: the whole state dict, where this process holds only a shard of the model.
+    """
     half_done = Path(tempfile.mkdtemp(dir=folder, prefix=".model-"))
     half_done.chmod(0o755)
-    model.save_pretrained(half_done)
+    model.save_pretrained(half_done, state_dict=weights)
     tokenizer.save_pretrained(half_done)
     settings.save(half_done)
     return publish_model(half_done, folder)

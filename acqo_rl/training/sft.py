@@ -14,7 +14,8 @@ from acqo_rl.training.prefix_tree import log_probs
 class CompletionTrainer(SFTTrainer):
     """Reads what the rows of a batch share once, and no padding; computes logits at completion tokens alone.
 
-    TRL's own loss, which other kinds of models are left to, does neither on a CPU.
+    TRL's own loss does neither on a CPU. It is used for other kinds of models, and with FSDP, where each process must
+    make the same forward passes.
     """
 
     def compute_loss(
@@ -25,7 +26,8 @@ class CompletionTrainer(SFTTrainer):
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
         """Mean negative log-likelihood of the completion tokens, over the whole optimizer step."""
-        if return_outputs or not keeps_every_token(self.accelerator.unwrap_model(model)):
+        plain = return_outputs or self.is_fsdp_enabled
+        if plain or not keeps_every_token(self.accelerator.unwrap_model(model)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         rows, starts = [], []
         for ids, mask, labels in zip(inputs["input_ids"], inputs["attention_mask"], inputs["labels"], strict=True):

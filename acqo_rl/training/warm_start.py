@@ -274,9 +274,10 @@ def train(
         callbacks=list(callbacks),
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
+    weights = trainer.accelerator.get_state_dict(trainer.model)  # from every process's shard
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)
-        save_policy(trainer.model, tokenizer, settings, output_dir)
+        save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, settings, output_dir, weights)
     trainer.accelerator.wait_for_everyone()
     return Path(output_dir, "model")
 
