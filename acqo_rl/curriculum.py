@@ -7,6 +7,7 @@ The paper says that too-hard queries go too, but its equation has no lower bound
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -106,6 +107,14 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
             f"{len(band.too_easy)} over {high}. Widen the band, or score more queries."
         )
     return band
+
+
+def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Difficulty, ...]:
+    """The share with the lowest mean reward, rounded up, in input order; ties go to the earlier ones."""
+    lowest = sorted(range(len(difficulties)), key=lambda i: difficulties[i].mean)[
+        : math.ceil(share * len(difficulties))
+    ]
+    return tuple(difficulties[i] for i in sorted(lowest))
 
 
 def save_difficulties(difficulties: Sequence[Difficulty], file: str | Path) -> None:

@@ -11,6 +11,7 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from acqo_rl.curriculum import (
     Difficulty,
     RewardHistory,
+    hardest_of,
     load_difficulties,
     save_difficulties,
     score_difficulty,
@@ -61,6 +62,14 @@ class TestBand:
     def test_an_empty_band_is_refused_with_the_counts(self):
         with pytest.raises(ConfigError, match=r"of 5, 2 have a mean reward under 0.2 and 3 over 0.3"):
             select_band(DIFFICULTIES, 0.2, 0.3)
+
+
+def test_the_hardest_are_those_with_the_lowest_mean():
+    shuffled = [DIFFICULTIES[i] for i in (3, 0, 4, 1, 2)]
+    assert [d.query_id for d in hardest_of(shuffled, 0.5)] == ["a", "b", "c"]
+    assert hardest_of(shuffled, 1.0) == tuple(shuffled)
+    tied = [Difficulty(name, 1.0, 0.0, 1.0) for name in "xyz"]
+    assert [d.query_id for d in hardest_of(tied, 0.3)] == ["x"]
 
 
 def test_files(tmp_path):

@@ -22,13 +22,30 @@ def config_of(recipe, name, *arguments):
     return command.parse(recipe.make_parser(), ["--config", str(ROOT / "configs/acqo" / name), *arguments])[0]
 
 
-@pytest.mark.parametrize(("name", "first"), [("embedded.yaml", "data"), ("beir.yaml", "index")])
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("embedded.yaml", "data"), ("beir.yaml", "index"), ("hotpotqa.yaml", "index"), ("topiocqa.yaml", "index")],
+)
 def test_every_stage_is_a_command_that_its_script_accepts(recipe, tmp_path, name, first):
-    arguments = ["--output_dir", str(tmp_path), *(["--data", str(tmp_path)] if name == "beir.yaml" else [])]
+    arguments = ["--output_dir", str(tmp_path), *(["--data", str(tmp_path)] if first == "index" else [])]
     stages = recipe.plan(config_of(recipe, name, *arguments))
     assert stages[0].name == first
     for stage in stages:
         recipe.check(stage)
+
+
+def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):
+    config = config_of(recipe, "hotpotqa.yaml", "--output_dir", str(tmp_path), "--data", str(tmp_path))
+    stages = {stage.name: stage.settings for stage in recipe.plan(config)}
+    names = list(stages)
+    scored = stages["difficulty for the warm start"]
+    assert names.index("warm start") < names.index("difficulty for the warm start") < names.index("Stage I: explore")
+    assert scored["model"] == stages["Stage I: explore"]["model"]
+    assert stages["Stage I: explore"]["difficulty"] == scored["output_dir"] / "difficulty.jsonl"
+    assert stages["Stage I: explore"]["hardest"] == 0.5
+    assert stages["flat index"]["factory"] == "Flat"
+    assert stages["evaluation"]["index"] == stages["flat index"]["output"]
+    assert stages["Stage II: converge"]["index"] == stages["index"]["output"]
 
 
 @pytest.mark.parametrize(

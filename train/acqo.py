@@ -2,6 +2,7 @@ r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, ex
 
     python train/acqo.py --config configs/acqo/embedded.yaml
     python train/acqo.py --config configs/acqo/beir.yaml --data BEIR_DIR --output_dir outputs/mine
+    python train/acqo.py --config configs/acqo/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
 
 Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
 --output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
@@ -47,6 +48,15 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
         default="dense", metadata={"help": "Index of the run; hybrid searches with embeddings and words."}
     )
     index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
+    index_build_parameters: str = field(default="", metadata={"help": "Of FAISS, such as efConstruction=2000."})
+    flat_evaluation: bool = field(
+        default=False,
+        metadata={"help": "Evaluate with an exact index, which is built beside that of training (encodes once more)."},
+    )
+    stage1_hardest: float = field(
+        default=1.0,
+        metadata={"help": "Share of the training queries that Stage I learns from: the hardest for the warm start."},
+    )
     dev_split: str = field(default="dev", metadata={"help": "Split that chooses checkpoints."})
     test_split: str = field(default="test", metadata={"help": "Split of the final table."})
     seed: int = field(default=0, metadata={"help": "Of everything."})
@@ -127,27 +137,46 @@ def plan(config: RecipeConfig) -> list[Stage]:
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
     script, launch = [sys.executable], shlex.split(config.launcher) or [sys.executable]
     difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
+    build = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
+    exact = out / "flat_index" if config.flat_evaluation else index
+    hardest: Settings = {}
+    if config.stage1_hardest < 1:
+        hardest = {
+            "difficulty": out / "warm_start_difficulty" / "difficulty.jsonl",
+            "hardest": config.stage1_hardest,
+            "band_low": -1.0,
+            "band_high": 10.0,
+        }  # all rewards
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     stages = [
         Stage("index", [*script, "scripts/build_index.py"],
-              {"data": data, "output": index, "kind": config.index_kind, "encoder": config.encoder,
-               "factory": config.index_factory}),
+              {**build, "output": index, "factory": config.index_factory,
+               "build_parameters": config.index_build_parameters or None}),
         Stage("warm start", [*launch, "train/warm_start.py"],
               {**shared, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")}),
         Stage("Stage I: explore", [*launch, "train/grpo.py"],
-              {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **_mapping(config, "stage1")}),
+              {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **hardest,
+               **_mapping(config, "stage1")}),
         Stage("difficulty", [*script, "scripts/score_difficulty.py"], {**difficulty, "output_dir": out / "difficulty"}),
         Stage("Stage II: converge", [*launch, "train/grpo.py"],
               {**shared, "stage": "converge", "model": one, "output_dir": two.parent,
                "difficulty": out / "difficulty" / "difficulty.jsonl", **_mapping(config, "stage2")}),
         Stage("export", [*script, "scripts/push_to_hub.py"], export),
         Stage("evaluation", [*script, "scripts/evaluate.py"],
-              {"data": data, "split": config.test_split, "index": index, **device, "output": out / "evaluation",
+              {"data": data, "split": config.test_split, "index": exact, **device, "output": out / "evaluation",
                "reformulator": [
                    "raw", "rules", *([f"prompted={config.model}"] if config.prompted_baseline else []),
                    f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]}),
         Stage("model card", [*script, "scripts/push_to_hub.py"], {**export, "evaluation": out / "evaluation"}),
     ]  # fmt: skip
+    names = [stage.name for stage in stages]
+    if config.flat_evaluation:
+        flat = Stage("flat index", [*script, "scripts/build_index.py"], {**build, "output": exact, "factory": "Flat"})
+        stages.insert(names.index("evaluation"), flat)
+    if hardest:
+        settings = {**difficulty, "model": warm, "output_dir": out / "warm_start_difficulty"}
+        scoring = Stage("difficulty for the warm start", [*script, "scripts/score_difficulty.py"], settings)
+        stages.insert(names.index("Stage I: explore"), scoring)
     if embedded:
         made = {"dataset": "embedded", "output": data, "seed": config.seed}
         stages.insert(0, Stage("data", [*script, "scripts/prepare_data.py"], made))

@@ -103,15 +103,16 @@ def main(config: GrpoRunConfig) -> None:
 
 
 def within_band(config: GrpoRunConfig, queries: list[Query]) -> list[Query]:
-    """The queries whose difficulty is inside the band; all where no difficulty is given.
+    """The hardest of the queries whose difficulty is inside the band; all where no difficulty is given.
 
     Raises:
         ConfigError: fewer are left than one batch needs.
     """
-    from acqo_rl.curriculum import load_difficulties, select_band
+    from acqo_rl.curriculum import hardest_of, load_difficulties, select_band
 
     if config.difficulty is not None:
         kept = select_band(load_difficulties(config.difficulty), config.band_low, config.band_high).kept
+        kept = hardest_of(kept, config.hardest)
         names = {difficulty.query_id for difficulty in kept}
         queries = [query for query in queries if query.id in names]
     batch = config.per_device_train_batch_size * config.gradient_accumulation_steps // config.num_generations

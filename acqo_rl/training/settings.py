@@ -19,7 +19,7 @@ _RANGES = {
     **dict.fromkeys(("eval_steps", "eval_limit", "logging_steps", "save_steps", "examples"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
     **dict.fromkeys(("num_train_epochs", "epochs", "temperature"), (ABOVE_0, FINITE)),
-    **dict.fromkeys(("top_p", "decay", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
+    **dict.fromkeys(("top_p", "decay", "hardest", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
     **dict.fromkeys(("invalid", "band_low", "band_high"), (-FINITE, FINITE)),
     "max_steps": (-1, FINITE),
     "num_generations": (2, FINITE),
@@ -124,6 +124,9 @@ class GrpoSettings:
     )
     band_low: float = field(default=0.05, metadata={"help": "Least mean reward of a kept query."})
     band_high: float = field(default=5 / 3, metadata={"help": "Largest mean reward of a kept query."})
+    hardest: float = field(
+        default=1.0, metadata={"help": "Of the queries inside the band, the share with the lowest mean reward."}
+    )
     eval_steps: int = field(default=50, metadata={"help": "Steps between measures on dev; the best model is kept."})
     eval_limit: int = field(default=200, metadata={"help": "Dev queries measured, a fixed sample."})
     eval_measure: str = field(default="nDCG@10", metadata={"help": "Measure that decides which model is kept."})
