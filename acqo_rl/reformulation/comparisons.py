@@ -163,6 +163,9 @@ def is_contest(text: str) -> bool:
 
 def share(text: str) -> list[str]:
     """The sides of "the price of gold and silver in 2020", each with what is said of both; none if it has one side."""
+    sides, colon, attribute = text.partition(": ")
+    if colon and not re.match(r"(?:who|what|which)\b", attribute, re.I):
+        return [f"{side} {attribute}" for side in share(sides)]
     joint = _BETWEEN_SIDES.search(text)
     if joint is None or _SAYS.search(text[joint.end() :]):
         return []

@@ -27,8 +27,17 @@ _THING = re.compile(r"\b(?:it|they|them)\b", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him)\b", re.I)
 _PLURAL = re.compile(r"\b(?:they|them|their)\b", re.I)
 _WHO = re.compile(r"^who (?!(?:is|was|are|were)\b)\w+ ", re.I)
+_JOINING = re.compile(r"^(?:and|also|plus|then) (?:also )?", re.I)
+_HAS_VERB_FIRST = re.compile(
+    r"^(?:who|(?:\w+ )?(?:what|which|how|when|where|why)(?: \S+){0,3}) "
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had)\b",
+    re.I,
+)
+"""The verb stands where a question has it, soon after what is asked."""
 _QUESTION_AFTER_COMMA = re.compile(r", (?=(?:who|what|when|where|which|why|how) )", re.I)
 _OWN = re.compile(r"\b(?:its|his|her|their)\b(?! (?:and|or)\b)", re.I)
+_PHRASE = 8
+"""Words of a phrase that asks without a verb, at most: "capital of Peru and how large is Lima"."""
 _VERB_PHRASE = re.compile(
     r"^(?:is|are|was|were|do|does|did|can|could|has|have|had) (?!(?:the|an?|it|he|she|they|i|you|we|there|my|your|our"
     r"|his|her|their|its|this|that|these|those|any|some|all|people|both)\b)[a-z]"
@@ -45,7 +54,7 @@ def asked_in_turn(text: str) -> list[str]:
     found = clauses(text)
     if len(found) < 2 or not _are_questions(text, found):
         return []
-    found = [question for clause in found for question in _QUESTION_AFTER_COMMA.split(clause)]
+    found = [_JOINING.sub("", part) for clause in found for part in _QUESTION_AFTER_COMMA.split(clause)]
     asked: list[str] = []
     topic = ""
     for clause in found:
@@ -69,7 +78,8 @@ def _are_questions(text: str, found: list[str]) -> bool:
         return False
     relative = _RELATIVE.match(found[0])
     is_relative = relative is not None and found[1].lower().startswith(relative[1].lower())
-    return begins_to_ask(found[0]) and not is_relative
+    is_phrase = len(found[0].split()) <= _PHRASE or _HAS_VERB_FIRST.match(found[1]) is not None
+    return not is_relative and (is_phrase or begins_to_ask(found[0]))
 
 
 def _topic(clause: str) -> str:

@@ -13,7 +13,15 @@ from functools import partial
 from acqo_rl.reformulation.comparisons import compared, is_contest, share
 from acqo_rl.reformulation.follow_ups import asked_in_turn
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
-from acqo_rl.reformulation.signals import LONGEST, NameList, begins_to_ask, find_list, items_of, without_courtesy
+from acqo_rl.reformulation.signals import (
+    LONGEST,
+    NameList,
+    begins_to_ask,
+    clauses,
+    find_list,
+    items_of,
+    without_courtesy,
+)
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
 
@@ -138,7 +146,9 @@ def _unmarked(part: str) -> str:
 def _may_ask(asked: str, text: str) -> bool:
     """Whether the text may be a question; a long statement that joins things states them together."""
     words = len(asked.split())
-    return words <= _MOST_WORDS and (words <= _FEW_WORDS or "?" in text or begins_to_ask(asked))
+    if words > _MOST_WORDS:
+        return False
+    return words <= _FEW_WORDS or bool(re.search(r"[?;]", text)) or any(map(begins_to_ask, clauses(asked)))
 
 
 def _mark_names(text: str, lexicon: Lexicon) -> str:

@@ -53,7 +53,9 @@ from acqo_rl.text import normalised
         "How do I cook rice and beans?",
         "black and white photography",
         "Who was the first man to sail and fly around the world?",
+        "Who held the title for ten years, and was beaten by a man who came from Wales?",
         # a long statement states things together
+        "The Treaty was signed in Lund by both kings in the spring of that year and who came later was not admitted",
         "Deletion of alphavbeta8 in mice leads to inflammation and to a loss of dendritic cells in Peyer patches and"
         " lymph nodes",
         "Smoking and Obesity raise the risk of stroke in men, and women of the same age are less affected by"
@@ -137,6 +139,16 @@ def test_one_thing_is_left_whole(text):
             ["How did rents change in 1990?", "How did rents change in 2010?"],
         ),
         # questions in turn
+        (
+            "is Lund north or south of Malmo? and how many people live in Ystad? and Oslo area.",
+            ["is Lund north or south of Malmo", "how many people live in Ystad", "Oslo area"],
+        ),
+        (
+            "Tell me the area of the whole of Greater Lund in km and how populous is Ystad and which rivers does"
+            " Chad have",
+            ["the area of the whole of Greater Lund in km", "how populous is Ystad", "which rivers does Chad have"],
+        ),
+        ("lund versus malmo: founding year", ["lund founding year", "malmo founding year"]),
         ("Who wrote Emma and who wrote Middlemarch?", ["Who wrote Emma", "who wrote Middlemarch"]),
         ("what is a lichen and where does it grow", ["what is a lichen", "where does a lichen grow"]),
         ("Who founded Ikea and when?", ["Who founded Ikea", "when was Ikea founded"]),
