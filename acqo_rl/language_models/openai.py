@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +14,8 @@ from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
+
+_REFUSED = re.compile(r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|unexpected", re.I)
 
 
 class OpenAIModel:
@@ -87,13 +90,7 @@ class OpenAIModel:
         """One completion, told piece by piece as the server writes it; a call that fails is told in its ``problem``."""
         text, reason, tokens = "", None, 0
         try:
-            with self._client.chat.completions.create(
-                model=self.name,
-                messages=cast(Any, conversation),
-                stream=True,
-                stream_options={"include_usage": True},
-                **self._settings,
-            ) as pieces:
+            with self._create(conversation, stream=True, stream_options={"include_usage": True}) as pieces:
                 for piece in pieces:
                     tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
                     for choice in piece.choices[:1]:
@@ -103,17 +100,52 @@ class OpenAIModel:
                             on_text(choice.delta.content)
         except self._errors as error:
             return failed(f"{type(error).__name__}: {error}")
+        if not text and reason == "length":
+            return failed(f"{self._limit()} tokens ended before the answer began; raise max_new_tokens")
         if not text:
             return failed("the server gave no text")
         return Completion(text, tokens, finished=reason != "length")
 
     def _ask(self, conversation: Conversation) -> Completion:
-        reply: ChatCompletion = self._client.chat.completions.create(
-            model=self.name, messages=cast(Any, conversation), **self._settings
-        )
+        reply: ChatCompletion = self._create(conversation)
         choices = getattr(reply, "choices", None) or [None]
         text = getattr(getattr(choices[0], "message", None), "content", None)
+        if not text and getattr(choices[0], "finish_reason", None) == "length":
+            return failed(f"{self._limit()} tokens ended before the answer began; raise max_new_tokens")
         if not text or not isinstance(text, str):
             return failed(f"the server gave no text: {str(reply)[:150]}")
         tokens = counted(getattr(reply.usage, "completion_tokens", None))
         return Completion(text, tokens, finished=choices[0].finish_reason != "length")
+
+    def _create(self, conversation: Conversation, **more: Any) -> Any:
+        """A call without the settings that the server says it does not take; they are left out from then on."""
+        import openai
+
+        settings = self._settings
+        while True:
+            try:
+                reply = self._client.chat.completions.create(
+                    model=self.name, messages=cast(Any, conversation), **settings, **more
+                )
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                adapted = _adapted(settings, str(error))
+                if adapted == settings:
+                    raise
+                settings = adapted
+            else:
+                self._settings = settings
+                return reply
+
+    def _limit(self) -> int:
+        return int(self._settings.get("max_tokens") or self._settings["max_completion_tokens"])
+
+
+def _adapted(settings: dict[str, Any], complaint: str) -> dict[str, Any]:
+    """The settings without what a server's complaint says it does not take; newer models rename ``max_tokens``."""
+    if "max_tokens" in settings and "max_completion_tokens" in complaint:
+        others = {name: value for name, value in settings.items() if name != "max_tokens"}
+        return {"max_completion_tokens": settings["max_tokens"], **others}
+    if not _REFUSED.search(complaint):
+        return settings
+    refused = [name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", complaint)]
+    return {name: value for name, value in settings.items() if name not in refused}

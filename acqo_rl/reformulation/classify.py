@@ -49,6 +49,7 @@ def _words(spaced_words: str, unspaced: str) -> re.Pattern[str]:
 
 _TEMPORAL = _words(
     r"""latest|(?:most\ )?recent(?:ly)?|newest|upcoming|today|nowadays|right\ now|so\ far|trends?|timeline|as\ of|since
+    |(?<!\bi\ )(?<!\bwe\ )(?<!\byou\ )changed
     |(?:this|last|next|past)\ (?:\w+\ )?(?:years?|months?|weeks?|decades?|century|quarter)
     |over\ (?:time|the\ (?:\w+\ )?years)
     |(?<!electric\ )(?<!alternating\ )(?<!direct\ )(?<!ocean\ )(?<!eddy\ )current(?:ly)?(?=\ \w)
@@ -63,6 +64,7 @@ _TOGETHER = _words(
 _APPOSED = (
     "city|town|village|state|province|republic|kingdom|university|gulf|county|isle|island|church|house|people|art"
 )
+_WEIGHED = _words(r"analy[sz]e[sd]?|evaluate[sd]?", "分析|评估")
 _CHAIN = re.compile(
     rf"""
     # the spouse of the CEO of ...; the capital of the country that ...
@@ -74,6 +76,9 @@ _CHAIN = re.compile(
     |\b(?:was|is|did|does|were|has)\ the\ (?:[a-z-]+\ ){{1,3}}of\ .+
         \ (?:born|die|died|buried|educated|study|live|work|grow\ up
         |marry|attend|found|receive|win|speak|belong)\b
+    # which model trained on ImageNet has the best accuracy
+    |\b[Ww]hich\ (?:[a-z]+\ ){{1,2}}(?:[a-z]+ed|built|made|born|written|based)\ (?:on|in|by|at|with|from|for)\ .+
+        \ (?:has|have|had|is|are|was|were|won)\ the[ ]
     # X's mother's birthplace; the director of X's wife
     |\w's\ [\w-]+'s\ |\bthe\ (?:[a-z-]+\ ){{1,2}}of\ [^,?]+'s[ ]
     # die Frau des Chefs von ...; la esposa del director de ...
@@ -124,7 +129,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
         found.append("temporal")
     if _CHAIN.search(text):
         found.append("multi_hop")
-    if _asks_several(text, common_lexicon()):
+    if _asks_several(text, common_lexicon()) or _WEIGHED.search(text):
         found.append("decomposition")
     return tuple(found) or ("simple",)
 

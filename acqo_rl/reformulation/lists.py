@@ -11,7 +11,11 @@ from acqo_rl.reformulation.remarks import is_refusal, is_remark
 from acqo_rl.text import normalised, one_line, unnumbered
 from acqo_rl.types import Completion
 
-_THOUGHT = re.compile(r"^.*</think>|^\s*<think>.*", re.S)
+_THOUGHT = re.compile(
+    r"^.*(?:</(?:think|thinking|thought|thoughts|reasoning|reflection)>|\[/THINK\]|\u25c1/think\u25b7|<\|end_of_thought\|>)"
+    r"|^\s*(?:<(?:think|thinking|thought|thoughts|reasoning|reflection)>|\[THINK\]|\u25c1think\u25b7|<\|begin_of_thought\|>).*",
+    re.S,
+)
 _LABEL = re.compile(
     r"^(?:(?:(?:sub-?|search )?(?:query|question)|search|variant|part|q)\s*\d{1,2}\s*[:.)\uff1a]"
     r"|(?:(?:sub-?|search |rewritten |step-back )?(?:query|question)|answer|rewrite)\s*[:\uff1a]"

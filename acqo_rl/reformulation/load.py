@@ -249,8 +249,8 @@ def load_strategy_model(name: str, model: str, settings: StrategySettings) -> La
 
 
 def _for(name: str, settings: StrategySettings) -> StrategySettings:
-    if name == "prompted":  # a label and at most three short lines, the same in every run
-        return replace(settings, temperature=0.0, max_new_tokens=40)
+    if name == "prompted":  # the same in every run
+        return replace(settings, temperature=0.0)
     return settings
 
 

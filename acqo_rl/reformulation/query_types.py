@@ -29,6 +29,7 @@ from acqo_rl.reformulation.type_words import (
     WHOSE,
     WHY,
     WHY_I,
+    WISHES,
     spaced,
 )
 from acqo_rl.types import QueryType
@@ -130,7 +131,7 @@ def query_type_of(text: str) -> QueryType:
         return "how_to"
     if _asks(text, words):
         return "factual"
-    return "how_to" if _orders(words) else "simple"
+    return "how_to" if _orders(words) or WISHES.within(words) else "simple"
 
 
 def compares(words: str) -> bool:

@@ -230,6 +230,16 @@ TASKS = Words(
 )
 """Said without a question word: "convert heic to jpg", "Fahrradkette wechseln"."""
 
+WISHES = Words(
+    """recommendation*, recommended, suggestion*, *-friendly, fun, enjoyable, suitable for, good for, worth visiting,
+    must-see, hidden gem*""",
+    "empfehlung*, empfehlenswert*, geeignet für",
+    "recommandation*, recommandé*, adapté à, adaptés aux",
+    "recomendacion*, recomendado*, recomendada*, divertid*",
+    "推荐, 适合, 好玩",
+)
+"""What a thing is to be like, which no passage says in these words: several wordings find more than the query's."""
+
 NO_ORDER = Words(
     """what, is, are, was, were, of, in, on, at, to, for, from, by, with, like, such, over, under, once, all, not, how,
     why, who, and, or, do, does, did, can, has, had, have, about, the, into, through, around, when, where, which, after,

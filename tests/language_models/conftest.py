@@ -42,12 +42,13 @@ class _Handler(BaseHTTPRequestHandler):
             server.most_at_once = max(server.most_at_once, server.at_once)
             seen = sum(b["messages"][-1] == body["messages"][-1] for _, b, _ in server.requests)
         try:
-            self.answer(body["messages"][-1]["content"], "anthropic" if "system" in body else "openai", seen)
+            self.answer(body, "anthropic" if "system" in body else "openai", seen)
         finally:
             with server.lock:
                 server.at_once -= 1
 
-    def answer(self, wish, protocol, seen):
+    def answer(self, body, protocol, seen):
+        wish = body["messages"][-1]["content"]
         if wish.startswith("slow"):
             time.sleep(float(wish.split()[1]))
         if wish == "busy once" and seen == 1:
@@ -58,6 +59,14 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send(500, {"error": {"type": "api_error", "message": "out of memory"}}, {"retry-after-ms": "5"})
         if wish == "unknown model":
             return self.send(404, {"error": {"type": "not_found_error", "message": "no such model"}})
+        if wish == "newer model" and (refused := {"max_tokens", "temperature"} & set(body)):
+            name = max(refused)
+            advice = (
+                "Use 'max_completion_tokens' instead." if name == "max_tokens" else "Only the default is supported."
+            )
+            return self.send(400, {"error": {"message": f"Unsupported parameter: '{name}'. {advice}", "param": name}})
+        if wish == "too many tokens":
+            return self.send(400, {"error": {"message": "max_tokens is too large: this model writes at most 5."}})
         if wish == "malformed":
             return self.send(200, "{this is no JSON")
         if wish == "something else":

@@ -103,6 +103,28 @@ def test_tokens_that_a_server_does_not_count_are_none(connect, count):
     assert [(a.text, a.tokens, a.problem) for a in answers] == [("Lima", 0, None)] * 2
 
 
+class TestWhatAServerTakes:
+    @pytest.fixture
+    def model(self, server):
+        model = OpenAIModel("m", base_url=f"{server.url}/v1", max_new_tokens=9, seed=3, max_retries=0)
+        yield model
+        model._client.close()
+
+    def test_a_newer_model_gets_the_limit_under_its_new_name_and_is_not_asked_wrongly_again(self, model, server):
+        assert [model.generate([say("newer model")])[0].text for _ in range(2)] == ["reply to newer model"] * 2
+        sent = [{k: v for k, v in body.items() if k not in ("model", "messages")} for _, body, _ in server.requests]
+        assert sent[0] == {"max_tokens": 9, "temperature": 0, "seed": 3}
+        assert sent[-2:] == [{"max_completion_tokens": 9, "seed": 3}] * 2
+
+    def test_another_complaint_is_the_reason_and_changes_no_request(self, model, server):
+        assert "this model writes at most 5" in model.generate([say("too many tokens")])[0].problem
+        assert len(server.requests) == 1
+
+    def test_an_answer_that_its_thoughts_left_no_room_for_says_which_limit_to_raise(self, model):
+        body = '{"choices": [{"finish_reason": "length", "message": {"content": null, "reasoning_content": "Hm"}}]}'
+        assert "max_new_tokens" in model.generate([say(body)])[0].problem
+
+
 def test_a_key_that_the_server_repeats_is_not_told(connect, monkeypatch):
     [answer] = connect().generate([say("repeat the key")])
     assert "no such key" in answer.problem

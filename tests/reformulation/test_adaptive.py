@@ -86,3 +86,14 @@ def test_another_classifier_and_what_it_cost():
 
 def test_nothing_asked_nothing_answered():
     assert Adaptive(scripted()).reformulate([]) == []
+
+
+@pytest.mark.parametrize(
+    "wish",
+    ["Beginner-friendly route recommendations at Longdong", "fun routes", "dog-friendly cafes",
+     "hikes suitable for kids", "Ausflüge Empfehlungen Harz", "龙洞 适合新手的路线"],
+)  # fmt: skip
+def test_a_wish_in_vague_words_is_not_searched_as_it_stands_only(wish):
+    there = scripted()
+    Adaptive(there).reformulate([Query("q", wish), Query("k", "Longdong route map")])
+    assert (there["multi_query+step_back"].batches, there["raw"].batches) == ([[wish]], [["Longdong route map"]])

@@ -166,6 +166,12 @@ def test_a_long_text_takes_no_longer_than_its_length(unit):
         ("What is FAISS?", {"simple"}),
         ("What is the latest version of Python?", {"temporal"}),
         ("Which company acquired the firm that developed BERT?", {"multi_hop"}),
+        ("Which model trained on ImageNet has the best accuracy?", {"multi_hop"}),
+        ("Which bridge built by Eiffel is the longest?", {"multi_hop"}),
+        ("How has the rent of flats changed?", {"temporal"}),
+        ("Analyze the trade policy of Peru", {"decomposition"}),
+        ("evaluate the safety of e-bikes", {"decomposition"}),
+        ("Oven smells after I changed the bulb", {"simple"}),
         ("Compare FAISS and Milvus", {"decomposition"}),
         # D4-08: words that only look like a chain
         ("which color is the sky", {"simple"}),

@@ -69,9 +69,9 @@ def test_what_needs_no_model(name):
     assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 0
 
 
-def test_the_prompted_baseline_is_greedy_and_short(model):
+def test_the_prompted_baseline_is_greedy_and_keeps_to_the_token_limit(model):
     reformulate("prompted", temperature=0.9, max_new_tokens=500)
-    assert (model.settings["temperature"], model.settings["max_new_tokens"]) == (0.0, 40)
+    assert (model.settings["temperature"], model.settings["max_new_tokens"]) == (0.0, 500)
 
 
 def test_settings_reach_model_and_prompt(model):
@@ -229,7 +229,7 @@ def readers(setting, **others):
         ("original_weight", {"multi_query", "hyde", "step_back", "decomposition", "expansion", "adaptive"}),
         ("multi_query_temperature", {"multi_query", "adaptive"}),
         ("hyde_temperature", {"hyde", "adaptive"}),
-        ("max_new_tokens", {*STRATEGIES, "adaptive"}),
+        ("max_new_tokens", {*STRATEGIES, "prompted", "adaptive"}),
     ],
 )
 def test_only_those_that_read_a_setting_are_asked_anew_where_it_changes(setting, who):

@@ -155,3 +155,12 @@ class TestSeveralStrategies:
         model = ScriptedLanguageModel("moons")
         assert Prompted(model, [HyDE()]).reformulate([]) == []
         assert model.calls == [[]]
+
+
+@pytest.mark.parametrize("begin", ["<think>", "<thinking>", "[THINK]", "<reasoning>\n"])
+def test_thoughts_are_no_answer_and_a_limit_that_ended_within_them_is_named(begin):
+    end = begin.strip().replace("<", "</").replace("[", "[/")
+    assert read(f"{begin}compound? Hm\nsimple{end}\ncompound\nmoons of Mars").route == "decompose"
+    model = ScriptedLanguageModel(Completion(f"{begin}compound? Hm", 5, finished=False))
+    [cut] = Prompted(model, [ClassifyAndRewrite()]).reformulate([QUERY])
+    assert (cut.route, "max_new_tokens" in cut.problem) == ("pass", True)
