@@ -34,6 +34,21 @@ def test_every_stage_is_a_command_that_its_script_accepts(recipe, tmp_path, name
         recipe.check(stage)
 
 
+@pytest.mark.parametrize("name", ["hotpotqa.yaml", "topiocqa.yaml"])
+def test_a_plan_starts_nothing(recipe, tmp_path, name, capsys):
+    out = tmp_path / "out"
+    recipe.main(config_of(recipe, name, "--data", "nowhere", "--output_dir", str(out), "--plan", "True"))
+    printed = capsys.readouterr().out
+    assert not out.exists()
+    for wanted in ("3.09 billion parameters", "8 processes", "GB in memory", "completions", "on 8 x H20"):
+        assert wanted in printed
+
+
+def test_a_plan_without_data_or_their_sizes_is_refused(recipe):
+    with pytest.raises(ConfigError, match="--passages"):
+        recipe.main(config_of(recipe, "beir.yaml", "--data", "nowhere", "--plan", "True"))
+
+
 def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):
     config = config_of(recipe, "hotpotqa.yaml", "--output_dir", str(tmp_path), "--data", str(tmp_path))
     stages = {stage.name: stage.settings for stage in recipe.plan(config)}

@@ -3,7 +3,9 @@ r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, ex
     python train/acqo.py --config configs/acqo/embedded.yaml
     python train/acqo.py --config configs/acqo/beir.yaml --data BEIR_DIR --output_dir outputs/mine
     python train/acqo.py --config configs/acqo/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
+    python train/acqo.py --config configs/acqo/hotpotqa.yaml --plan True
 
+--plan prints what the recipe needs (GPU memory, index, steps, tokens, hours) and starts nothing.
 Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
 --output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
 own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are read
@@ -66,6 +68,9 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     stage1: str | dict = field(default="{}", metadata={"help": "Settings of train/grpo.py in Stage I."})
     difficulty: str | dict = field(default="{}", metadata={"help": "Settings of scripts/score_difficulty.py."})
     stage2: str | dict = field(default="{}", metadata={"help": "Settings of train/grpo.py in Stage II."})
+    plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours; start nothing."})
+    passages: int = field(default=0, metadata={"help": "For --plan, of data that are not there yet."})
+    queries: int = field(default=0, metadata={"help": "For --plan, training queries, likewise."})
     minutes: list[float] = field(
         default_factory=list, metadata={"help": "Minutes of each stage where it was measured; for the time estimate."}
     )
@@ -99,6 +104,9 @@ def main(config: RecipeConfig) -> None:
     """Runs the stages in order."""
     from acqo_rl.training.run_folder import check_tracking, open_run
 
+    if config.plan:
+        show_plan(config)
+        return
     stages = plan(config)
     for stage in stages:
         check(stage)
@@ -183,8 +191,88 @@ def plan(config: RecipeConfig) -> list[Stage]:
     return stages
 
 
-def check(stage: Stage) -> None:
-    """Reads the settings of a stage as its own script will.
+def show_plan(config: RecipeConfig) -> None:
+    """Prints what the stages of GRPO need; see :mod:`acqo_rl.training.estimate` for the formulas.
+
+    Raises:
+        ConfigError: the data are not there and their sizes are not given, or the model's size is not known.
+    """
+    from acqo_rl.training import estimate
+
+    passages, queries = sizes_of(config)
+    shape = estimate.shape_of(config.model)
+    processes, sharding = processes_of(config.launcher)
+    index = estimate.index_gigabytes(passages, estimate.dimension_of(config.encoder), config.index_factory)
+    print(f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; {processes} processes {sharding}".rstrip())
+    print(f"index ({config.index_factory}) of {passages:,} passages: {index:.1f} GB in memory")
+    total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
+    for stage in plan(config):
+        if not stage.name.startswith("Stage"):
+            continue
+        given = check(stage)
+        share = config.stage1_hardest if stage.name.startswith("Stage I:") else 1.0
+        per_step = given.per_device_train_batch_size * given.gradient_accumulation_steps * processes
+        wanted = estimate.Stage(
+            queries=round(queries * share),
+            epochs=given.num_train_epochs,
+            rollouts=given.num_generations,
+            per_process=given.per_device_train_batch_size,
+            per_step=per_step,
+            steps=max(given.max_steps, 0),
+        )
+        feedback = round(1.4 * given.feedback_results * given.feedback_words)
+        longest = estimate.MEAN_PROMPT + given.history_tokens + given.query_tokens + feedback
+        prompt = estimate.MEAN_PROMPT + given.history_tokens / 2 + feedback
+        checkpointing = given.gradient_checkpointing
+        memory = estimate.memory_of(
+            shape, wanted, longest, given.max_new_tokens, lora_rank=given.lora_rank, checkpointing=checkpointing,
+            processes=processes, sharding=sharding,
+        )  # fmt: skip
+        print(f"\n{stage.name}")
+        print(
+            f"  {wanted.optimizer_steps:,} steps of {per_step} completions: {wanted.completions:,} completions,",
+            end=" ",
+        )
+        print(f"{wanted.completions * estimate.MEAN_COMPLETION / 1e6:,.1f} million tokens written")
+        print(
+            f"  GB a process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}",
+            end="",
+        )
+        print(f"; vLLM {given.vllm_gpu_memory_utilization:.0%} of the card" if given.use_vllm else "")
+        completion = min(estimate.MEAN_COMPLETION, given.max_new_tokens)
+        for card, cards in ((estimate.H100, 1), (estimate.H20, 8)):
+            hours = estimate.hours_of(shape, wanted, prompt, completion, card, cards, checkpointing=checkpointing)
+            total[card.name] += hours
+            print(f"  about {hours:.1f} hours on {cards} x {card.name}")
+    print("\nBoth stages, within a factor of 3 (Stage II on all queries; its band keeps fewer): about", end=" ")
+    print(f"{total['H100']:.1f} hours on one H100, {total['H20']:.1f} on 8 x H20 ({8 * total['H20']:.0f} GPU-hours).")
+
+
+def sizes_of(config: RecipeConfig) -> tuple[int, int]:
+    """Passages and training queries, of the data where they are there, else as given."""
+    from acqo_rl.data.beir import read_corpus, read_qrels
+
+    if config.passages and config.queries:
+        return config.passages, config.queries
+    if not Path(config.data).is_dir():
+        raise ConfigError(f"{config.data} is not there; give --passages and --queries to plan without it.")
+    return len(read_corpus(config.data)), len(read_qrels(config.data, "train"))
+
+
+def processes_of(launcher: str) -> tuple[int, str]:
+    """How many processes a launcher starts, and what they share, by the file that ``--config_file`` names."""
+    import yaml
+
+    words = shlex.split(launcher)
+    if "--config_file" not in words:
+        return 1, ""
+    settings = yaml.safe_load((ROOT / words[words.index("--config_file") + 1]).read_text(encoding="utf-8"))
+    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(settings["distributed_type"], "")
+    return settings["num_processes"], sharding
+
+
+def check(stage: Stage) -> Any:
+    """The settings of a stage, read as its own script reads them.
 
     Raises:
         ConfigError: a setting is unknown or out of range; it names the stage.
@@ -197,7 +285,7 @@ def check(stage: Stage) -> None:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     try:
-        command.parse(module.make_parser(), words[place + 1 :])
+        return command.parse(module.make_parser(), words[place + 1 :])[0]
     except ConfigError as error:
         raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
 

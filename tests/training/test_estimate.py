@@ -1,0 +1,62 @@
+"""What a recipe needs, against figures that are known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.training.estimate import H20, H100, Shape, Stage, hours_of, index_gigabytes, memory_of, shape_of
+
+QWEN = shape_of("Qwen/Qwen2.5-3B-Instruct")
+
+
+def test_within_a_factor_of_3_of_the_papers_gpu_hours():
+    """12.1 GPU-hours on 8 x H20 for HotpotQA: both stages, of which Stage I sees the harder half."""
+    stages = [Stage(queries, epochs, 8, 64, 512) for queries, epochs in ((42_500, 2), (42_500, 4))]
+    hours = sum(hours_of(QWEN, stage, 80, 28, H20, 8, checkpointing=False) for stage in stages)
+    assert 12.1 / 3 < 8 * hours < 12.1 * 3
+
+
+def test_steps_and_completions():
+    assert (Stage(1000, 2, 8, 32, 64).optimizer_steps, Stage(1000, 2, 8, 32, 64).completions) == (250, 16_000)
+    assert Stage(1000, 2, 8, 32, 64, steps=3).completions == 192
+
+
+def test_memory_by_hand():
+    """16 bytes a parameter; Adam and gradients are 12 of them, the weights 4."""
+    shape, stage = Shape(1e9, 10, 1000, 4000, 50_000), Stage(1, 1, 8, 2, 8)
+
+    def model(**settings):
+        return memory_of(shape, stage, 100, 10, checkpointing=False, **{"lora_rank": 0, **settings}).model
+
+    assert model() == pytest.approx(16)
+    assert model(processes=4, sharding="zero2") == pytest.approx(4 + 12 / 4)
+    assert model(processes=4, sharding="fsdp2") == pytest.approx(4)
+    assert model(lora_rank=8) == pytest.approx(2 + 16 * 8 * 10 * 23_000 / 1e9)
+    plain, saving = (memory_of(shape, stage, 100, 10, lora_rank=0, checkpointing=c).activations for c in (False, True))
+    logits = 2 * 10 * 8 * 50_000
+    assert plain == pytest.approx((2 * 110 * 34 * 1000 * 10 + logits) / 1e9)
+    assert saving == pytest.approx((2 * 110 * (34 * 1000 + 2 * 1000 * 10) + logits) / 1e9)
+
+
+def test_memory_of_an_index():
+    assert index_gigabytes(1_000_000, 768, "Flat") == pytest.approx(3.072)
+    assert index_gigabytes(1_000_000, 768, "HNSW64") == pytest.approx(3.072 + 0.55984)
+
+
+def test_a_faster_card_takes_less_time_and_more_cards_share_it():
+    stage = Stage(10_000, 1, 8, 64, 512)
+    one, eight = (hours_of(QWEN, stage, 100, 28, H20, cards, checkpointing=False) for cards in (1, 8))
+    assert hours_of(QWEN, stage, 100, 28, H100, 1, checkpointing=False) < one
+    assert one / 8 <= eight < one
+
+
+def test_the_size_of_a_model_is_read_from_its_folder(tmp_path):
+    config = {"num_hidden_layers": 2, "hidden_size": 8, "intermediate_size": 16, "vocab_size": 100,
+              "num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": True}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert shape_of(str(tmp_path)) == Shape(2 * (2 * 8 * (8 + 4) + 3 * 8 * 16) + 800, 2, 8, 16, 100)
+    with pytest.raises(ConfigError, match="unheard/of"):
+        shape_of("unheard/of")
