@@ -10,14 +10,14 @@ Formulas, with N parameters and bytes in GB = 1e9:
   completion.
 - index: 4 bytes x dimension a passage, and 8 x M x 1.07 + 12 bytes for its links in HNSW.
 - a step of training: 6 N operations a token, 8 N with checkpointing, and 2 N for the log-probabilities before it, at
-  35 % of the peak. Generation: the prompt of a group once, then for each token either the weights are read (2 N bytes at
-  70 % of the memory's bandwidth) or the batch is computed (2 N operations a token at 35 % of the peak), whichever is
+  35 % of the peak. Generation: the prompt of a group once, then for each token either the weights are read (2 N bytes
+  at 70 % of the memory's bandwidth) or the batch is computed (2 N operations a token at 35 % of the peak), whichever is
   slower.
 - the reward's searches, the warm start and the difficulty are left out: with a GPU or HNSW index they are a small part.
   Stage II is given all queries, of which its band keeps fewer.
 
-The paper reports 12.1 GPU-hours for HotpotQA (dense, 8 x H20), but not how many queries each stage saw. If both saw half
-of the 85,000, for 2 and 4 epochs, the estimate is within a factor of 3; expect no better elsewhere. Models under
+The paper reports 12.1 GPU-hours for HotpotQA (dense, 8 x H20), but not how many queries each stage saw. If both saw
+half of the 85,000, for 2 and 4 epochs, the estimate is within a factor of 3; expect no better elsewhere. Models under
 1 billion parameters wait for Python, and take longer than estimated.
 """
 
