@@ -13,7 +13,7 @@ from acqo_rl.reformulation.strategies.strategy import ask
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
 
-VERSION = "1"
+VERSION = "2"
 """Raised whenever a prompt or its reading changes."""
 
 _TYPES = """\

@@ -16,6 +16,10 @@ _REMARK = re.compile(
     r"|^(?:below are|the following are)\b"
     r"|^(?:hier sind|aqu\u00ed (?:est\u00e1n|tiene)|voici)\b|^\u4ee5\u4e0b\u662f"
     r"|^(?:i )?hope (?:this|these|that|it)\b|^let me know (?:if|whether)\b|^feel free to\b"
+    rf"|^(?:(?:all|each) of )?(?:these|those|this|the above|they|each)\b.*\b(?:{_LISTED}|they|each) ?"
+    r"(?:\w+ ){0,2}(?:covers?|capture|address|focus|explore|aim|help|should|will|provide|target|ensure"
+    r"|are designed|reflect)\b"
+    r"|^depends(?: on)?\s*[:=]"
     r"|^note\s*[:\uff1a]|^(?:please )?note that\b"
     r"|^#{1,6}\s|^\|.*\|$|^[-=*_|:\s]{3,}$"
     r"|^(?:(?:search |rewritten |alternative )?quer(?:y|ies)|sub-?quer(?:y|ies)|\u5b50?\u67e5\u8be2)$",

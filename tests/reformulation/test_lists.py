@@ -115,3 +115,62 @@ def test_whatever_was_written(text, most, finished):
 @given(st.lists(st.sampled_from(["a b", "C++", "2008 crisis", "10.5", "北京", "-5 degrees", "what?"]), unique=True))
 def test_numbered_lists_read_as_plain_ones(entries):
     assert read("\n".join(f"{i}. {entry}" for i, entry in enumerate(entries, 1))) == read("\n".join(entries))
+
+
+CLEAN = st.lists(
+    st.sampled_from(
+        ["2008 financial crisis", "C# 12 features", "3D printing", "Oslo", "prix du pain \u00e0 Lyon", "C++ and Go",
+         "cena chleba w Warszawie", "\u0446\u0435\u043d\u044b \u043d\u0430 \u0445\u043b\u0435\u0431",
+         "\u5317\u4eac\u4eba\u53e3", "who won in 1998?", "10.5 percent", "Apollo 11 crew"]
+    ),
+    min_size=2, max_size=5, unique=True,
+)  # fmt: skip
+COUNTS = [
+    "{n}: ", "{n}. ", "{n}) ", "({n}) ", "#{n} ", "#{n}: ", "{a}) ", "({a}) ", "({r}) ", "- ", "* ", "\u2022 ",
+    "Q{n}. ",
+    "SUB{n}: ", "Query {n}: ", "Teilfrage {n}: ", "Requ\u00eate {n}: ", "Consulta {n}: ", "Domanda {n}) ",
+    "Zapytanie {n}: ",
+    "Zoekopdracht {n}: ", "Pesquisa {n} \u2013 ", "\u0417\u0430\u043f\u0440\u043e\u0441 {n}: ",
+    "\u67e5\u8be2{n}\uff1a", "**{n}.** ", "**Frage {n}:** ",
+]  # fmt: skip
+QUOTES = ["{}", '"{}"', "`{}`", "**{}**", "\u00ab{}\u00bb", "\u201e{}\u201c", "\u201e{}\u201d", "\u201c{}\u201d"]
+BEFORE = ["", "Sure!\n\n", "Nat\u00fcrlich! Hier sind die Suchanfragen:\n", "Bien s\u00fbr\u00a0! Voici :\n\n"]
+AFTER = ["", "\n\nLet me know if you need more.", "\n\nEstas consultas cubren distintos aspectos.",
+         "\nThese queries cover different aspects.", "\n\nDeze vragen dekken alles."]  # fmt: skip
+
+
+@given(CLEAN, *map(st.sampled_from, (COUNTS, QUOTES, BEFORE, AFTER)))
+def test_entries_are_read_back_however_they_are_numbered_labelled_quoted_and_framed(
+    entries, count, quote, before, after
+):
+    lines = [
+        count.format(n=i + 1, a="abcde"[i], r=("i", "ii", "iii", "iv", "v")[i]) + quote.format(entry)
+        for i, entry in enumerate(entries)
+    ]
+    assert read(before + "\n".join(lines) + after) == read("\n".join(entries)) == entries
+
+
+@pytest.mark.parametrize(
+    "explain", ["- {} (covers the first part)", '{}. "{}" - covers it', "1. **{}** \u2013 for this"]
+)
+def test_explanations_behind_every_entry_are_left_out(explain):
+    entries = ["bread price", "rent in Oslo"]
+    text = "\n".join(explain.format(*([entry] if explain.count("{}") == 1 else [i, entry]))
+                     for i, entry in enumerate(entries, 1))  # fmt: skip
+    assert read(text) == entries
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ["World War 1: causes", "World War 2: causes"],
+        ["Apollo 11: crew", "Apollo 12: crew"],
+        ["10 best films", "12 angry men"],
+        ["1: 100 scale models", "trains"],
+        ["Mercury (planet)", "Mercury (element)"],
+        ["python: lists", "python: dicts"],
+        ["a b", "St. Louis rent."],
+    ],
+)
+def test_texts_that_only_look_numbered_labelled_or_explained_survive(entries):
+    assert read("\n".join(entries)) == entries

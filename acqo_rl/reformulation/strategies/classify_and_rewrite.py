@@ -47,7 +47,7 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "2"
+    version = "3"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the label and the searches."""

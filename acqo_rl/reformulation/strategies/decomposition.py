@@ -40,7 +40,7 @@ class Decomposition:
     weight: float = 1.0
 
     name = "decomposition"
-    version = "2"
+    version = "3"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the parts."""

@@ -38,7 +38,7 @@ class Expansion:
     weight: float = 0.8
 
     name = "expansion"
-    version = "2"
+    version = "3"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the terms."""

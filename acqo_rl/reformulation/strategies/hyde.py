@@ -23,7 +23,13 @@ _EXAMPLES = (
     ),
 )
 
-_LABEL = re.compile(r"^(?:answer|passage|\u7b54\u6848)\s*[:\uff1a]\s*", re.I)
+_LABEL = re.compile(
+    r"^[*_#\s]*(?:(?:hypothetical )?(?:answer|passage)|antwort|r\u00e9ponse|respuesta|risposta|resposta|antwoord"
+    r"|odpowied\u017a|\u043e\u0442\u0432\u0435\u0442|\u7b54\u6848|\u7b54)[*_\s]*[:\uff1a][*_\s]*",
+    re.I,
+)
+_EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
+_HERE_IS = re.compile(r"^(?:(?:sure|certainly|of course|okay)[,.]?\s+)?here(?:'s| is| are)\b[^.!?:\n]{0,80}:\s*", re.I)
 _LONGEST = 2_000  # characters; encoders read less
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
 _DISCLAIMER = re.compile(
@@ -50,7 +56,7 @@ class HyDE:
     weight: float = 1.5
 
     name = "hyde"
-    version = "2"
+    version = "3"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the passage."""
@@ -59,7 +65,8 @@ class HyDE:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """The whole text, without announcement and disclaimers."""
-        text = one_line(_ANNOUNCED.sub("", read_text(completion).strip()))[:_LONGEST]
+        text = _EXCLAMATION.sub("", read_text(completion).strip().replace("\u2019", "'"))
+        text = one_line(_ANNOUNCED.sub("", _HERE_IS.sub("", text)))[:_LONGEST]
         sentences = _SENTENCE_END.split(_LABEL.sub("", text))
         told = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
         passage = " ".join(told).strip()

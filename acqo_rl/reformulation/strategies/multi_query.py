@@ -41,7 +41,7 @@ class MultiQuery:
     weight: float = 0.8
 
     name = "multi_query"
-    version = "2"
+    version = "3"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the variants."""

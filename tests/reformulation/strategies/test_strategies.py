@@ -96,6 +96,19 @@ class TestHyDE:
             reformulate(HyDE(), "天空是蓝色的。空气散射蓝光。").sub_queries[1].text == "天空是蓝色的。 空气散射蓝光。"
         )
 
+    @pytest.mark.parametrize(
+        "preface",
+        ["Sure! Here is a passage:\n", "**Answer:** ", "Certainly! ", "Of course! Here's a passage: ", "Natürlich! ",
+         "Voici un passage :\n", "Respuesta: ", "Ответ: ", "Answer:\n"],
+    )  # fmt: skip
+    def test_a_preface_is_not_searched(self, preface):
+        text = "Air scatters blue light. It does so most at noon: the path is short."
+        assert reformulate(HyDE(), preface + text).sub_queries[1].text == text
+
+    def test_no_more_is_searched_than_an_encoder_reads(self):
+        kept = reformulate(HyDE(), "Air scatters blue light. " * 200).sub_queries[1].text
+        assert 1_900 < len(kept) <= 2_000
+
 
 class TestStepBack:
     def test_both_are_searched(self):
