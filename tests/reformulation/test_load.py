@@ -69,6 +69,12 @@ def test_what_needs_no_model(name):
     assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 0
 
 
+@pytest.mark.parametrize("name", ["hyde", "multi_query", "prompted"])
+def test_a_completion_has_room_for_a_passage_by_default(model, name):
+    reformulate(name)
+    assert model.settings["max_new_tokens"] == 200
+
+
 def test_the_prompted_baseline_is_greedy_and_keeps_to_the_token_limit(model):
     reformulate("prompted", temperature=0.9, max_new_tokens=500)
     assert (model.settings["temperature"], model.settings["max_new_tokens"]) == (0.0, 500)
