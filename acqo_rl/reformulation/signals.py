@@ -39,7 +39,7 @@ SQL = re.compile(
     |insert\s+into\s+\w+\s*[(]|update\s+\S+\s+set\b.+=|delete\s+from\s+\w+\s*(?:$|;|where\b)|create\s+table\s+\w+\s*[(])""",
     re.I | re.X,
 )
-"""A statement in a query language is no question: nothing in it is to be said otherwise (S2-08)."""
+"""A statement in a query language is no question: it is searched as it stands."""
 REFERENCE = re.compile(
     r"\b(?:it|its|it's|they|their|them|he|she|his|her|him|this|that|these|those|there|one|former|latter|same|"
     r"what about|how about)\b",
