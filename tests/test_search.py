@@ -244,3 +244,42 @@ class TestSeveralRetrievers:
 
     def test_nothing_to_search_asks_nobody(self):
         assert search_each([reformulation("")], [BrokenRetriever(), BrokenRetriever()]) == [()]
+
+
+class Noting(ScriptedRetriever):
+    """Keeps how many documents were asked for."""
+
+    def __init__(self, found, name="scripted"):
+        super().__init__(found)
+        self.name = name
+        self.depths = []
+
+    def search(self, texts, k):
+        self.depths.append(k)
+        return super().search(texts, k)
+
+
+def test_every_list_is_a_hundred_deep_and_the_fused_one_ten_by_default():
+    many = {"raw": [str(i) for i in range(200)]}
+    asked, apart = Noting(many), Noting(many, "apart")
+    [result] = search(PassThrough().reformulate([Query("q", "raw")]), [asked, OriginalOnly(apart)], RankScoreFusion())
+    assert asked.depths == apart.depths == [100]
+    assert [len(ranking.doc_ids) for ranking in result.rankings] == [100, 100]
+    assert result.fused.doc_ids == tuple(map(str, range(10)))
+
+
+def test_a_first_search_asks_for_as_many_results_as_are_read():
+    corpus = {str(i): Document(str(i), f"title {i}", "some words") for i in range(9)}
+    retriever = Noting({"raw": tuple(corpus)})
+    [query] = add_feedback([Query("q", "raw")], retriever, corpus, 2, 1)
+    assert retriever.depths == [2]
+    assert query.feedback == (Snippet("title 0", "some"), Snippet("title 1", "some"))
+
+
+@pytest.mark.parametrize(("lead", "counts"), [(0.25, False), (0.2, True)])
+def test_a_lead_is_more_than_wanted_over_the_best_list(lead, counts):
+    """The best list comes first here, the raw query leads it by .25."""
+    subs = (SubQuery("one", "reading"), SubQuery("two", "reading"), SubQuery("raw", "original", lead=lead))
+    retriever = ScoredRetriever("dense", {"one": 0.5, "two": 0.25, "raw": 0.75})
+    [lists] = search_each([Reformulation(Query("q", "raw"), "disambiguate", subs, "test")], retriever)
+    assert bool(lists[2].doc_ids) == counts

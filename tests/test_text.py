@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.text import distinct, normalised, one_line, without_echo, without_stutter
 from acqo_rl.types import SubQuery
 
 
@@ -80,3 +80,37 @@ def test_a_long_text_takes_no_longer_than_its_length(text):
 def test_distinct_keeps_the_first_and_drops_what_holds_nothing():
     subs = [SubQuery(text, "part") for text in ("Peru?", "peru", " ", "?", "Chad", "\u200b")]
     assert [s.text for s in distinct(subs)] == ["Peru?", "Chad"]
+
+
+@pytest.mark.parametrize("separator", ["\x00", "\ud800", "\U0007ffff", "\u2028", "\u2029", "\u00a0", "\t\n"])
+def test_what_separates_words_becomes_one_space(separator):
+    assert one_line(f"{separator}a{separator}{separator}b{separator}") == "a b"
+
+
+@pytest.mark.parametrize(
+    ("text", "once"),
+    [
+        ("Oslo Oslo Oslo", "Oslo"),
+        ("nice view nice view of Oslo", "nice view of Oslo"),
+        ("New York New York", "New York"),
+        ("Oslo Norway Oslo", "Oslo Norway Oslo"),
+        ("Oslo", "Oslo"),
+        ("", ""),
+    ],
+)
+def test_words_repeated_at_once_are_said_once(text, once):
+    assert without_stutter(text) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Oslo Norway Oslo", "Oslo Norway"),
+        ("a b c b c", "a b c"),
+        ("Oslo Norway oslo norway Oslo", "Oslo Norway"),
+        ("Oslo Norway", "Oslo Norway"),
+        ("Oslo", "Oslo"),
+    ],
+)
+def test_words_at_the_end_that_came_before_are_left_out(text, kept):
+    assert without_echo(text) == kept
