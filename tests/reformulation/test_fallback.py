@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from acqo_rl.reformulation.fallback import Fallback
+from acqo_rl.reformulation.fallback import Fallback, else_rules
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.types import Query, Reformulation, SubQuery, feedback_of
@@ -89,3 +89,11 @@ def test_a_question_of_a_conversation_that_the_policy_passes_gets_its_names():
     talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
     [answer] = Fallback(Policy(), Second()).reformulate([Query("q", "Where was he born?", talk)])
     assert [s.text for s in answer.sub_queries] == ["Where was he born? Atomium Andre Waterkeyn"]
+
+
+def test_rules_behind_a_policy_add_names_only_for_a_pronoun():
+    talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
+    both = else_rules(Policy(), None)
+    assert both.name == "policy_else_rules"
+    asked = [Query("1", "Where was he born?", talk), Query("2", "birthplace?", talk)]
+    assert [answer.made_by for answer in both.reformulate(asked)] == ["rules", "policy"]
