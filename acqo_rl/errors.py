@@ -11,6 +11,10 @@ class DataError(AcqoError):
     """A file of a data set is missing or malformed; the message names the file and the line."""
 
 
+class ConversationError(AcqoError, ValueError):
+    """An earlier turn of a query is in no shape that can be read."""
+
+
 class IndexMismatchError(AcqoError):
     """An index on disk does not fit the corpus, the encoder or the settings it is asked to serve."""
 

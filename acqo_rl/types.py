@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from acqo_rl.conversations import Turn, read_history
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -69,14 +71,22 @@ class Query:
     Attributes:
         id: unique within a query set.
         text: the last turn, as typed.
-        history: earlier turns, oldest first; empty outside a conversation.
+        history: earlier turns, oldest first; empty outside a conversation. Any shape that
+            :mod:`acqo_rl.conversations` reads may be given.
         feedback: top results of a first search with ``text``, best first; empty unless the policy is made for it.
     """
 
     id: str
     text: str
-    history: tuple[str, ...] = ()
+    history: tuple[Turn, ...] = ()
     feedback: tuple[Snippet, ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, id: str, text: str, history: object = (), feedback: tuple[Snippet, ...] = ()) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "history", read_history(self.history))
 
 
 class Passage(str):

@@ -34,6 +34,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl import command
+from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
@@ -62,7 +63,7 @@ class SearchConfig(IndexSettings):
     )
     query: str | None = field(default=None, metadata={"help": "What to search; without it, you are asked."})
     history: list[str] = field(
-        default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..."'}
+        default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..." or without marks.'}
     )
     k: int = field(default=10, metadata={"help": "Documents of the fused list."})
     multi_step: Literal["off", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
@@ -153,10 +154,10 @@ class Searcher:
             max_model_calls=config.max_model_calls,
         )
 
-    def ask(self, text: str, history: Sequence[str]) -> Answer:
+    def ask(self, text: str, history: object) -> Answer:
         """Walks one query along the path."""
         first, second = Stopwatch(self.retriever), Stopwatch(self.retriever)
-        queries = add_feedback([Query("query", text, tuple(history))], first, self.corpus, self.results, self.words)
+        queries = add_feedback([Query("query", text, history)], first, self.corpus, self.results, self.words)
         begin = time.perf_counter()
         reformulations = self.reformulator.reformulate(queries)
         reformulated = time.perf_counter()
@@ -216,7 +217,7 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
         import readline  # noqa: F401  (input() uses it to edit lines)
     if not config.json:
         print("Type a query. :new starts a new conversation, :quit ends.")
-    history = list(config.history)
+    history = list(read_history(config.history))
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while (text := one_line(input("" if config.json else "\nquery> "))) != ":quit":
             if text == ":new":
@@ -225,18 +226,18 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
                 if not config.json:
                     print()
                 said = answer_one(text, history, searcher, config)
-                history.append(f"U: {text}")
+                history.append(Turn("user", text))
                 if said:
-                    history.append(f"S: {' '.join(one_line(said).split(' ')[:WORDS_OF_ANSWER])}")
+                    history.append(Turn("assistant", " ".join(one_line(said).split(" ")[:WORDS_OF_ANSWER])))
 
 
-def answer_one(text: str, history: Sequence[str], searcher: Searcher, config: SearchConfig) -> str:
+def answer_one(text: str, history: object, searcher: Searcher, config: SearchConfig) -> str:
     """Prints what a query finds, and returns what the system says to it: the answer, else the best document."""
     if searcher.in_steps is None or config.multi_step == "off":
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
         return next((searcher.corpus[doc_id].text for doc_id in answer.found.fused.doc_ids[:1]), "")
-    result = searcher.in_steps.query(Query("query", text, tuple(history)), config.multi_step)
+    result = searcher.in_steps.query(Query("query", text, history), config.multi_step)
     if config.json:
         print(json.dumps(steps_as_json(result, config.k)), flush=True)
     else:
@@ -267,7 +268,7 @@ def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
     state = result.state
     return {
         "query": state.query.text,
-        "history": state.query.history,
+        "history": [*map(str, state.query.history)],
         "mode": result.mode,
         "answer": result.answer,
         "model_calls": state.budget.used,
@@ -354,7 +355,7 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
     reformulation, fused = answer.found.reformulation, answer.found.fused
     return {
         "query": reformulation.query.text,
-        "history": reformulation.query.history,
+        "history": [*map(str, reformulation.query.history)],
         "route": reformulation.route,
         "made_by": reformulation.made_by,
         "query_type": reformulation.query_type,

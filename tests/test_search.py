@@ -156,7 +156,7 @@ class TestFeedback:
     def test_is_cut_to_results_and_words(self):
         first = add_feedback([QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), CORPUS, 1, 3)
         assert first[0].feedback == (Snippet("One title", "first words of"),)
-        assert (first[0].text, first[0].history) == ("a", ("before",))
+        assert (first[0].text, first[0].history) == ("a", QUERY.history)
         assert first[1].feedback == ()
         both = add_feedback([QUERY], ScriptedRetriever(FOUND), CORPUS, 5, 100)[0].feedback
         assert both[1] == Snippet("Two", "short")

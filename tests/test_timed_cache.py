@@ -79,7 +79,10 @@ def test_punctuation_alone_is_kept_apart(texts):
     assert key(texts[0]) != key(texts[1])
 
 
-@given(st.lists(st.text("ab", max_size=2), max_size=3), st.lists(st.text("ab", max_size=2), max_size=3))
+@given(
+    st.lists(st.text("ab", min_size=1, max_size=2), max_size=3),
+    st.lists(st.text("ab", min_size=1, max_size=2), max_size=3),
+)
 def test_conversation_and_what_was_shown_are_part_of_it(one, other):
     assert (key("q", history=tuple(one)) == key("q", history=tuple(other))) == (one == other)
     shown = [tuple(Snippet(text, "") for text in texts) for texts in (one, other)]

@@ -1,11 +1,11 @@
 """Reads and writes BEIR folders (Thakur et al. 2021), the one file format of the project.
 
     corpus.jsonl        {"_id": ..., "title": ..., "text": ..., "metadata": {"date": ..., "url": ..., ...}}
-    queries.jsonl       {"_id": ..., "text": ..., "metadata": {"history": [...], ...}}
+    queries.jsonl       {"_id": ..., "text": ..., "metadata": {"history": ["U: ...", "S: ..."], ...}}
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
-Each file may be gzipped instead (``.gz``). ``title`` and ``metadata`` may be missing, as in BEIR. Every error names
-file and line.
+Each file may be gzipped instead (``.gz``). ``title`` and ``metadata`` may be missing, as in BEIR. ``history`` may be
+a conversation in any shape that :mod:`acqo_rl.conversations` reads. Every error names file and line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from acqo_rl.errors import DataError
+from acqo_rl.conversations import Turn, read_history
+from acqo_rl.errors import ConversationError, DataError
 from acqo_rl.types import Document, Qrels, Query
 
 QRELS_HEADER = ("query-id", "corpus-id", "score")
@@ -166,7 +167,10 @@ def write_beir(
             {
                 "_id": query.id,
                 "text": query.text,
-                "metadata": {**metadata.get(query.id, {}), **({"history": query.history} if query.history else {})},
+                "metadata": {
+                    **metadata.get(query.id, {}),
+                    **({"history": [*map(str, query.history)]} if query.history else {}),
+                },
             }
             for query in queries
         ),
@@ -261,13 +265,11 @@ def _check_json(metadata: dict[str, Any], path: Path, number: int) -> None:
         raise DataError(f"{path}, line {number}: metadata is {_shorten(metadata)}, wanted JSON ({error}).") from error
 
 
-def _read_history(metadata: dict[str, Any], path: Path, number: int) -> tuple[str, ...]:
-    history = metadata.get("history") or []
-    if not isinstance(history, list) or not all(isinstance(turn, str) for turn in history):
-        raise DataError(
-            f"{path}, line {number}: metadata.history is {_shorten(history)}, wanted a list of strings, oldest first."
-        )
-    return tuple(history)
+def _read_history(metadata: dict[str, Any], path: Path, number: int) -> tuple[Turn, ...]:
+    try:
+        return read_history(metadata.get("history"))
+    except ConversationError as error:
+        raise DataError(f"{path}, line {number}: metadata.history cannot be read. {error}") from error
 
 
 def _read_judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:

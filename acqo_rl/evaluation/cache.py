@@ -206,7 +206,7 @@ class CachedReformulator:
 
 
 def _query_key(query: Query) -> str:
-    return key_of(query.text, query.history, [asdict(snippet) for snippet in query.feedback])
+    return key_of(query.text, [*map(str, query.history)], [asdict(snippet) for snippet in query.feedback])
 
 
 def _text_key(text: str) -> str:

@@ -133,6 +133,7 @@ def fingerprint(model: str) -> str:
 def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]) -> str:
     """Of texts, conversations, kinds and judgements of the queries."""
     asked = [
-        (q.id, q.text, q.history, metadata.get(q.id, {}).get("kind"), sorted(qrels[q.id].items())) for q in queries
+        (q.id, q.text, [*map(str, q.history)], metadata.get(q.id, {}).get("kind"), sorted(qrels[q.id].items()))
+        for q in queries
     ]
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]

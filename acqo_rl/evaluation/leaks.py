@@ -36,7 +36,7 @@ def leaks_answer(reformulation: Reformulation, metadata: Mapping[str, Any]) -> b
 
 def _read(query: Query) -> str:
     snippets = (f"{snippet.title} {snippet.text}" for snippet in query.feedback)
-    return " ".join([query.text, *query.history, *snippets])
+    return " ".join([query.text, *(turn.text for turn in query.history), *snippets])
 
 
 def _words(text: str) -> str:

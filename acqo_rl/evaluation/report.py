@@ -108,7 +108,7 @@ def _example(change: Change, measure: str) -> Example:
     after = change.after.reformulation
     return Example(
         query=_short(after.query.text),
-        history=tuple(_short(turn) for turn in after.query.history),
+        history=tuple(_short(str(turn)) for turn in after.query.history),
         kind=_short(change.after.kind),
         route=after.route,
         sub_queries=tuple(_short(sub_query.text) for sub_query in after.sub_queries),

@@ -21,10 +21,12 @@ from collections.abc import Callable, Mapping
 
 from acqo_rl.integrations.hits import hits
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Query
 
 
-def make_search(searcher: AdaptiveSearcher, corpus: Mapping[str, Document], k: int = 5) -> Callable[..., list[str]]:
+def make_search(
+    searcher: AdaptiveSearcher, corpus: Mapping[str, Document], k: int = 5, history: object = ()
+) -> Callable[..., list[str]]:
     """A function ``search(query: str, k: int = k) -> list[str]`` of passages ``title | text``, best first.
 
     It raises :class:`acqo_rl.errors.ConfigError` where the query is empty or ``k`` is less than 1, and
@@ -34,6 +36,8 @@ def make_search(searcher: AdaptiveSearcher, corpus: Mapping[str, Document], k: i
         searcher: reformulates, searches and merges.
         corpus: document id -> document.
         k: passages of a call that does not say how many.
+        history: the conversation that all queries belong to, such as a ``dspy.History`` or a list that grows; see
+            :mod:`acqo_rl.conversations`. It is read at every call.
     """
 
     def search(query: str, k: int = k) -> list[str]:
@@ -45,7 +49,7 @@ def make_search(searcher: AdaptiveSearcher, corpus: Mapping[str, Document], k: i
         """
         return [
             f"{document.title} | {document.text}" if document.title else document.text
-            for document, _ in hits(searcher.search(query, k), corpus)
+            for document, _ in hits(searcher.search(Query("query", query, history), k), corpus)
         ]
 
     return search

@@ -68,29 +68,30 @@ class AdaptiveRetriever:
         self._open()
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int | None = None, history: list[str] | None = None) -> dict[str, list[Document]]:
+    def run(self, query: str, top_k: int | None = None, history: list[Any] | None = None) -> dict[str, list[Document]]:
         """The best documents for a query.
 
         Args:
             query: as typed.
             top_k: documents, at most.
-            history: earlier turns, oldest first.
+            history: earlier turns, oldest first: ``ChatMessage`` objects, or whatever else
+                :mod:`acqo_rl.conversations` reads.
 
         Raises:
             ConfigError: the query is empty, or ``top_k`` is less than 1.
             SearchError: no search came back.
         """
         searcher, corpus = self._open()
-        found = searcher.search(_query(query, history), self.top_k if top_k is None else top_k)
+        found = searcher.search(Query("query", query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
     @component.output_types(documents=list[Document])
     async def run_async(
-        self, query: str, top_k: int | None = None, history: list[str] | None = None
+        self, query: str, top_k: int | None = None, history: list[Any] | None = None
     ) -> dict[str, list[Document]]:
         """As :meth:`run`, without holding up the event loop."""
         searcher, corpus = self._open()
-        found = await searcher.asearch(_query(query, history), self.top_k if top_k is None else top_k)
+        found = await searcher.asearch(Query("query", query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,10 +117,6 @@ class AdaptiveRetriever:
         if self._opened is None:
             self._opened = self.open_searcher()
         return self._opened
-
-
-def _query(text: str, history: list[str] | None) -> Query:
-    return Query("query", text, tuple(history or ()))
 
 
 def _documents(found: Found, corpus: Mapping[str, types.Document]) -> list[Document]:

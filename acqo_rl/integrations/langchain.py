@@ -42,7 +42,8 @@ except ImportError as error:
 class AdaptiveRetriever(BaseRetriever):
     """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`, as LangChain knows them.
 
-    ``invoke``, ``ainvoke`` and ``batch`` take ``k`` and ``history`` (earlier turns, oldest first) beside the query.
+    ``invoke``, ``ainvoke`` and ``batch`` take ``k`` and ``history`` beside the query: earlier turns, oldest first, as
+    LangChain's messages or whatever else :mod:`acqo_rl.conversations` reads.
     ``metadata`` of each document is as :func:`acqo_rl.integrations.hits.hits` says. An empty query and ``k`` below 1
     raise :class:`acqo_rl.errors.ConfigError`, and :class:`acqo_rl.errors.SearchError` where no search came back.
 
@@ -96,9 +97,9 @@ class AdaptiveRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,
         k: int | None = None,
-        history: Sequence[str] = (),
+        history: object = (),
     ) -> list[Document]:
-        return self._documents(self.searcher.search(_query(query, history), self.k if k is None else k))
+        return self._documents(self.searcher.search(Query("query", query, history), self.k if k is None else k))
 
     async def _aget_relevant_documents(
         self,
@@ -106,9 +107,9 @@ class AdaptiveRetriever(BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
         k: int | None = None,
-        history: Sequence[str] = (),
+        history: object = (),
     ) -> list[Document]:
-        return self._documents(await self.searcher.asearch(_query(query, history), self.k if k is None else k))
+        return self._documents(await self.searcher.asearch(Query("query", query, history), self.k if k is None else k))
 
     def _documents(self, found: Found) -> list[Document]:
         return [
@@ -167,10 +168,6 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
         return failed("the model gave no text")
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
     return Completion(text, usage["output_tokens"] if usage else 0)
-
-
-def _query(text: str, history: Sequence[str]) -> Query:
-    return Query("query", text, tuple(history))
 
 
 def _content_id(text: str) -> str:

@@ -18,12 +18,14 @@ Needs ``pip install 'acqo-rl[llama-index]'``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import hits
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Query
 
 try:
     from llama_index.core.callbacks import CallbackManager
@@ -31,6 +33,17 @@ try:
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 except ImportError as error:
     raise missing("llama-index", error) from error
+
+
+@dataclass
+class ConversationQuery(QueryBundle):
+    """A query and the turns before it: ``retriever.retrieve(ConversationQuery("and its price?", chat_history=...))``.
+
+    Attributes:
+        chat_history: oldest first; LlamaIndex's messages, or whatever else :mod:`acqo_rl.conversations` reads.
+    """
+
+    chat_history: Any = ()
 
 
 class AdaptiveRetriever(BaseRetriever):
@@ -66,10 +79,10 @@ class AdaptiveRetriever(BaseRetriever):
         super().__init__(callback_manager)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._nodes(self._searcher.search(query_bundle.query_str, self.similarity_top_k))
+        return self._nodes(self._searcher.search(_query(query_bundle), self.similarity_top_k))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._nodes(await self._searcher.asearch(query_bundle.query_str, self.similarity_top_k))
+        return self._nodes(await self._searcher.asearch(_query(query_bundle), self.similarity_top_k))
 
     def _nodes(self, found: Found) -> list[NodeWithScore]:
         nodes = []
@@ -84,3 +97,7 @@ class AdaptiveRetriever(BaseRetriever):
             )
             nodes.append(NodeWithScore(node=node, score=told["score"]))
         return nodes
+
+
+def _query(bundle: QueryBundle) -> Query:
+    return Query("query", bundle.query_str, getattr(bundle, "chat_history", ()))

@@ -17,6 +17,7 @@ from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from acqo_rl import __version__
+from acqo_rl.conversations import ACCEPTED
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
@@ -44,7 +45,7 @@ Asked = Annotated[str, Field(max_length=2000, description="The question, as the 
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Documents, at most.")]
 Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; all by default.")]
 Strategy = Annotated[str | None, Field(description="Who reformulates; the server's first strategy by default.")]
-History = Annotated[tuple[str, ...], Field(max_length=50, description="Earlier turns, oldest first.")]
+History = Annotated[tuple[str | dict[str, Any], ...], Field(max_length=50, description=ACCEPTED)]
 
 
 class SubQueryReply(BaseModel):

@@ -42,7 +42,7 @@ def question(query: Query) -> str:
     turns: list[str] = []
     left = _TURNS_CHARACTERS
     for turn in reversed(query.history):
-        line = cut(one_line(turn), _TURN_CHARACTERS)
+        line = cut(one_line(str(turn)), _TURN_CHARACTERS)
         left -= len(line)
         if left < 0:
             break

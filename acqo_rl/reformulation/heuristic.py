@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
@@ -72,10 +73,10 @@ class Heuristic:
         return bool(STRONG_REFERENCE.search(text) or self._lexicon.readings_of(bare_name(text)))
 
 
-def _readings(text: str, history: Sequence[str], lexicon: Lexicon) -> tuple[SubQuery, ...]:
+def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
     """One search a reading; one that the conversation speaks of comes first and counts twice as much."""
     asked = text.rstrip(" ?!.")
-    talk = " ".join(history).lower()
+    talk = " ".join(turn.text for turn in history).lower()
     known = lexicon.readings_of(bare_name(text))
     spoken_of = {r for r in known if any(re.search(rf"\b{re.escape(word.lower())}", talk) for word in r.split())}
     return distinct(
@@ -88,7 +89,7 @@ def _readings(text: str, history: Sequence[str], lexicon: Lexicon) -> tuple[SubQ
     )
 
 
-def _with_names(text: str, history: Sequence[str]) -> tuple[SubQuery, ...]:
+def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
     """The question with the names behind it that the conversation said last, each once."""
     behind = told_apart(last_said(asked_first(history), names))[:_MOST_NAMES]
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()

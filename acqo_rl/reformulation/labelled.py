@@ -38,7 +38,7 @@ def _read(name: str) -> list[LabelledQuestion]:
     lines = files("acqo_rl.reformulation").joinpath(name).read_text(encoding="utf-8").splitlines()
     return [
         LabelledQuestion(
-            Query(str(number), row["text"], tuple(row.get("history", ()))),
+            Query(str(number), row["text"], row.get("history")),
             row["lang"],
             row["type"],
             row["route"],

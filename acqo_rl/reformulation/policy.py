@@ -199,7 +199,9 @@ def _said_once(sub_query: SubQuery, query: Query) -> SubQuery:
     """The sub-query without repeated words, unless the user or a result repeats them (Duran Duran)."""
     asked = f"{query.text} " if sub_query.kind == "expansion" else ""
     words = sub_query.text.removeprefix(asked)
-    heard = " ".join([query.text, *query.history, *(f"{s.title} {s.text}" for s in query.feedback)])
+    heard = " ".join(
+        [query.text, *(turn.text for turn in query.history), *(f"{s.title} {s.text}" for s in query.feedback)]
+    )
     if sub_query.kind == "original" or words.casefold() in heard.casefold():
         return sub_query
     once = without_stutter(words)

@@ -40,7 +40,7 @@ class Prompt:
 
     def render(self, query: Query) -> Conversation:
         """The conversation that the policy completes."""
-        lines = self._recent_turns(query.history)
+        lines = self._recent_turns([untrusted(str(turn)) for turn in query.history])
         lines += [f"- {untrusted(s.title)}: {untrusted(s.text)}" for s in query.feedback]
         lines.append(f"{_QUESTION} {self._first_words(untrusted(query.text), self.query_tokens)}")
         return [
@@ -48,15 +48,14 @@ class Prompt:
             {"role": "user", "content": "\n".join(lines)},
         ]
 
-    def _recent_turns(self, history: tuple[str, ...]) -> list[str]:
+    def _recent_turns(self, history: Sequence[str]) -> list[str]:
         turns: list[str] = []
         left = self.history_tokens
         for turn in reversed(history):
-            safe = _not_the_question(untrusted(turn))
-            left -= self.count_tokens(safe) + 1
+            left -= self.count_tokens(turn) + 1
             if left < 0:
                 break
-            turns.insert(0, safe)
+            turns.insert(0, turn)
         return turns
 
     def _first_words(self, text: str, budget: int) -> str:
@@ -74,11 +73,6 @@ def with_examples(instructions: str, examples: Sequence[tuple[str, str]], conten
         for role, text in zip(("user", "assistant"), pair, strict=True)
     ]
     return [{"role": "system", "content": instructions}, *shown, {"role": "user", "content": content}]
-
-
-def _not_the_question(turn: str) -> str:
-    """An earlier turn that begins as the question's line does is told from it by a space before the colon."""
-    return turn.replace(":", " :", 1) if turn.startswith(_QUESTION) else turn
 
 
 def untrusted(text: str) -> str:

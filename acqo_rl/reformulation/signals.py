@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from acqo_rl.conversations import Turn
+
 LONGEST = 1_000
 """Characters; a longer text is no question that the rules were made for, and they would take long to fail on it."""
 
@@ -47,7 +49,6 @@ REFERENCE = re.compile(
 )
 STRONG_REFERENCE = re.compile(r"\b(?:it|its|they|their|them|he|she|his|her|him)\b", re.I)
 """Words that stand for a thing or person that was named before, and seldom for anything else."""
-_SPEAKER = re.compile(r"^\s*(?:[A-Z]|\w{2,12}):\s+")
 _BARE = re.compile(
     r"\s*(?:(?:(?:can|could) you |please )*(?:tell me (?:more )?about|wh(?:at|o)(?:'?s| is| are| was| were)"
     r"|define|explain|describe|look up|about)\s+)?(?:the\s+|an?\s+)?(.*?\w)[\s?!.]*$",
@@ -108,15 +109,14 @@ class NameList:
     after: str
 
 
-def newest_first(history: Sequence[str]) -> list[str]:
-    """The turns without the marks of their speakers."""
-    return [_SPEAKER.sub("", turn) for turn in reversed(history)]
+def newest_first(history: Sequence[Turn]) -> list[str]:
+    """The texts of the turns."""
+    return [turn.text for turn in reversed(history)]
 
 
-def asked_first(history: Sequence[str]) -> list[str]:
-    """The turns without those marks, newest first, those of the user before all of the system's."""
-    turns = newest_first(history)
-    return [*turns[1::2], *turns[::2]]
+def asked_first(history: Sequence[Turn]) -> list[str]:
+    """The texts of the turns, newest first, the user's before all of the assistant's."""
+    return [turn.text for speaker in ("user", "assistant") for turn in reversed(history) if turn.speaker == speaker]
 
 
 def last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:

@@ -23,5 +23,5 @@ class RecentTurns:
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:
             return pass_through(query, self.name)
-        text = " ".join([*query.history[-self.turns :], query.text])
+        text = " ".join([*(turn.text for turn in query.history[-self.turns :]), query.text])
         return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)

@@ -157,7 +157,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
 
 
 def _query(body: QueryRequest) -> Query:
-    return Query("query", body.query, tuple(body.history))
+    return Query("query", body.query, body.history)
 
 
 def _results(

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from acqo_rl.conversations import ACCEPTED
 from acqo_rl.pipeline.gathering import Failure
 from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
 from acqo_rl.pipeline.trace import Step
@@ -49,6 +50,32 @@ def request_config(**example: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", strict=True, json_schema_extra=extend)
 
 
+class Part(BaseModel):
+    """A part of a message; only text is read."""
+
+    model_config = ConfigDict(strict=True)
+
+    text: Turn | None = None
+
+
+class Message(BaseModel):
+    """An earlier turn as chat protocols have it; fields beside these are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+    role: Name
+    content: Turn | list[Part] | None
+
+
+class Exchange(BaseModel):
+    """Two earlier turns."""
+
+    model_config = ConfigDict(strict=True)
+
+    question: Turn
+    answer: Turn | None
+
+
 class QueryRequest(BaseModel):
     """A query in its conversation."""
 
@@ -66,7 +93,7 @@ class QueryRequest(BaseModel):
     query: str = Field(
         min_length=1, max_length=2000, pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]", description="What is asked, as typed."
     )
-    history: list[Turn] = Field(default=[], max_length=50, description="Earlier turns, oldest first.")
+    history: list[Turn | Message | Exchange] = Field(default=[], max_length=50, description=ACCEPTED)
 
 
 class StrategyRequest(QueryRequest):

@@ -209,7 +209,8 @@ def arranged(queries: Sequence[Query], examples: Sequence[Example], batch_size: 
 
 def _length(pair: tuple[Query, str]) -> int:
     query, completion = pair
-    return len(completion) + len(query.text) + sum(map(len, query.history)) + sum(len(s.text) for s in query.feedback)
+    read = [query.text, *map(str, query.history), *(snippet.text for snippet in query.feedback)]
+    return len(completion) + sum(map(len, read))
 
 
 def train(

@@ -155,7 +155,30 @@ def test_a_bad_corpus_line_is_named(folder, line, problem):
     assert problem in str(error.value)
 
 
-@pytest.mark.parametrize("metadata", [[1], "x", {"history": "U: hi"}, {"history": ["U: hi", 2]}])
+@pytest.mark.parametrize(
+    "history",
+    [
+        ["Peru?", "A country."],
+        [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}],
+        [{"question": "Peru?", "answer": "A country."}],
+        [["Peru?", "A country."]],
+        "User: Peru?\nAssistant: A country.",
+    ],
+)
+def test_conversations_come_in_many_shapes_and_are_written_in_one(folder, history):
+    path = folder / "queries.jsonl"
+    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": {"history": history, "kind": "x"}}) + "\n")
+    queries = read_queries(folder)
+    assert queries == [Query("q1", "t", ("U: Peru?", "S: A country."))]
+    write_beir(folder, DOCUMENTS, queries, {}, read_query_metadata(folder))
+    row = json.loads(path.read_text())
+    assert row["metadata"] == {"kind": "x", "history": ["U: Peru?", "S: A country."]}
+    assert read_queries(folder) == queries
+
+
+@pytest.mark.parametrize(
+    "metadata", [[1], "x", {"history": 3}, {"history": ["U: hi", 2]}, {"history": [{"role": "user"}]}]
+)
 def test_bad_metadata_is_named(folder, metadata):
     path = folder / "queries.jsonl"
     path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": metadata}) + "\n")

@@ -75,8 +75,8 @@ def test_queries_and_conversations_are_short(folder):
     assert len({(query.text, query.history) for query in queries}) == len(queries)
     for query in queries:
         assert len(query.history) in (0, 2, 4)
-        assert all(turn.startswith(("U: ", "S: ")[place % 2]) for place, turn in enumerate(query.history))
-        assert all(len(turn.split()) <= 26 for turn in query.history)
+        assert [turn.speaker for turn in query.history] == ["user", "assistant"] * (len(query.history) // 2)
+        assert all(len(turn.text.split()) <= 25 for turn in query.history)
     oracles = [oracle for about in read_query_metadata(folder).values() for oracle in about["oracle"]]
     assert np.mean([len(oracle.split()) <= 10 for oracle in oracles]) > 0.98
 

@@ -33,7 +33,7 @@ def test_ids_say_where_they_come_from_and_all_sources_weigh_the_same_on_dev(sour
     assert [sum(kinds[q] == kind for q in dev) for kind in ("films", "hotels")] == [2, 2]
     assert dev["hotels/q4"] == {"hotels/d4": 1}
     assert train["hotels/q3"] == {"hotels/d3": 1, "hotels/d4": 2}
-    assert read_queries(folder, "dev")[0].history == ("U: hello",)
+    assert [*map(str, read_queries(folder, "dev")[0].history)] == ["U: hello"]
     assert "kept out" not in (folder / "queries.jsonl").read_text()
     assert "`the command`" in (folder / "README.md").read_text()
 

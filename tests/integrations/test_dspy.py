@@ -7,10 +7,11 @@ import sys
 import types
 
 import pytest
-from small_world import CORPUS, QUERY
+from small_world import CORPUS, QUERY, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.integrations.dspy import make_search
+from acqo_rl.reformulation.turns import RecentTurns
 
 
 def test_a_function_with_name_docstring_and_types(searcher):
@@ -23,6 +24,15 @@ def test_a_function_with_name_docstring_and_types(searcher):
         "Lima | Lima is the capital of Peru.",
     ]
     assert search("currency of Peru", k=1) == ["The sol is the currency of Peru."]
+
+
+def test_a_conversation_is_read_anew_at_every_call():
+    """As a ``dspy.History`` holds it: the names of the signature are the keys of its messages."""
+    said = types.SimpleNamespace(messages=[])
+    search = make_search(make_searcher(RecentTurns()), CORPUS, k=1, history=said)
+    search("its currency?")
+    said.messages.append({"question": "Tell me about Chad.", "answer": "Chad is a country."})
+    assert search("its currency?") == ["CFA franc | The CFA franc is the currency of Chad."]
 
 
 def test_errors_are_raised(searcher, broken_searcher):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from haystack import Pipeline
+from haystack import Pipeline, component
 from haystack.components.builders import PromptBuilder
 from haystack.core.errors import DeserializationError, PipelineRuntimeError, SerializationError
+from haystack.dataclasses import ChatMessage, ToolCall
 from small_world import CORPUS, FOUND_BY, HISTORY, QUERY, SCORES, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
@@ -17,6 +18,19 @@ from acqo_rl.reformulation.turns import RecentTurns
 
 def open_small_world():
     return make_searcher(), CORPUS
+
+
+def open_talking_world():
+    return make_searcher(RecentTurns()), CORPUS
+
+
+@component
+class Said:
+    """Hands on the messages that it is given, as a memory does."""
+
+    @component.output_types(messages=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]):
+        return {"messages": messages}
 
 
 @pytest.fixture
@@ -57,6 +71,22 @@ def test_the_conversation_reaches_the_reformulator():
     retriever = AdaptiveRetriever(lambda: (make_searcher(RecentTurns()), CORPUS), top_k=1)
     [found] = retriever.run("its currency?", history=HISTORY)["documents"]
     assert (found.id, found.meta["route"]) == ("franc", "disambiguate")
+
+
+def test_messages_of_haystack_reach_it_in_a_pipeline():
+    said = [
+        ChatMessage.from_system("Be brief."),
+        ChatMessage.from_user("Tell me about Chad."),
+        ChatMessage.from_assistant(tool_calls=[ToolCall("search", {})]),
+        ChatMessage.from_assistant("Chad is a country."),
+    ]
+    pipeline = Pipeline()
+    pipeline.add_component("memory", Said())
+    pipeline.add_component("retriever", AdaptiveRetriever(open_talking_world, top_k=1))
+    pipeline.connect("memory.messages", "retriever.history")
+    done = pipeline.run({"memory": {"messages": said}, "retriever": {"query": "its currency?"}})
+    [found] = done["retriever"]["documents"]
+    assert found.meta["sub_queries"] == ["Tell me about Chad. Chad is a country. its currency?"]
 
 
 def test_a_pipeline_is_saved_and_loaded(pipeline):

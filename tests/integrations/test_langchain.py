@@ -9,6 +9,16 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    get_buffer_string,
+    messages_to_dict,
+)
+from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -93,6 +103,27 @@ def test_the_conversation_reaches_the_reformulator():
     assert alone.id == "franc"
     in_conversation = retriever.invoke("its currency?", history=HISTORY)[0]
     assert (in_conversation.id, in_conversation.metadata["route"]) == ("franc", "disambiguate")
+
+
+def test_messages_of_langchain_are_read():
+    retriever = AdaptiveRetriever(searcher=make_searcher(RecentTurns(3)), corpus=CORPUS)
+    said = ChatPromptValue(
+        messages=[
+            SystemMessage("Be brief."),
+            HumanMessage("Tell me about Chad."),
+            AIMessage(
+                [{"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "1", "name": "x", "input": {}}]
+            ),
+            ToolMessage("lots of JSON", tool_call_id="1"),
+            AIMessageChunk("Chad is a country."),
+        ]
+    )
+    searched = "Tell me about Chad. Let me see. Chad is a country. its currency?"
+    for history in (said, said.messages, messages_to_dict(said.messages), get_buffer_string(said.messages[1:2])):
+        [found, *_] = retriever.invoke("its currency?", history=history)
+        assert found.id == "franc"
+        if not isinstance(history, str):
+            assert found.metadata["sub_queries"] == [searched]
 
 
 def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from llama_index.core.llms import MockLLM
+from llama_index.core.base.llms.generic_utils import messages_to_history_str
+from llama_index.core.llms import ChatMessage, MessageRole, MockLLM, TextBlock
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, QueryBundle
-from small_world import CORPUS, FOUND_BY, QUERY, SCORES
+from small_world import CORPUS, FOUND_BY, QUERY, SCORES, make_searcher
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.integrations.llama_index import AdaptiveRetriever
+from acqo_rl.integrations.llama_index import AdaptiveRetriever, ConversationQuery
+from acqo_rl.reformulation.turns import RecentTurns
 
 
 @pytest.fixture
@@ -34,6 +36,22 @@ def test_a_model_reads_title_and_text_alone(retriever):
     [franc, *_] = retriever.retrieve(QUERY)
     for mode in (MetadataMode.LLM, MetadataMode.EMBED):
         assert franc.node.get_content(mode) == "title: CFA franc\n\nThe CFA franc is the currency of Chad."
+
+
+def test_the_conversation_reaches_the_reformulator():
+    retriever = AdaptiveRetriever(make_searcher(RecentTurns()), CORPUS, similarity_top_k=1)
+    said = [
+        ChatMessage("Be brief.", role=MessageRole.SYSTEM),
+        ChatMessage("Tell me about Chad."),
+        ChatMessage(role=MessageRole.ASSISTANT, blocks=[TextBlock(text="Chad is"), TextBlock(text="a country.")]),
+        ChatMessage("a lot of JSON", role=MessageRole.TOOL),
+    ]
+    for history in (said, messages_to_history_str(said[1:3])):
+        query = ConversationQuery("its currency?", chat_history=history)
+        [found] = retriever.retrieve(query)
+        assert asyncio.run(retriever.aretrieve(query)) == [found]
+        searched = found.node.metadata["sub_queries"]
+        assert [" ".join(text.split()) for text in searched] == ["Tell me about Chad. Chad is a country. its currency?"]
 
 
 def test_in_a_query_engine(retriever):

@@ -11,10 +11,12 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.mcpserver import MCPServer
+from mcp_types import PromptMessage, TextContent
 from serving_stand_ins import Words
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES
 from stand_ins import BrokenRetriever
 
+from acqo_rl.conversations import ACCEPTED
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -89,6 +91,24 @@ async def test_collections_strategies_and_the_conversation(service):
         assert told["reformulation"]["route"] == "disambiguate"
         told = (await client.call_tool("search", {"query": QUERY, "strategy": "raw"})).structured_content
         assert told["reformulation"]["sub_queries"] == [{"text": QUERY, "kind": "original"}]
+
+
+async def test_messages_of_the_protocol_are_earlier_turns(service):
+    said = [
+        PromptMessage(role="user", content=TextContent(text="Tell me about Chad.")),
+        PromptMessage(role="assistant", content=TextContent(text="Chad is a country.")),
+    ]
+    async with Client(make_server(service)) as client:
+        settings = {"query": "its currency?", "strategy": "turns"}
+        told = []
+        for history in ([message.model_dump(mode="json") for message in said], HISTORY):
+            answer = await client.call_tool("reformulate", {**settings, "history": history})
+            told.append(answer.structured_content["sub_queries"])
+        schema = {tool.name: tool for tool in (await client.list_tools()).tools}["search"].input_schema
+        bad = await refused(client, "reformulate", **settings, history=[{"role": "user"}])
+    assert told[0] == told[1] == [{"text": "Tell me about Chad. Chad is a country. its currency?", "kind": "reading"}]
+    assert schema["properties"]["history"]["description"] == ACCEPTED
+    assert "role and content" in bad
 
 
 async def test_errors_reach_the_model(service):

@@ -41,7 +41,7 @@ def test_one_call_position_for_position():
 def test_the_model_reads_conversation_and_feedback():
     reformulator, model = policy("pass")
     reformulator.reformulate([Query("q", "its capital?", ("What is Peru?",), (Snippet("Lima", "Lima is"),))])
-    assert model.calls[0][0][-1]["content"] == "What is Peru?\n- Lima: Lima is\nQuestion: its capital?"
+    assert model.calls[0][0][-1]["content"] == "U: What is Peru?\n- Lima: Lima is\nQuestion: its capital?"
 
 
 @pytest.mark.parametrize(

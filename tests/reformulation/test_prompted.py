@@ -112,7 +112,7 @@ def test_what_the_model_reads():
     assert "at most 2" in conversation[0]["content"]
     assert [m["role"] for m in conversation[:3]] == ["system", "user", "assistant"]
     last = conversation[-1]["content"].splitlines()
-    assert [line[:6] for line in last[:-1]] == ["turn 6", "turn 7", "turn 8"]
+    assert [line[:9] for line in last[:-1]] == ["U: turn 6", "S: turn 7", "U: turn 8"]
     assert last[-1].startswith("Question: and its ")
     assert "<|" not in conversation[-1]["content"]
 

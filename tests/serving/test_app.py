@@ -57,6 +57,21 @@ class TestSearch:
                 ]
                 assert (info["query_type"], info["problem"]) == ("factual", None)
 
+    def test_a_conversation_in_any_shape_is_one_conversation(self, serving):
+        """The second shape is answered from the cache of the first."""
+        shapes = (
+            ["U: Where is Lima?", "S: In Peru."],
+            ["Where is Lima?", "In Peru."],
+            [{"role": "user", "content": "Where is Lima?", "id": 7}, {"role": "assistant", "content": "In Peru."}],
+            [{"role": "user", "content": [{"type": "text", "text": "Where is Lima?"}]}, "S: In Peru."],
+            [{"question": "Where is Lima?", "answer": "In Peru."}],
+        )
+        with serving(strategies=Scripted(turns=RecentTurns())) as client:
+            bodies = [post(client, query="its capital?", history=history).json() for history in shapes]
+        told = [[v["text"] for v in body["query_rewrite_info"]["variants"]] for body in bodies]
+        assert told == [["Where is Lima? In Peru. its capital?"]] * len(shapes)
+        assert [body["cached"] for body in bodies] == [False, True, True, True, True]
+
     @pytest.mark.parametrize(("query", "found"), [("its capital", 0), ("ndjamena is the capital of chad", 3)])
     def test_a_list_that_has_to_lead(self, serving, query, found):
         """The reading's best document scores .3, those of the two queries .1 and .6."""
@@ -246,6 +261,9 @@ class TestRefusals:
             {"query": "a", "knowledge_pool_ids": "world"},
             {"query": "a", "surprise": 1},
             {"query": "a", "history": [""]},
+            {"query": "a", "history": [{"role": "user"}]},
+            {"query": "a", "history": [{"content": "a"}]},
+            {"query": "a", "history": [3]},
         ],
     )
     def test_what_is_not_in_the_schema(self, client, body):
@@ -392,7 +410,7 @@ class TestAnswers:
         assert (info["strategy"], [v["text"] for v in info["variants"]]) == ("parts", ["its currency", "Peru"])
         assert (result["model_calls"], len(parts.batches)) == (2, 1)
         [variant] = by_turns[-1][1]["query_rewrite_info"]["variants"]
-        assert variant["text"] == f"{turns[0]} its currency and Peru"
+        assert variant["text"] == "capital of Peru and capital of Chad? its currency and Peru"
         assert unknown.status_code == 404
 
     def test_a_step_is_told_while_the_next_one_runs(self, serving):

@@ -47,7 +47,7 @@ class Strategy(Protocol):
 
 def ask(instructions: str, examples: Sequence[tuple[str, str]], query: Query, history_turns: int = 6) -> Conversation:
     """Instructions and worked examples, then the query with its last turns and first results as harmless text."""
-    turns = [untrusted(turn)[:500] for turn in query.history[-history_turns:]]
+    turns = [untrusted(str(turn))[:500] for turn in query.history[-history_turns:]]
     found = [f"- {untrusted(s.title)[:200]}: {untrusted(s.text)[:500]}" for s in query.feedback]
     asked = "\n".join([*turns, *found, f"Question: {untrusted(query.text)[:1000]}"])
     return with_examples(instructions, examples, asked)

@@ -192,7 +192,7 @@ class TestEvery:
         query = Query("q", "and\nits <|im_end|> sky?", ("What is Mars?",), (Snippet("Mars", "dust <|im_start|>"),))
         asked = strategy.conversation(query)
         assert asked[-1]["content"].splitlines() == [
-            "What is Mars?",
+            "U: What is Mars?",
             "- Mars: dust < |im_start|>",
             "Question: and its < |im_end|> sky?",
         ]

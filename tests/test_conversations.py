@@ -1,0 +1,243 @@
+"""One normal form of conversations: any shape of one gives the same turns, and nothing of a turn is lost."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.conversations import Turn, read_history
+from acqo_rl.errors import ConversationError
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.timed_cache import query_key
+from acqo_rl.types import Query
+
+ASKED, TOLD = "Where can I park?", "Behind the museum: level 2."
+TURNS = (Turn("user", ASKED), Turn("assistant", TOLD))
+
+
+class Role:
+    """A member of an enumeration."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+SHAPES = {
+    "turns": TURNS,
+    "marked U and S": [f"U: {ASKED}", f"S: {TOLD}"],
+    "plain strings": [ASKED, TOLD],
+    "an iterator": iter([ASKED, TOLD]),
+    "user and assistant": [f"User: {ASKED}", f"Assistant: {TOLD}"],
+    "human and AI": [f"HUMAN:{ASKED}", f"ai : {TOLD}"],
+    "question and answer": [f"Question: {ASKED}", f"Answer: {TOLD}"],
+    "Q and A": [f"Q: {ASKED}", f"A: {TOLD}"],
+    "customer and agent": [f"Customer: {ASKED}", f"Agent: {TOLD}"],
+    "user and system": [f"USER: {ASKED}", f"SYSTEM: {TOLD}"],
+    "bold": [f"**User:** {ASKED}", f"**Chatbot**: {TOLD}"],
+    "headings": [f"### Human: {ASKED}", f"### Assistant: {TOLD}"],
+    "brackets": [f"[User]: {ASKED}", f"[bot] {TOLD}"],
+    "tags": [f"<user>{ASKED}</user>", f"<assistant>{TOLD}</assistant>"],
+    "full-width colon": [f"User\uff1a{ASKED}", f"AI\uff1a {TOLD}"],
+    "only one is marked": [ASKED, f"Assistant: {TOLD}"],
+    "bar tokens": [f"<|user|>\n{ASKED}<|end|>\n", f"<|assistant|>\n{TOLD}<|end|>"],
+    "header tokens": [
+        f"<|start_header_id|>user<|end_header_id|>\n\n{ASKED}<|eot_id|>",
+        f"<|start_header_id|>assistant<|end_header_id|>\n\n{TOLD}<|eot_id|>",
+    ],
+    "a whole ChatML text": f"<|im_start|>user\n{ASKED}<|im_end|>\n<|im_start|>assistant\n{TOLD}<|im_end|>\n",
+    "a whole instruction": f"<s>[INST] {ASKED} [/INST] {TOLD} </s>",
+    "turns of Gemma": f"<bos><start_of_turn>user\n{ASKED}<end_of_turn>\n<start_of_turn>model\n{TOLD}<end_of_turn>\n",
+    "a transcript": f"Human: {ASKED}\n\nAssistant: {TOLD}\n",
+    "messages": [{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}],
+    "messages in parts": [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": ASKED}, {"type": "image_url", "image_url": {"url": "x"}}],
+        },
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": TOLD}]},
+    ],
+    "messages with a system prompt and tools": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "developer", "content": "Be kind."},
+        {"role": "user", "content": ASKED},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "content": "{}", "tool_call_id": "1"},
+        {"role": "assistant", "content": TOLD},
+    ],
+    "a request": {
+        "model": "x",
+        "messages": [{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}],
+    },
+    "objects": [SimpleNamespace(role=Role("user"), content=ASKED), SimpleNamespace(role="ai", content=TOLD)],
+    "objects with a type": [SimpleNamespace(type="human", content=ASKED), SimpleNamespace(type="ai", content=TOLD)],
+    "objects with one part": [
+        SimpleNamespace(role="user", content=SimpleNamespace(type="text", text=ASKED)),
+        SimpleNamespace(role="assistant", content=[SimpleNamespace(type="text", text=TOLD)]),
+    ],
+    "a memory": SimpleNamespace(messages=[("human", ASKED), ("ai", TOLD)]),
+    "ShareGPT": {"conversations": [{"from": "human", "value": ASKED}, {"from": "gpt", "value": TOLD}]},
+    "Gemini": [{"role": "user", "parts": [{"text": ASKED}]}, {"role": "model", "parts": [{"text": TOLD}]}],
+    "dialogue data": [{"speaker": "USER", "utterance": ASKED}, {"speaker": "SYSTEM", "utterance": TOLD}],
+    "exchanges": [{"question": ASKED, "answer": TOLD}],
+    "pairs": [(ASKED, TOLD)],
+    "lists of two": [["user", ASKED], ["assistant", TOLD]],
+    "by role": [{"user": ASKED}, {"assistant": TOLD}],
+    "mixed": [{"role": "user", "content": ASKED}, f"S: {TOLD}"],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_gives_one_normal_form(shape):
+    query = Query("q", "And for bikes?", SHAPES[shape])
+    assert query.history == TURNS
+    assert read_history(query.history) == TURNS
+    assert [str(turn) for turn in query.history] == [f"U: {ASKED}", f"S: {TOLD}"]
+
+
+def test_shape_makes_no_difference_to_prompts_and_caches():
+    shapes = [list(s) if hasattr(s, "__next__") else s for s in SHAPES.values()]
+    queries = [Query("q", "And for bikes?", shape) for shape in shapes if shape]
+    prompt = Prompt(lambda text: len(text.split()))
+    assert len({query_key(query) for query in queries}) == 1
+    assert len({prompt.render(query)[1]["content"] for query in queries}) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note: the deadline is Friday",
+        "Re: x",
+        "Oslo: the capital",
+        "https://example.org/a:b",
+        "10:30 is fine",
+        "user groups: which?",
+        "C:\\temp and D:\\data",
+        "s://bucket/key",
+        "u:/home",
+        "(a) first (b) second",
+        "<a>link</a>",
+        "<b>bold</b>",
+        "Users: 5",
+        "AIs: 2",
+        "ratio a:b",
+        "*emphasis* first",
+    ],
+)
+def test_a_colon_or_a_bracket_is_no_mark(text):
+    for place in (0, 1):
+        history = ["before", "before", "after", "after"]
+        history[place] = text
+        assert [turn.text for turn in read_history(history)] == history
+
+
+@pytest.mark.parametrize("text", ["Agent: James Bond", "Model: Tesla S", "Client: Microsoft", "You: a film of 2016"])
+def test_words_that_also_begin_sentences_are_marks_only_where_most_turns_have_one(text):
+    assert read_history(["Who or what?", text]) == (Turn("user", "Who or what?"), Turn("assistant", text))
+
+
+@pytest.mark.parametrize(
+    ("history", "speakers"),
+    [
+        (["a"], "U"),
+        (["a", "b", "c"], "USU"),
+        (["a", "S: b", "c"], "USU"),
+        (["a", "U: b"], "SU"),
+        (["U: a", "U: b", "c"], "UUS"),
+        (["a", "", "c"], "UU"),
+        (["System: Be brief.", "User: b", "Assistant: c"], "US"),
+        (["System: Hello.", "User: b", "System: c"], "SUS"),
+        ([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "b"}], "U"),
+        ([{"role": "narrator", "content": "a"}, {"role": "crowd", "content": "b"}], "US"),
+        ([("a", None), ("b", "c")], "UUS"),
+        (None, ""),
+        ((), ""),
+        ("a", "U"),
+        (["U:", "S: "], ""),
+    ],
+)
+def test_who_speaks(history, speakers):
+    assert "".join(str(turn)[0] for turn in read_history(history)) == speakers
+
+
+def test_a_mark_is_taken_off_once():
+    assert read_history(["User: S: what is it?", "Bot: User: a person"]) == (
+        Turn("user", "S: what is it?"),
+        Turn("assistant", "User: a person"),
+    )
+    assert read_history([{"role": "user", "content": "Assistant: what is it?"}]) == (
+        Turn("user", "Assistant: what is it?"),
+    )
+
+
+@pytest.mark.parametrize(
+    "history",
+    [3, b"hi", [3], [None], [{"role": "user"}], [{"id": 1}], [["a"]], ["a", 2], [object()], [(1, 2)], [("a", 3)]],
+)
+def test_what_is_no_turn_is_refused(history):
+    with pytest.raises(ConversationError, match="role and content"):
+        Query("q", "x", history)
+
+
+TEXTS = st.lists(st.text(min_size=1), max_size=5)
+
+
+@given(TEXTS, st.lists(st.sampled_from(["user", "assistant"]), min_size=5, max_size=5))
+def test_roles_and_texts_survive_in_any_shape(texts, speakers):
+    """Whatever a text holds: marks, tokens of templates, lines."""
+    turns = tuple(Turn(who, text.strip()) for who, text in zip(speakers, texts, strict=False) if text.strip())
+    assert read_history(turns) == turns
+    assert read_history([str(turn) for turn in turns]) == turns
+    assert read_history([{"role": turn.speaker, "content": turn.text} for turn in turns]) == turns
+    assert read_history([(turn.speaker, turn.text) for turn in turns]) == turns
+    assert read_history([{"speaker": turn.speaker, "text": turn.text} for turn in turns]) == turns
+    assert read_history([SimpleNamespace(type=turn.speaker, content=[turn.text]) for turn in turns]) == turns
+
+
+@given(
+    st.lists(
+        st.one_of(st.text(), st.sampled_from(["U:", "**User:**", "<|im_start|>", "[INST]", "\n", " "])), max_size=9
+    )
+)
+def test_any_text_is_read_and_reading_again_changes_nothing(pieces):
+    for history in ("".join(pieces), pieces):
+        turns = read_history(history)
+        assert read_history(turns) == turns == read_history([str(turn) for turn in turns])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["role", "content", "text", "type", "messages", "question", "x"]), inner, max_size=3
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_any_json_is_read_or_refused_with_a_reason(value):
+    try:
+        turns = read_history(value)
+    except ConversationError:
+        return
+    assert all(turn.speaker in ("user", "assistant") and turn.text == turn.text.strip() != "" for turn in turns)
+
+
+def test_long_and_hostile_texts_are_read_at_once():
+    """A million characters that expressions could backtrack on."""
+    nested = "x"
+    for _ in range(900):
+        nested = [nested]
+    begin = time.perf_counter()
+    for piece in ("\n", " ", "*", "#", "[", "<s> ", "<|im_start|>", "U:\n", "</s> ", "<user>"):
+        read_history(piece * (1_000_000 // len(piece)))
+        read_history([piece * (1_000_000 // len(piece)), "<|user|>" + piece * (1_000_000 // len(piece))])
+    with pytest.raises(ConversationError):
+        read_history([{"role": "user", "content": nested}])
+    assert time.perf_counter() - begin < 20
