@@ -242,3 +242,11 @@ LEXICON = Lexicon(frozenset({("bread", "roses")}), {}, frozenset({"lund", "malmo
 )
 def test_names_of_a_corpus_are_known(text, parts):
     assert parts_of(text, LEXICON) == parts
+
+
+def test_a_question_of_more_than_45_words_is_left_whole():
+    asked = "What is the population of Oslo and what is the area of Bergen"
+    padding = " of the old and quiet north" * 6
+    assert len(parts_of(f"{asked}?")) == 2
+    assert len(f"{asked}{padding}".split()) > 45
+    assert parts_of(f"{asked}{padding}?") == ()

@@ -115,6 +115,8 @@ def several(tmp_path_factory):
             "oslo": "Oslo is the capital of Norway. It has a population of 700,000.",
             "bergen": "Bergen is a city in Norway with a population of 290,000.",
             **{f"place{i}": f"Town number {i} lies between a river and a forest." for i in range(20)},
+            "Nebra (town)": "A town on a river.",
+            "Nebra (sky disc)": "A disc of bronze.",
         },
         "poems": {"rose": "The rose blooms for a day.", "sea": "A population of gulls sings to the sea."},
         "law": {"rent": "The tenant pays the rent on the first of each month."},
@@ -122,7 +124,7 @@ def several(tmp_path_factory):
     settings = []
     for name, texts in passages.items():
         folder = tmp_path_factory.mktemp(name)
-        documents = [Document(i, "", text) for i, text in texts.items()]
+        documents = [Document(title.replace(" ", "-"), title, text) for title, text in texts.items()]
         write_beir(folder, documents, [], {})
         build_bm25_index(folder / "index", documents)
         settings.append(f"{name}={folder},{folder}/index")
@@ -139,3 +141,9 @@ def test_a_small_irrelevant_collection_does_not_win(several, pools):
     assert len(found["query_rewrite_info"]["variants"]) == 2
     assert {row["document_id"] for row in alone["results"]} == {"oslo", "bergen"}
     assert [row["document_id"] for row in found["results"]] == [row["document_id"] for row in alone["results"]]
+
+
+def test_the_rules_of_a_service_know_the_names_of_its_corpus(several):
+    body = {"query": "Nebra", "rewriting_strategy": "rules", "knowledge_pool_ids": ["places"]}
+    found = several.post("/v1/search", json=body).json()
+    assert {v["text"] for v in found["query_rewrite_info"]["variants"]} == {"Nebra town", "Nebra sky disc"}
