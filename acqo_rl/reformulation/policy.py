@@ -210,4 +210,10 @@ def _said_once(sub_query: SubQuery, query: Query) -> SubQuery:
 
 def prompt_of(settings: PolicySettings, count_tokens: Any) -> Prompt:
     """The prompt that goes with a model's settings."""
-    return Prompt(count_tokens, settings.max_sub_queries, settings.history_tokens, settings.query_tokens)
+    return Prompt(
+        count_tokens,
+        settings.max_sub_queries,
+        settings.history_tokens,
+        settings.query_tokens,
+        settings.feedback_words,
+    )

@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.grammar import ORIGINAL, TAGS
 from acqo_rl.text import one_line
-from acqo_rl.types import Conversation, Query
+from acqo_rl.types import Conversation, Query, Snippet
 
 VERSION = "1"
 """Raised whenever the prompt changes, for a model trained on another one reads it badly."""
 
 _MARKER = re.compile(r"([<\[])(?=[|/\uff5c\w])")
-_QUESTION = "Question:"
+_LONGEST_TOKEN = 8
+"""Characters of a token, at most, on average."""
+_TITLE_TOKENS, _TOKENS_A_WORD = 48, 5
 
 _SYSTEM = (
     f"{TAGS['pass']}, {TAGS['disambiguate']} or {TAGS['decompose']}, then at most {{most}} searches, one a line; "
@@ -26,43 +29,74 @@ _SYSTEM = (
 class Prompt:
     """Renders queries for the policy within a token budget.
 
+    Where a conversation does not fit its budget, room is given first to the user's last turn, then to the other turns,
+    newest first, until one does not fit. A turn of more than half the budget takes part with a share: half of the
+    budget for the user's turns, a quarter for the assistant's. What is left in the end goes back to the shortened
+    turns, the user's first. A shortened turn keeps both ends.
+
     Attributes:
         count_tokens: number of tokens of a text, by the model's tokenizer.
         max_sub_queries: as in the grammar.
-        history_tokens: budget of the earlier turns; the oldest are cut first.
+        history_tokens: budget of the earlier turns; 0 leaves them out.
         query_tokens: budget of the query; its end is cut.
+        feedback_words: words of each result of a first search; its text is cut to 5 tokens a word, its title to 48.
     """
 
     count_tokens: Callable[[str], int]
     max_sub_queries: int = 3
     history_tokens: int = 256
     query_tokens: int = 128
+    feedback_words: int = 28
 
     def render(self, query: Query) -> Conversation:
         """The conversation that the policy completes."""
-        lines = self._recent_turns([untrusted(str(turn)) for turn in query.history])
-        lines += [f"- {untrusted(s.title)}: {untrusted(s.text)}" for s in query.feedback]
-        lines.append(f"{_QUESTION} {self._first_words(untrusted(query.text), self.query_tokens)}")
+        lines = [*self._turns(query.history), *map(self._result, query.feedback)]
+        lines.append(f"Question: {self._first_words(untrusted(query.text), self.query_tokens)}")
         return [
             {"role": "system", "content": _SYSTEM.format(most=self.max_sub_queries)},
             {"role": "user", "content": "\n".join(lines)},
         ]
 
-    def _recent_turns(self, history: Sequence[str]) -> list[str]:
-        turns: list[str] = []
-        left = self.history_tokens
-        for turn in reversed(history):
-            left -= self.count_tokens(turn) + 1
-            if left < 0:
+    def _turns(self, history: Sequence[Turn]) -> list[str]:
+        """The lines of the turns that have room; each costs its tokens and one for the end of the line."""
+        budget = left = self.history_tokens
+        lines: dict[int, str] = {}
+        room: dict[int, int] = {}
+        lacking: dict[int, int] = {}
+        for i in _by_right(history) if budget else ():
+            lines[i] = _shorter(untrusted(str(history[i])), 2 * budget * _LONGEST_TOKEN)
+            cost = self.count_tokens(lines[i]) + 1
+            share = cost if 2 * cost <= budget else budget // (2 if history[i].speaker == "user" else 4)
+            if share > left:
                 break
-            turns.insert(0, turn)
-        return turns
+            room[i], lacking[i] = share, cost - share
+            left -= share
+        for i in sorted(room, key=lambda i: (history[i].speaker != "user", -i)):
+            more = min(left, lacking[i])
+            left -= more
+            if more < lacking[i]:
+                lines[i] = self._both_ends(lines[i], room[i] + more - 1)
+        return [lines[i] for i in sorted(room) if lines[i]]
+
+    def _result(self, snippet: Snippet) -> str:
+        title = self._first_words(untrusted(snippet.title), _TITLE_TOKENS)
+        return f"- {title}: {self._first_words(untrusted(snippet.text), _TOKENS_A_WORD * self.feedback_words)}"
 
     def _first_words(self, text: str, budget: int) -> str:
-        text = text[: budget * 8]
+        text = text[: budget * _LONGEST_TOKEN]
         while self.count_tokens(text) > budget:
             text = text[: len(text) * 3 // 4]
         return text
+
+    def _both_ends(self, text: str, budget: int) -> str:
+        """The mark of a turn, its first and its last words within a budget, "..." between; empty without such room."""
+        mark, _, said = text.partition(" ")
+        size = min(len(said) - 1, budget * _LONGEST_TOKEN)
+        while size > 1:
+            if self.count_tokens(cut := f"{mark} {_shorter(said, size)}") <= budget:
+                return cut
+            size = size * 7 // 8
+        return ""
 
 
 def with_examples(instructions: str, examples: Sequence[tuple[str, str]], content: str) -> Conversation:
@@ -73,6 +107,26 @@ def with_examples(instructions: str, examples: Sequence[tuple[str, str]], conten
         for role, text in zip(("user", "assistant"), pair, strict=True)
     ]
     return [{"role": "system", "content": instructions}, *shown, {"role": "user", "content": content}]
+
+
+def _by_right(history: Sequence[Turn]) -> list[int]:
+    """Positions in the order in which turns get room: the user's last turn, then all others, newest first."""
+    newest_first = range(len(history) - 1, -1, -1)
+    last_asked = next((i for i in newest_first if history[i].speaker == "user"), None)
+    return [*(() if last_asked is None else (last_asked,)), *(i for i in newest_first if i != last_asked)]
+
+
+def _shorter(text: str, most: int) -> str:
+    """Both ends of a text, with at most so many characters of it."""
+    if len(text) <= most:
+        return text
+    return f"{_to_space(text[: most // 2])} ... {_to_space(text[len(text) - most // 2 :][::-1])[::-1]}"
+
+
+def _to_space(text: str) -> str:
+    """The text up to the end of a word, where a space stands in its second half."""
+    space = text.rfind(" ")
+    return text[:space] if 2 * space > len(text) else text
 
 
 def untrusted(text: str) -> str:

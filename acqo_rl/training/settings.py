@@ -58,7 +58,9 @@ class PromptSettings:
     """What the policy reads, how much it may write, and how that is searched."""
 
     max_sub_queries: int = field(default=3, metadata={"help": "At most this many searches a query."})
-    history_tokens: int = field(default=256, metadata={"help": "Prompt budget of the conversation; oldest turns go."})
+    history_tokens: int = field(
+        default=256, metadata={"help": "Prompt budget of the conversation; old turns go, long ones are shortened."}
+    )
     query_tokens: int = field(default=128, metadata={"help": "Prompt budget of the query."})
     feedback_results: int = field(default=0, metadata={"help": "Results of a first search in the prompt; 0: none."})
     feedback_words: int = field(default=28, metadata={"help": "Words of each of these results."})

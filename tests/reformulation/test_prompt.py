@@ -32,11 +32,88 @@ def test_as_it_is_written():
 
 
 def test_oldest_turns_are_cut_first():
-    """Turns are kept whole; each costs its words and one line end."""
-    history = ("one two three", "four five", "six")
-    assert lines(Query("q", "x", history), history_tokens=7) == ["S: four five", "U: six", "Question: x"]
-    assert lines(Query("q", "x", history), history_tokens=6) == ["U: six", "Question: x"]
-    assert lines(Query("q", "x", history), history_tokens=2) == ["Question: x"]
+    """Turns of at most half the budget are kept whole; each costs its words and one line end."""
+    history = ("one two three", "four five", "six", "seven")
+    assert lines(Query("q", "x", history), history_tokens=10)[:-1] == ["S: four five", "U: six", "S: seven"]
+    assert lines(Query("q", "x", history), history_tokens=9)[:-1] == ["U: six", "S: seven"]
+    assert lines(Query("q", "x", history), history_tokens=1) == ["Question: x"]
+    assert lines(Query("q", "x", history), history_tokens=0) == ["Question: x"]
+
+
+LONG = " ".join(f"w{i}" for i in range(500))
+
+
+@pytest.mark.parametrize("asked", ["U: Oslo, or Bergen?", f"U: Oslo {LONG} Bergen?"])
+@pytest.mark.parametrize("budget", [32, 64, 128])
+def test_one_long_answer_does_not_delete_the_conversation(asked, budget):
+    """The old loop ended at it: nothing was left of a conversation whose last answer is long."""
+    for answers in ([f"S: first {LONG} last"], [f"S: first {LONG} last"] * 3):
+        shown = lines(Query("q", "x", [asked, *answers]), history_tokens=budget)[:-1]
+        assert shown[0].startswith("U: Oslo")
+        assert shown[0].endswith("Bergen?")
+        assert shown[-1].startswith("S: first w0")
+        assert shown[-1].endswith("last")
+        assert " ... " in shown[-1]
+        assert sum(count_words(line) + 1 for line in shown) <= budget
+
+
+def test_older_turns_stay_beside_a_long_answer_and_what_is_left_is_given_back():
+    history = ["U: is it Oslo?", "S: It is.", "U: what is there?", f"S: first {LONG} last"]
+    shown = lines(Query("q", "x", history), history_tokens=60)[:-1]
+    assert shown[:3] == history[:3]
+    assert 55 <= sum(count_words(line) + 1 for line in shown) <= 60
+    roomy = lines(Query("q", "x", history), history_tokens=520)[:-1]
+    assert roomy == history
+
+
+def test_the_users_last_turn_is_never_lost():
+    history = ["U: where is Oslo?", *(f"S: part {i} of a long answer" for i in range(20))]
+    shown = lines(Query("q", "x", history), history_tokens=30)[:-1]
+    assert (shown[0], shown[-1]) == (history[0], history[-1])
+    cut = lines(Query("q", "x", [f"U: Oslo {LONG} Bergen?"]), history_tokens=8)[0]
+    assert (cut.split()[1], cut.split()[-1]) == ("Oslo", "Bergen?")
+
+
+@given(st.lists(st.tuples(st.sampled_from("US"), st.integers(1, 90)), max_size=8), st.integers(0, 120))
+def test_turns_keep_their_order_and_the_budget(said, budget):
+    """Where no turn is longer than half of the budget, they are whole, and the newest that fit."""
+    history = [f"{mark}: " + " ".join(f"{place}.{i}" for i in range(size)) for place, (mark, size) in enumerate(said)]
+    shown = lines(Query("q", "x", history), history_tokens=budget)[:-1]
+    places = [int(line.split()[1].split(".")[0]) for line in shown]
+    assert places == sorted(set(places))
+    assert sum(count_words(line) + 1 for line in shown) <= budget
+    costs = [count_words(turn) + 1 for turn in history]
+    if sum(costs) <= budget:
+        assert shown == history
+    if budget >= 16 and "U" in [mark for mark, _ in said]:
+        assert max(place for place, (mark, _) in enumerate(said) if mark == "U") in places
+
+
+def test_a_turn_is_counted_once_however_long_it_is():
+    asked = []
+
+    def count(text):
+        asked.append(len(text))
+        return len(text.split())
+
+    Prompt(count, history_tokens=32).render(Query("q", "x", ["U: hi", "S: " + "word " * 200_000, "U: why?"]))
+    assert sum(asked) < 20_000
+
+
+def test_a_huge_result_does_not_crowd_out(tokenizer):
+    """Texts without spaces: titles of 200 characters and "words" of 448."""
+
+    def count(text):
+        return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    huge = Snippet("\u4eba" * 200, "\u53e3" * 448)
+    for snippet in (huge, Snippet("", huge.text), Snippet(huge.title, "")):
+        [line, question] = Prompt(count).render(Query("q", "x", feedback=(snippet,)))[-1]["content"].splitlines()
+        assert line.startswith("- ")
+        assert count(line) <= 48 + 5 * 28 + 4
+        assert question == "Question: x"
+    plain = Snippet("A title", " ".join(["ordinary"] * 28))
+    assert lines(Query("q", "x", feedback=(plain,)))[0] == f"- {plain.title}: {plain.text}"
 
 
 def test_an_earlier_turn_is_never_read_as_the_question():
