@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import subprocess
 import sys
 import threading
 from contextlib import contextmanager
@@ -30,3 +32,16 @@ def in_thread(server, waiting):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def help_of(script):
+    """What ``--help`` prints, and which of the packages that take seconds to import it imported."""
+    code = (
+        "import json, runpy, sys\n"
+        "sys.argv = [sys.argv[1], '--help']\n"
+        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "print(json.dumps(sorted({'torch', 'faiss', 'datasets', 'peft'} & set(sys.modules))), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(script)], capture_output=True, text=True, check=True)
+    return done.stdout, json.loads(done.stderr.splitlines()[-1])
