@@ -22,9 +22,13 @@ _LABEL_WORDS = (
     r"|b\u00fasqueda|respuesta|domanda|ricerca|risposta|pergunta|pesquisa|resposta|zoekopdracht|zoekvraag|vraag|antwoord"
     r"|zapytanie|pytanie|wyszukiwanie|odpowied\u017a|\u0437\u0430\u043f\u0440\u043e\u0441|\u0432\u043e\u043f\u0440\u043e\u0441"
     r"|\u043f\u043e\u0438\u0441\u043a|\u043e\u0442\u0432\u0435\u0442"
+    r"|first|second|third|fourth|fifth|fr\u00e5ga|sp\u00f8rgsm\u00e5l|kysymys|soru|sorgu|ot\u00e1zka|dotaz"
+    r"|\u03b5\u03c1\u03ce\u03c4\u03b7\u03c3\u03b7|c\u00e2u h\u1ecfi|\uc9c8\ubb38|\uac80\uc0c9\uc5b4"
+    r"|\u0633\u0624\u0627\u0644|\u092a\u094d\u0930\u0936\u094d\u0928"
 )
 _LABEL = re.compile(
-    rf"^(?:(?:{_LABEL_WORDS})\s*(?:\d{{1,2}}\s*[:.)\uff1a]|[:\uff1a])"
+    rf"^(?:(?:{_LABEL_WORDS})\s*(?:#?\d{{1,2}}\s*[:.)\uff1a]|[:\uff1a])"
+    r"|\u7b2c[\d\u4e00-\u5341]{1,2}\s*[:\uff1a]"
     r"|(?:\u5b50?\u67e5\u8be2|\u5b50?\u95ee\u9898|\u641c\u7d22|\u7b54\u6848|\u691c\u7d22|\u30af\u30a8\u30ea|\u8cea\u554f)"
     r"\s*[\d\u4e00-\u5341]{0,2}\s*[:\uff1a])\s*",
     re.I,
@@ -34,6 +38,14 @@ _COUNTED = re.compile(
     r"(?P<number>\d{1,2}|[a-hA-H]|[ivxIVX]{1,4})(?P<end>[:.)\uff1a]|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
 )
 """A count before an entry, with or without a label: "1: ", "#1 ", "a) ", "(ii) ", "Teilfrage 1: "."""
+_ODD_COUNT = re.compile(
+    r"^(?:#{1,6}\s+(?=\d{1,2}[.)]\s)|[-*+]\s+\[[ xX]\]\s+|\[\d{1,2}\][:.]?\s+|<\d{1,2}>\s+|\d\ufe0f?\u20e3\s*"
+    r"|[\u2192\u2023\u25aa\u25cf\u25cb\u25ba\u27a4]\s+|\d{1,2}\.\)\s+|\d{1,2}\\[.)]\s+|\d{1,2}\u3002\s*"
+    r"|([*_`])\d{1,2}[.):]?\1[.):]?\s+)(?=\S)"
+)
+"""Counts and bullets in other markup: "[1] ", "- [ ] ", "### 1. ", "1.) ", "*1.* "."""
+_TAGGED = re.compile(r"^<(quer(?:y|ies)|q|li|item|search|question)>\s*(.*?)\s*</\1>$", re.I)
+_TAG_ALONE = re.compile(r"^</?[a-z_]{1,12}>$", re.I)
 _SENTENCE_ENDS = (".", "!", ":", "\u3002", "\uff01", "\uff1a")
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _COUNT_ALONE = re.compile(r"(?:\d{1,2}:\s+(?!\d)|[a-h]\)\s+|\((?:[a-h]|[ivx]{1,4})\)\s+)(?=\S)")
@@ -79,10 +91,19 @@ def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) 
 
 def _read_lines(text: str) -> list[str]:
     lines = [line for line in map(one_line, text.splitlines()) if not line.startswith("```")]
+    lines = _without_markup(lines)
     if is_refusal(next(filter(None, lines), "")) and all(unnumbered(line) == line for line in lines):
         return []
     lines = _explained(_without_framing(_uncounted(lines)))
     return [entry for entry in map(_undressed, lines) if entry and not is_remark(entry)]
+
+
+def _without_markup(lines: Sequence[str]) -> list[str]:
+    """The lines with plain bullets in place of tags and, where several have them, of counts in other markup."""
+    lines = [_TAGGED.sub(r"- \2", line) for line in lines if not _TAG_ALONE.match(line)]
+    if sum(bool(_ODD_COUNT.match(line)) for line in lines) < 2:
+        return lines
+    return [_ODD_COUNT.sub("" if line.startswith("#") else "- ", line) for line in lines]
 
 
 def _without_framing(lines: Sequence[str]) -> list[str]:
@@ -192,6 +213,8 @@ def _undressed(line: str) -> str:
 def _unquoted(line: str) -> str:
     """The line without quotation marks or emphasis around the whole of it."""
     line = line.strip()
+    if line.endswith((",", ";")) and len(line) > 2 and line[-2] in _QUOTES.get(line[0], ""):
+        line = line[:-1]
     while len(line) > 1 and line[-1] in _QUOTES.get(line[0], "") and not {line[0], line[-1]} & set(line[1:-1]):
         line = line[1:-1].strip()
     return line

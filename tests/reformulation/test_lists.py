@@ -131,9 +131,21 @@ COUNTS = [
     "SUB{n}: ", "Query {n}: ", "Teilfrage {n}: ", "Requ\u00eate {n}: ", "Consulta {n}: ", "Domanda {n}) ",
     "Zapytanie {n}: ",
     "Zoekopdracht {n}: ", "Pesquisa {n} \u2013 ", "\u0417\u0430\u043f\u0440\u043e\u0441 {n}: ",
-    "\u67e5\u8be2{n}\uff1a", "**{n}.** ", "**Frage {n}:** ",
+    "\u67e5\u8be2{n}\uff1a", "**{n}.** ", "**Frage {n}:** ", "[{n}] ", "<{n}> ", "- [ ] ", "### {n}. ", "{n}.) ",
+    "{n}\\. ", "*{n}.* ", "{n}\ufe0f\u20e3 ", "\u2192 ", "\u25cf ", "Query #{n}: ", "Fr\u00e5ga: ", "Soru {n}: ",
+    "\uc9c8\ubb38: ", "\u092a\u094d\u0930\u0936\u094d\u0928 {n}: ", "\u7b2c{n}\uff1a",
 ]  # fmt: skip
-QUOTES = ["{}", '"{}"', "`{}`", "**{}**", "\u00ab{}\u00bb", "\u201e{}\u201c", "\u201e{}\u201d", "\u201c{}\u201d"]
+QUOTES = [
+    "{}",
+    '"{}"',
+    '"{}",',
+    "`{}`",
+    "**{}**",
+    "\u00ab{}\u00bb",
+    "\u201e{}\u201c",
+    "\u201e{}\u201d",
+    "\u201c{}\u201d",
+]
 BEFORE = ["", "Sure!\n\n", "Nat\u00fcrlich! Hier sind die Suchanfragen:\n", "Bien s\u00fbr\u00a0! Voici :\n\n"]
 AFTER = ["", "\n\nLet me know if you need more.", "\n\nEstas consultas cubren distintos aspectos.",
          "\nThese queries cover different aspects.", "\n\nDeze vragen dekken alles."]  # fmt: skip
@@ -174,3 +186,9 @@ def test_explanations_behind_every_entry_are_left_out(explain):
 )
 def test_texts_that_only_look_numbered_labelled_or_explained_survive(entries):
     assert read("\n".join(entries)) == entries
+
+
+@pytest.mark.parametrize("tag", ["query", "li", "q"])
+def test_entries_within_tags_are_read_without_them(tag):
+    lines = [f"<{tag}>{entry}</{tag}>" for entry in ("2008 financial crisis", "List<int> in C#")]
+    assert read("\n".join(["<ul>", *lines, "</ul>"])) == ["2008 financial crisis", "List<int> in C#"]
