@@ -207,7 +207,9 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: boo
     import torch
     from transformers import GenerationConfig
 
-    from acqo_rl.language_models.local import TransformersModel
+    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.chat import end_tokens
+    from acqo_rl.language_models.local import TransformersModel, base_model_of
 
     if merge:
         TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
@@ -218,10 +220,14 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: boo
             shutil.copyfile(model / name, folder / name)
     tokenizer = TransformersModel.load_tokenizer(str(model))
     tokenizer.save_pretrained(folder)
+    try:
+        configured = GenerationConfig.from_pretrained(resolve(base_model_of(str(model))[0]))
+    except OSError:  # the base model comes without one
+        configured = None
     GenerationConfig(
         do_sample=False,
         max_new_tokens=settings.max_new_tokens,
-        eos_token_id=tokenizer.eos_token_id,
+        eos_token_id=end_tokens(tokenizer, configured),
         pad_token_id=tokenizer.pad_token_id,
     ).save_pretrained(folder)
 

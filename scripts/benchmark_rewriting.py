@@ -109,7 +109,7 @@ def reason(policy: Policy, queries: list[Query], size: int, tokens: int) -> int:
         read = model.tokenizer.apply_chat_template(talk, add_generation_prompt=True, tokenize=True, return_dict=True)
         prompts.append(read["input_ids"])
     pad = model.tokenizer.pad_token_id
-    written = complete(model.model, prompts, end=-1, pad=pad, max_new_tokens=tokens, temperature=0.0, batch_size=size)
+    written = complete(model.model, prompts, ends=(), pad=pad, max_new_tokens=tokens, temperature=0.0, batch_size=size)
     return sum(map(len, written))
 
 

@@ -67,7 +67,7 @@ def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tmp_path)
     generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
     assert generation["max_new_tokens"] == TOKENS
     tokenizer = byte_tokenizer()
-    assert generation["eos_token_id"] == tokenizer.eos_token_id
+    assert generation["eos_token_id"] == [tokenizer.eos_token_id]
     assert generation["pad_token_id"] == tokenizer.pad_token_id
     assert not generation.get("do_sample")
     written = "".join(path.read_text() for path in (tmp_path / "out").glob("*config.json"))

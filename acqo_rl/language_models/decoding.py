@@ -103,7 +103,7 @@ def complete(
     model: Any,
     prompts: Sequence[Sequence[int]],
     *,
-    end: int,
+    ends: Sequence[int],
     pad: int,
     max_new_tokens: int,
     temperature: float = 0.0,
@@ -116,7 +116,7 @@ def complete(
         model: a causal language model. One with sliding windows or recurrent states has another cache: it is left
             to transformers, in fixed batches.
         prompts: token ids, none empty.
-        end: id of the token that ends a completion.
+        ends: ids of the tokens that end a completion.
         pad: id of the token that stands before short prompts.
         max_new_tokens: limit of a completion.
         temperature: 0 is greedy; above, samples from torch's global generator.
@@ -124,7 +124,7 @@ def complete(
         batch_size: rows at once.
     """
     if not keeps_every_token(model):
-        return _fixed_batches(model, prompts, end, pad, max_new_tokens, temperature, top_p, batch_size)
+        return _fixed_batches(model, prompts, ends, pad, max_new_tokens, temperature, top_p, batch_size)
     completions: list[list[int]] = [[] for _ in prompts]
     shared = _common_prefix(prompts)
     prefix = _read(model, _empty_cache(model), [shared], torch.ones(1, len(shared)))[0] if shared else None
@@ -150,7 +150,7 @@ def complete(
             kept = [
                 i
                 for i, row in enumerate(batch.rows)
-                if completions[row][-1] != end and len(completions[row]) < max_new_tokens
+                if completions[row][-1] not in ends and len(completions[row]) < max_new_tokens
             ]
             progress.update(len(batch.rows) - len(kept))
             if not kept:
@@ -167,7 +167,7 @@ def complete(
 def _fixed_batches(
     model: Any,
     prompts: Sequence[Sequence[int]],
-    end: int,
+    ends: Sequence[int],
     pad: int,
     max_new_tokens: int,
     temperature: float,
@@ -190,11 +190,12 @@ def _fixed_batches(
             max_new_tokens=max_new_tokens,
             do_sample=temperature > 0,
             pad_token_id=pad,
-            eos_token_id=end,
+            eos_token_id=list(ends),
             **options,
         )
         for row, ids in zip(rows, output[:, longest:].tolist(), strict=True):
-            completions[row] = ids[: ids.index(end) + 1] if end in ids else ids
+            last = next((i for i, token in enumerate(ids) if token in ends), len(ids))
+            completions[row] = ids[: last + 1]
     return [completions[row] for row in range(len(prompts))]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.chat import end_tokens, prepare_template
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class TransformersModel:
         temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
         batch_size: completions at once; by default 32 on a CPU and 256 on a GPU.
         seed: of the samples of every call; ``None`` leaves torch's global generator as it stands.
+        ends: ids of the tokens that end a completion.
     """
 
     def __init__(
@@ -145,6 +147,7 @@ class TransformersModel:
         self.top_p = top_p
         self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
+        self.ends = end_tokens(tokenizer, model.generation_config)
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
@@ -172,7 +175,7 @@ class TransformersModel:
         An adapter that has none reads with that of its base.
 
         Raises:
-            ConfigError: there is no such model, or none that comes with a tokenizer.
+            ConfigError: there is no such model, or none that comes with a tokenizer and a chat template.
         """
         from transformers import AutoTokenizer
         from transformers.utils import cached_file
@@ -189,6 +192,7 @@ class TransformersModel:
                 f"The tokenizer of {base!r} cannot be loaded: {error} Wanted is a model with its tokenizer beside it,"
                 f" such as a run's model/ folder."
             ) from error
+        prepare_template(tokenizer, name)
         tokenizer.clean_up_tokenization_spaces = False
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
@@ -218,7 +222,7 @@ class TransformersModel:
             completions = complete(
                 self.model,
                 prompts,
-                end=self.tokenizer.eos_token_id,
+                ends=self.ends,
                 pad=self.tokenizer.pad_token_id,
                 max_new_tokens=self.max_new_tokens,
                 temperature=self.temperature,
@@ -228,8 +232,8 @@ class TransformersModel:
         return [self._completion(ids) for ids in completions]
 
     def _completion(self, ids: list[int]) -> Completion:
-        finished = self.tokenizer.eos_token_id in ids
-        if finished:
-            ids = ids[: ids.index(self.tokenizer.eos_token_id)]
+        length = next((i for i, token in enumerate(ids) if token in self.ends), len(ids))
+        finished = length < len(ids)
+        ids = ids[:length]
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
         return Completion(text, tokens=len(ids) + finished, finished=finished)

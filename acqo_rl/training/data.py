@@ -30,13 +30,19 @@ def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Data
     )
 
 
-def sft_dataset(pairs: Sequence[tuple[Query, str]], prompt: Prompt) -> Dataset:
-    """Columns ``prompt`` and ``completion``, both conversations."""
+def sft_dataset(pairs: Sequence[tuple[Query, str]], prompt: Prompt, end: str = "") -> Dataset:
+    """Columns ``prompt`` and ``completion``, both conversations.
+
+    Args:
+        pairs: queries with their completions.
+        prompt: of the policy.
+        end: written behind each completion; see :func:`acqo_rl.language_models.chat.missing_end`.
+    """
     from datasets import Dataset
 
     return Dataset.from_list(
         [
-            {"prompt": prompt.render(query), "completion": [{"role": "assistant", "content": completion}]}
+            {"prompt": prompt.render(query), "completion": [{"role": "assistant", "content": completion + end}]}
             for query, completion in pairs
         ]
     )

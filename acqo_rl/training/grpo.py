@@ -16,6 +16,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from acqo_rl.curriculum import RewardHistory
+from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.reformulation.grammar import Grammar
@@ -159,7 +160,7 @@ class AcqoTrainer(GRPOTrainer):
             completions = complete(
                 model,
                 prompt_ids,
-                end=self.processing_class.eos_token_id,
+                ends=self.eos_token_ids,
                 pad=self.processing_class.pad_token_id,
                 max_new_tokens=self.max_completion_length,
                 temperature=self.temperature,
@@ -238,6 +239,7 @@ def build_trainer(
             "vllm_server_base_url": settings.vllm_server_base_url,
             "vllm_gpu_memory_utilization": settings.vllm_gpu_memory_utilization,
             "vllm_structured_outputs_regex": Grammar(policy.max_sub_queries).regex,
+            "generation_kwargs": {"stop_token_ids": end_tokens(tokenizer, model.generation_config)},
         }
     arguments = GRPOConfig(
         output_dir=str(output_dir),

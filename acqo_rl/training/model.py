@@ -9,6 +9,7 @@ from typing import Any
 
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_base, native_dtype
 from acqo_rl.reformulation.policy import PolicySettings, settings_file
 from acqo_rl.training.run_folder import publish_model
@@ -32,6 +33,7 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     base, adapter = base_model_of(path)
     tokenizer = TransformersModel.load_tokenizer(path)
     model = load_base(base, native_dtype(default_device()) if lora_rank else torch.float32)
+    model.generation_config.eos_token_id = end_tokens(tokenizer, model.generation_config)
     set_seed(seed)
     if adapter is not None:
         model = PeftModel.from_pretrained(model, adapter, is_trainable=True)

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import GrammarError
+from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
@@ -271,7 +272,7 @@ def train(
         model=trainable,
         args=arguments,
         processing_class=tokenizer,
-        train_dataset=sft_dataset(arranged(queries, examples, batch_size), prompt),
+        train_dataset=sft_dataset(arranged(queries, examples, batch_size), prompt, missing_end(tokenizer)),
         callbacks=list(callbacks),
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))

@@ -36,11 +36,19 @@ def by_transformers(model, prompt, limit):
 @pytest.mark.parametrize("limit", [12, 80])
 @pytest.mark.parametrize("batch_size", [1, 3, 8, 64])
 def test_each_completion_is_that_of_transformers(model, batch_size, limit):
-    completions = complete(model, PROMPTS, end=END, pad=0, max_new_tokens=limit, batch_size=batch_size)
+    completions = complete(model, PROMPTS, ends=[END], pad=0, max_new_tokens=limit, batch_size=batch_size)
     assert completions == [by_transformers(model, prompt, limit) for prompt in PROMPTS]
     assert len({len(c) for c in completions}) > 2, "rows should leave at different steps"
     assert any(c[-1] == END for c in completions)
     assert max(map(len, completions)) > limit / 2, "some should outgrow the room that a cache has at first"
+
+
+def test_any_of_several_tokens_ends_a_completion(model):
+    """With the second token of the longest completion as another end."""
+    alone = complete(model, PROMPTS, ends=[END], pad=0, max_new_tokens=12)
+    other = max(alone, key=len)[1]
+    cut = [c[: next((i for i, token in enumerate(c) if token in (END, other)), len(c)) + 1] for c in alone]
+    assert complete(model, PROMPTS, ends=[END, other], pad=0, max_new_tokens=12) == cut != alone
 
 
 def test_equal_prompts_are_read_once(model, monkeypatch):
@@ -48,7 +56,7 @@ def test_equal_prompts_are_read_once(model, monkeypatch):
     forward = model.forward
     monkeypatch.setattr(model, "forward", lambda *a, **k: (read.append(k["input_ids"].shape), forward(*a, **k))[1])
     prompts = [PROMPTS[0]] * 4 + [PROMPTS[3]] * 4
-    complete(model, prompts, end=END, pad=0, max_new_tokens=2, temperature=1.0, batch_size=64)
+    complete(model, prompts, ends=[END], pad=0, max_new_tokens=2, temperature=1.0, batch_size=64)
     shared, own = read[:2]
     assert shared[0] == 1 and own[0] == 2
     assert shared[1] + own[1] == max(map(len, prompts))
@@ -58,14 +66,14 @@ def test_samples_of_one_prompt_differ_and_follow_the_seed(model):
     draws = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        draws.append(complete(model, [PROMPTS[4]] * 8, end=END, pad=0, max_new_tokens=6, temperature=2.0))
+        draws.append(complete(model, [PROMPTS[4]] * 8, ends=[END], pad=0, max_new_tokens=6, temperature=2.0))
     assert draws[0] == draws[1] != draws[2]
     assert len({tuple(c) for c in draws[0]}) > 1
 
 
 def test_samples_follow_the_probabilities(model):
     torch.manual_seed(0)
-    drawn = complete(model, [PROMPTS[2]] * 2000, end=END, pad=0, max_new_tokens=1, temperature=1.5, batch_size=4000)
+    drawn = complete(model, [PROMPTS[2]] * 2000, ends=[END], pad=0, max_new_tokens=1, temperature=1.5, batch_size=4000)
     counts = torch.bincount(torch.tensor([c[0] for c in drawn]), minlength=12) / 2000
     with torch.no_grad():
         wanted = (model(input_ids=torch.tensor([PROMPTS[2]])).logits[0, -1] / 1.5).softmax(-1)
@@ -73,15 +81,15 @@ def test_samples_follow_the_probabilities(model):
 
 
 def test_a_small_nucleus_is_greedy(model):
-    greedy = complete(model, PROMPTS, end=END, pad=0, max_new_tokens=6)
-    assert complete(model, PROMPTS, end=END, pad=0, max_new_tokens=6, temperature=1.0, top_p=1e-6) == greedy
+    greedy = complete(model, PROMPTS, ends=[END], pad=0, max_new_tokens=6)
+    assert complete(model, PROMPTS, ends=[END], pad=0, max_new_tokens=6, temperature=1.0, top_p=1e-6) == greedy
 
 
 def test_a_model_with_sliding_windows_is_left_to_transformers():
     torch.manual_seed(3)
     model = MistralForCausalLM(MistralConfig(**SIZE, head_dim=8, sliding_window=4, initializer_range=0.6)).eval()
     assert not keeps_every_token(model)
-    completions = complete(model, PROMPTS, end=END, pad=0, max_new_tokens=8, batch_size=4)
+    completions = complete(model, PROMPTS, ends=[END], pad=0, max_new_tokens=8, batch_size=4)
     assert completions == [by_transformers(model, prompt, 8) for prompt in PROMPTS]
 
 
@@ -99,4 +107,4 @@ def test_grouped_attention_gives_the_same_logits(model):
 
 
 def test_no_prompts(model):
-    assert complete(model, [], end=END, pad=0, max_new_tokens=4) == []
+    assert complete(model, [], ends=[END], pad=0, max_new_tokens=4) == []

@@ -37,7 +37,7 @@ def models():
 
 
 def test_greedy_completions_are_those_of_the_cpu(models):
-    on_cpu, on_gpu = (complete(m, PROMPTS, end=2, pad=0, max_new_tokens=12, batch_size=4) for m in models)
+    on_cpu, on_gpu = (complete(m, PROMPTS, ends=[2], pad=0, max_new_tokens=12, batch_size=4) for m in models)
     assert on_gpu == on_cpu
 
 

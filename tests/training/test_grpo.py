@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 import torch
-from transformers import TrainerCallback
+from transformers import AutoTokenizer, LlamaForCausalLM, TrainerCallback
 
 from acqo_rl.curriculum import RewardHistory
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
@@ -77,6 +78,28 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), reward=None, callbacks=(), lora
         seed=0,
         callbacks=callbacks,
     )
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_completions_end_where_the_template_ends_a_turn(tiny, tmp_path, shares):
+    """As with a Qwen base model, whose ``eos_token`` is another one than that of its turns."""
+    folder = tmp_path / "base"
+    shutil.copytree(tiny, folder)
+    other = AutoTokenizer.from_pretrained(folder)
+    end = other.eos_token_id
+    other.eos_token = "<|endoftext|>"
+    other.save_pretrained(folder)
+    model = LlamaForCausalLM.from_pretrained(folder)
+    model.config.eos_token_id = model.generation_config.eos_token_id = other.eos_token_id
+    model.save_pretrained(folder)
+    trainer = trainer_of(str(folder), tmp_path / "run", share_prompts=shares)
+    assert set(trainer.eos_token_ids) == {end, other.eos_token_id}
+    prompt = trainer.processing_class("Peru", add_special_tokens=False)["input_ids"]
+    written, *_ = trainer._generate_single_turn([prompt] * 256, None, {}, 1)
+    pad = trainer.processing_class.pad_token_id
+    ended = [row for row in written if end in row]
+    assert ended, "a model of random weights should write it now and then"
+    assert all(set(row[row.index(end) + 1 :]) <= {pad} for row in ended)
 
 
 class Stop(TrainerCallback):

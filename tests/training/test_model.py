@@ -16,7 +16,11 @@ TOKENIZER = ["config.json", "tokenizer.json", "tokenizer_config.json"]
 
 @pytest.mark.parametrize(
     ("left", "lacks"),
-    [([], "tokenizer"), (["config.json", "model.safetensors"], "tokenizer"), (TOKENIZER, "model")],
+    [
+        ([], "tokenizer"),
+        (["config.json", "model.safetensors"], "tokenizer"),
+        ([*TOKENIZER, "chat_template.jinja"], "model"),
+    ],
 )
 def test_a_folder_that_cannot_be_trained_is_refused(left, lacks, tiny, tmp_path):
     folder = tmp_path / "model"

@@ -1,0 +1,79 @@
+"""What a tokenizer's chat template does: how it takes instructions, and which token ends a turn.
+
+Models differ: the turns of Gemma end with "<end_of_turn>" and those of a Qwen base model with "<|im_end|>", which is
+not their ``eos_token``; Gemma's template has no system role.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acqo_rl.errors import ConfigError
+
+_PROBE = "acqo-probe"
+_FOLDED = (
+    "{%- if messages and messages[0]['role'] == 'system' -%}"
+    "{%- set rest = messages[1:] -%}"
+    "{%- if rest and rest[0]['role'] == 'user' -%}"
+    "{%- set first = messages[0]['content'] + '\\n\\n' + rest[0]['content'] -%}{%- set rest = rest[1:] -%}"
+    "{%- else -%}{%- set first = messages[0]['content'] -%}{%- endif -%}"
+    "{%- set messages = [{'role': 'user', 'content': first}] + rest -%}"
+    "{%- endif -%}"
+)
+
+
+def prepare_template(tokenizer: Any, name: str) -> None:
+    """Makes a tokenizer's chat template take a system message, and its end of a turn a special token.
+
+    A template without a system role gets the system text at the beginning of the first user turn. The tokenizer keeps
+    this template when it is saved.
+
+    Raises:
+        ConfigError: it has no chat template.
+    """
+    if not tokenizer.chat_template:
+        raise ConfigError(
+            f"The tokenizer of {name!r} has no chat template, so that a conversation cannot be written for it. Give"
+            f" the instruction-tuned model of the same family, or put a chat_template.jinja beside its tokenizer."
+        )
+    if not _takes_system(tokenizer):
+        tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
+    end = _turn_end(tokenizer)
+    if end is not None and end not in tokenizer.all_special_ids:
+        tokenizer.add_tokens([tokenizer.convert_ids_to_tokens(end)], special_tokens=True)
+
+
+def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:
+    """Ids of all tokens that end a completion: the template's, the tokenizer's and those of the generation config.
+
+    Args:
+        tokenizer: with a chat template.
+        generation_config: of the model.
+    """
+    configured = getattr(generation_config, "eos_token_id", None)
+    several = configured if isinstance(configured, (list, tuple)) else [configured]
+    found = (_turn_end(tokenizer), tokenizer.eos_token_id, *several)
+    return list(dict.fromkeys(int(token) for token in found if token is not None))
+
+
+def missing_end(tokenizer: Any) -> str:
+    """What a target has to end with beside what the template writes: ``eos_token`` where it ends no turn, else ""."""
+    return str(tokenizer.eos_token or "") if _turn_end(tokenizer) is None else ""
+
+
+def _turn_end(tokenizer: Any) -> int | None:
+    """The first token behind an assistant's words that is no text."""
+    talk = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _PROBE}]
+    behind = str(tokenizer.apply_chat_template(talk, tokenize=False)).rpartition(_PROBE)[2]
+    ids = tokenizer(behind, add_special_tokens=False)["input_ids"]
+    return next((token for token in ids if token in tokenizer.added_tokens_decoder), None)
+
+
+def _takes_system(tokenizer: Any) -> bool:
+    from jinja2 import TemplateError
+
+    talk = [{"role": "system", "content": _PROBE}, {"role": "user", "content": "?"}]
+    try:
+        return _PROBE in str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True))
+    except TemplateError:
+        return False

@@ -1,0 +1,169 @@
+"""Chat templates of several families, made small: who takes instructions, and what ends a turn."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from tiny_policy import byte_tokenizer
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.hub import export_policy
+from acqo_rl.language_models.chat import end_tokens, missing_end, prepare_template
+from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.reformulation.policy import Policy, PolicySettings
+from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.training.data import sft_dataset
+from acqo_rl.training.model import load_trainable, save_policy
+from acqo_rl.types import Query
+
+GEMMA = (
+    "{{ bos_token }}"
+    "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    "{% for m in messages %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('Roles must alternate') }}{% endif %}"
+    "<start_of_turn>{{ 'model' if m['role'] == 'assistant' else m['role'] }}\n{{ m['content'] | trim }}<end_of_turn>\n"
+    "{% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}"
+)
+PHI = (
+    "{% for m in messages %}{% if m['role'] in ('user', 'assistant') %}<|{{ m['role'] }}|>\n{{ m['content'] }}<|end|>\n"
+    "{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+QWEN = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+PLAIN = (
+    "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+FAMILIES = {
+    "gemma": (GEMMA, "<eos>", "<end_of_turn>", ["<bos>", "<start_of_turn>"]),
+    "phi": (PHI, "<|endoftext|>", "<|end|>", ["<|user|>", "<|assistant|>"]),
+    "qwen base": (QWEN, "<|endoftext|>", "<|im_end|>", ["<|im_start|>"]),
+    "plain": (PLAIN, "</s>", "</s>", []),
+}
+TALK = [
+    {"role": "system", "content": "Obey."},
+    {"role": "user", "content": "One?"},
+    {"role": "assistant", "content": "Two."},
+    {"role": "user", "content": "Three?"},
+]
+
+
+def tokenizer_of(family, special=True):
+    """One token a byte, and those of the family; its end of a turn may be a token that is not special."""
+    template, eos, end, others = FAMILIES[family]
+    tokenizer = byte_tokenizer()
+    tokenizer.add_special_tokens({"eos_token": eos, "pad_token": "<pad>", "bos_token": "<bos>"})
+    tokenizer.add_tokens([*others, end], special_tokens=special)
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+def folder_of(family, path, special=True, configured=None):
+    """A base model of the family whose weights always write "pass", its end of a turn, and "user"."""
+    tokenizer = tokenizer_of(family, special)
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    model = LlamaForCausalLM(config)
+    if configured is not None:
+        model.generation_config.eos_token_id = configured
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return str(path)
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return request.param
+
+
+def test_the_set_holds_the_templates_end_the_tokenizers_and_the_configured_ones(family):
+    tokenizer = tokenizer_of(family)
+    end, eos = (tokenizer.convert_tokens_to_ids(token) for token in (FAMILIES[family][2], FAMILIES[family][1]))
+    other = tokenizer.convert_tokens_to_ids("!")
+    wanted = {end, eos}
+    assert set(end_tokens(tokenizer)) == wanted
+    for configured in (other, [other, eos]):
+        config = type("Config", (), {"eos_token_id": configured})()
+        assert set(end_tokens(tokenizer, config)) == wanted | {other}
+    assert missing_end(tokenizer) == ("</s>" if family == "plain" else "")
+
+
+def test_instructions_reach_every_template(family):
+    tokenizer = tokenizer_of(family)
+    native = family in ("qwen base", "plain")
+    before = tokenizer.chat_template
+    prepare_template(tokenizer, family)
+    prepare_template(tokenizer, family)
+    assert (tokenizer.chat_template == before) == native
+    written = tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True)
+    assert written.count("Obey.") == 1
+    if not native:
+        assert "Obey.\n\nOne?" in written
+        plain = [{**TALK[1], "content": "Obey.\n\nOne?"}, *TALK[2:]]
+        assert written == tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True)
+
+
+def test_the_template_is_saved_with_the_tokenizer(tmp_path):
+    tokenizer = tokenizer_of("gemma")
+    prepare_template(tokenizer, "gemma")
+    tokenizer.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert "Obey.\n\nOne?" in again.apply_chat_template(TALK, tokenize=False)
+
+
+@pytest.mark.parametrize("load", [TransformersModel.from_pretrained, lambda name: load_trainable(name, 4, 0)])
+def test_a_model_without_a_template_is_refused_at_loading(tmp_path, load):
+    folder_of("qwen base", tmp_path)
+    (tmp_path / "chat_template.jinja").unlink()
+    with pytest.raises(ConfigError, match=r"no chat template.*chat_template\.jinja"):
+        load(str(tmp_path))
+
+
+@pytest.mark.parametrize("special", [True, False])
+def test_a_completion_is_cut_at_any_of_them(family, special, tmp_path):
+    model = TransformersModel.from_pretrained(folder_of(family, tmp_path, special))
+    text = model.tokenizer("Oslo", add_special_tokens=False)["input_ids"]
+    after = model.tokenizer("\nuser\nBergen", add_special_tokens=False)["input_ids"]
+    for token in {FAMILIES[family][1], FAMILIES[family][2]}:
+        completion = model._completion([*text, model.tokenizer.convert_tokens_to_ids(token), *after])
+        assert (completion.text, completion.finished, completion.tokens) == ("Oslo", True, len(text) + 1)
+    assert model._completion([*text, *after]).finished is False
+
+
+def test_targets_of_the_warm_start_end_with_an_end_token(family):
+    tokenizer = tokenizer_of(family)
+    prepare_template(tokenizer, family)
+    [row] = sft_dataset([(Query("q", "Oslo?", ("Hi", "Hello.")), "pass")], Prompt(len), missing_end(tokenizer))
+    ids = tokenizer.apply_chat_template(row["prompt"] + row["completion"], tokenize=True, return_dict=True)["input_ids"]
+    ends = end_tokens(tokenizer)
+    last = max(i for i, token in enumerate(ids) if token in ends)
+    assert tokenizer.decode(ids[:last]).endswith("pass")
+    assert tokenizer.decode(ids[last + 1 :]).strip() == ""
+
+
+def test_a_policy_is_trained_saved_exported_and_served_with_the_same_ends(family, tmp_path):
+    base = folder_of(family, tmp_path / "base", configured=5)
+    model, tokenizer = load_trainable(base, 0, 0)
+    wanted = set(end_tokens(tokenizer, model.generation_config))
+    assert {5, tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids(FAMILIES[family][2])} == wanted
+    (tmp_path / "run").mkdir()
+    saved = save_policy(model, tokenizer, PolicySettings(max_new_tokens=4), tmp_path / "run")
+    export_policy(saved, tmp_path / "export")
+    assert set(json.loads((tmp_path / "export" / "generation_config.json").read_text())["eos_token_id"]) == wanted
+    policy = Policy.from_pretrained(tmp_path / "export")
+    assert set(policy.model.ends) == wanted
+    assert policy.reformulate([Query("q", "Oslo?", ("Hi", "Hello."))])[0].sub_queries
