@@ -9,7 +9,10 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 
 
 class RecentTurns:
-    """Searches the last turns of the conversation and the query as one text; without a conversation, the query."""
+    """Searches the last turns of the conversation and the query as one text; without a conversation, the query.
+
+    The turns keep their marks ("U:", "S:"), with which more was found.
+    """
 
     name = "turns"
 
@@ -23,5 +26,5 @@ class RecentTurns:
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:
             return pass_through(query, self.name)
-        text = " ".join([*(turn.text for turn in query.history[-self.turns :]), query.text])
+        text = " ".join([*map(str, query.history[-self.turns :]), query.text])
         return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)

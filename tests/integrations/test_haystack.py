@@ -86,7 +86,7 @@ def test_messages_of_haystack_reach_it_in_a_pipeline():
     pipeline.connect("memory.messages", "retriever.history")
     done = pipeline.run({"memory": {"messages": said}, "retriever": {"query": "its currency?"}})
     [found] = done["retriever"]["documents"]
-    assert found.meta["sub_queries"] == ["Tell me about Chad. Chad is a country. its currency?"]
+    assert found.meta["sub_queries"] == ["U: Tell me about Chad. S: Chad is a country. its currency?"]
 
 
 def test_a_pipeline_is_saved_and_loaded(pipeline):

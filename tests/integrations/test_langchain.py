@@ -118,7 +118,7 @@ def test_messages_of_langchain_are_read():
             AIMessageChunk("Chad is a country."),
         ]
     )
-    searched = "Tell me about Chad. Let me see. Chad is a country. its currency?"
+    searched = "U: Tell me about Chad. S: Let me see. S: Chad is a country. its currency?"
     for history in (said, said.messages, messages_to_dict(said.messages), get_buffer_string(said.messages[1:2])):
         [found, *_] = retriever.invoke("its currency?", history=history)
         assert found.id == "franc"

@@ -51,7 +51,9 @@ def test_the_conversation_reaches_the_reformulator():
         [found] = retriever.retrieve(query)
         assert asyncio.run(retriever.aretrieve(query)) == [found]
         searched = found.node.metadata["sub_queries"]
-        assert [" ".join(text.split()) for text in searched] == ["Tell me about Chad. Chad is a country. its currency?"]
+        assert [" ".join(text.split()) for text in searched] == [
+            "U: Tell me about Chad. S: Chad is a country. its currency?"
+        ]
 
 
 def test_in_a_query_engine(retriever):

@@ -106,7 +106,11 @@ async def test_messages_of_the_protocol_are_earlier_turns(service):
             told.append(answer.structured_content["sub_queries"])
         schema = {tool.name: tool for tool in (await client.list_tools()).tools}["search"].input_schema
         bad = await refused(client, "reformulate", **settings, history=[{"role": "user"}])
-    assert told[0] == told[1] == [{"text": "Tell me about Chad. Chad is a country. its currency?", "kind": "reading"}]
+    assert (
+        told[0]
+        == told[1]
+        == [{"text": "U: Tell me about Chad. S: Chad is a country. its currency?", "kind": "reading"}]
+    )
     assert schema["properties"]["history"]["description"] == ACCEPTED
     assert "role and content" in bad
 

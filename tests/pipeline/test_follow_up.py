@@ -132,7 +132,7 @@ class TestBudget:
         assert [role for role, _ in model.asked] == ["synthesis", "grounding"]
 
     def test_one_that_asks_no_model_needs_no_room(self, corpus):
-        retriever = ScriptedRetriever({"Who developed BERT? Google did. " + FOLLOW_UP.text: ("bert",)})
+        retriever = ScriptedRetriever({" ".join([*TURNS, FOLLOW_UP.text]): ("bert",)})
         result, _, _ = ask(corpus, FOLLOW_UP, RecentTurns(), retriever, reformulation_calls=0, max_model_calls=2)
         assert ([c.document.id for c in result.chunks], result.model_calls, result.skipped) == (["bert"], 2, ())
 
