@@ -177,6 +177,8 @@ def _read(item: object) -> list[_Said]:
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     if content is None and (pair := [(key, value) for key, value in named.items() if _role(key) is not None]):
         return [_Said(_role(key), _text(value)) for key, value in pair]
+    if content is None and _has(item, _WHO) and _has(item, _WHAT):
+        return []  # a message without text, such as the call of a tool
     if content is None:
         raise _unreadable(item)
     return _read_text(_text(content))

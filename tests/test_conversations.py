@@ -241,3 +241,9 @@ def test_long_and_hostile_texts_are_read_at_once():
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
     assert time.perf_counter() - begin < 20
+
+
+def test_a_message_without_text_says_nothing_whoever_sent_it():
+    said = {"role": "user", "content": "Tell me about Oslo."}
+    for role in ("assistant", "tool", "planner", "0"):
+        assert read_history([said, {"role": role, "content": None}]) == read_history([said])

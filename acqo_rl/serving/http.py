@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp
 
-from acqo_rl.errors import AcqoError, ConfigError, NotFoundError, SearchError
+from acqo_rl.errors import AcqoError, ConfigError, ConversationError, NotFoundError, SearchError
 from acqo_rl.serving.limits import Guard, Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import Observed
@@ -26,7 +26,12 @@ T = TypeVar("T")
 _PLAIN = ("/healthz", "/readyz", "/metrics")
 """Paths for machines that watch: no key, no limit, no log line."""
 
-_STATUS: tuple[tuple[type[AcqoError], int], ...] = ((NotFoundError, 404), (SearchError, 503), (ConfigError, 409))
+_STATUS: tuple[tuple[type[AcqoError], int], ...] = (
+    (NotFoundError, 404),
+    (SearchError, 503),
+    (ConfigError, 409),
+    (ConversationError, 422),
+)
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The body is no JSON, or did not arrive whole."},
