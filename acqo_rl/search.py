@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
+from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import (
     Document,
@@ -68,9 +69,9 @@ def search_each(
     """
     given = retriever if isinstance(retriever, Sequence) else [retriever]
     asked = _of_sub_queries(retriever)
-    lists = by_sub_query(with_leads_that_compare(reformulations, asked), _finder(asked, depth))
+    lists = by_sub_query(with_leads_that_compare(reformulations, asked), partial(search_all, asked, k=depth))
     if originals := [r.retriever for r in given if isinstance(r, OriginalOnly)]:
-        more = by_sub_query([original_of(r) for r in reformulations], _finder(originals, depth))
+        more = by_sub_query([original_of(r) for r in reformulations], partial(search_all, originals, k=depth))
         lists = [(*some, *others) for some, others in zip(lists, more, strict=True)]
     return lists
 
@@ -139,20 +140,6 @@ def original_of(reformulation: Reformulation) -> Reformulation:
     """The query as it was asked, with the weight that it has among the sub-queries."""
     weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
     return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))
-
-
-def _finder(retrievers: Sequence[Retriever], depth: int) -> Callable[[list[str]], list[tuple[Ranking, ...]]]:
-    """Asks all at the same time; a failure of one is raised."""
-
-    def find(texts: list[str]) -> list[tuple[Ranking, ...]]:
-        if len(retrievers) == 1:
-            found = [retrievers[0].search(texts, depth)]
-        else:
-            with ThreadPoolExecutor(max(len(retrievers), 1)) as pool:
-                found = list(pool.map(lambda retriever: retriever.search(texts, depth), retrievers))
-        return [tuple(rankings[i] for rankings in found) for i in range(len(texts))]
-
-    return find
 
 
 def searched_text(sub_query: SubQuery) -> str:

@@ -21,7 +21,8 @@ from acqo_rl.conversations import ACCEPTED
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
-from acqo_rl.serving.collections import DocumentsOf, split_id
+from acqo_rl.retrieval.federated import split_id
+from acqo_rl.serving.collections import DocumentsOf
 from acqo_rl.serving.schemas import MAX_LIMIT
 from acqo_rl.serving.service import Service
 from acqo_rl.types import Document, Query, Reformulation

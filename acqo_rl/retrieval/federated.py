@@ -7,10 +7,10 @@ for every sub-query and collects all votes of a rank-based fusion.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of, has_cosines
 
 
@@ -91,9 +91,7 @@ class FederatedRetriever:
             ConfigError: the scores of a collection cannot be merged with those of others.
             Exception: whatever a collection's retriever raises.
         """
-        with ThreadPoolExecutor(len(self.parts)) as pool:
-            found = list(pool.map(lambda part: part.search(texts, k), self.parts))
-        return [self.merge(lists, k) for lists in zip(*found, strict=True)]
+        return [self.merge(lists, k) for lists in search_all(self.parts, texts, k)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """One list of those that the collections found for a text, each document once.
@@ -132,18 +130,19 @@ class FederatedFusion:
         return self._fusion.fuse([_of_those_near_the_top(rankings, k) for rankings in batch], k)
 
 
-def collection_of(doc_id: str) -> str:
-    """The collection of a document id of :class:`InCollection`."""
-    return doc_id.partition("/")[0]
+def split_id(key: str) -> tuple[str, str]:
+    """Collection and document id of an id that :class:`InCollection` made."""
+    collection, _, doc_id = key.partition("/")
+    return collection, doc_id
 
 
 def _of_those_near_the_top(rankings: Sequence[Ranking], k: int) -> list[Ranking]:
-    taking_part = {collection_of(doc_id) for ranking in rankings for doc_id in ranking.doc_ids[:k]}
+    taking_part = {split_id(doc_id)[0] for ranking in rankings for doc_id in ranking.doc_ids[:k]}
     return [_of(ranking, taking_part) for ranking in rankings]
 
 
 def _of(ranking: Ranking, collections: set[str]) -> Ranking:
-    kept = [i for i, doc_id in enumerate(ranking.doc_ids) if collection_of(doc_id) in collections]
+    kept = [i for i, doc_id in enumerate(ranking.doc_ids) if split_id(doc_id)[0] in collections]
     if len(kept) == len(ranking.doc_ids):
         return ranking
     doc_ids, scores = tuple(ranking.doc_ids[i] for i in kept), tuple(ranking.scores[i] for i in kept)

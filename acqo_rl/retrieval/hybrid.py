@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of
 
 _DEPTH = 100  # documents of each list before fusion
@@ -48,12 +48,9 @@ class HybridRetriever:
         return joined_fingerprint(given, self._fusion.name, self._depth) if any(given) else ""
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, position for position. A failure of one retriever is raised."""
-        depth = max(k, self._depth)
-        with ThreadPoolExecutor(len(self.parts)) as pool:
-            found = list(pool.map(lambda retriever: retriever.search(texts, depth), self.parts))
-        merged = (self.merge(lists, k) for lists in zip(*found, strict=True))
-        return [replace(ranking, query=text) for ranking, text in zip(merged, texts, strict=True)]
+        """At most ``k`` documents per text, in input order. A failure of one retriever is raised."""
+        found = search_all(self.parts, texts, max(k, self._depth))
+        return [replace(self.merge(lists, k), query=text) for lists, text in zip(found, texts, strict=True)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """One list of at most ``k`` documents of what the parts found for a text."""

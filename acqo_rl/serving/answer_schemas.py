@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from acqo_rl.pipeline.multi_step import Mode
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import Chunk, Hop, Iteration, RetrievalStep, SubQuestion
-from acqo_rl.serving.collections import split_id
+from acqo_rl.retrieval.federated import split_id
 from acqo_rl.serving.schemas import Metadata, Name, QueryRewriteInfo, StrategyRequest, request_config
 
 PASSAGES = 8

@@ -12,10 +12,11 @@ from fastapi.responses import StreamingResponse
 from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.searcher import Found
+from acqo_rl.retrieval.federated import split_id
 from acqo_rl.search import DEPTH
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
-from acqo_rl.serving.collections import Collection, DocumentsOf, split_id
+from acqo_rl.serving.collections import Collection, DocumentsOf
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics

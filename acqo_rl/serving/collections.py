@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from acqo_rl.batching import BatchedRetriever, Batcher
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval.federated import FederatedRetriever, InCollection
+from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.search import OriginalOnly
@@ -174,9 +174,3 @@ class DocumentsOf(Mapping[str, Document]):
 
     def __len__(self) -> int:
         return sum(map(len, self._by_name.values()))
-
-
-def split_id(key: str) -> tuple[str, str]:
-    """Collection and document id of an id that a search over collections gave."""
-    collection, _, doc_id = key.partition("/")
-    return collection, doc_id

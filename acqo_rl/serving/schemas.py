@@ -16,7 +16,8 @@ from acqo_rl.conversations import ACCEPTED
 from acqo_rl.pipeline.gathering import Failure
 from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
 from acqo_rl.pipeline.trace import Step
-from acqo_rl.serving.collections import Collection, split_id
+from acqo_rl.retrieval.federated import split_id
+from acqo_rl.serving.collections import Collection
 from acqo_rl.types import Document, Ranking, Reformulation
 
 MAX_LIMIT = 20
