@@ -50,7 +50,7 @@ class OriginalOnly:
     """A retriever that searches the query as it was asked and nothing that is made of it.
 
     Its list is a path of its own, behind those of the sub-queries: words that a model wrote help an index of meanings
-    more often than an index of words (S2-11).
+    more often than an index of words.
     """
 
     retriever: Retriever
@@ -59,21 +59,25 @@ class OriginalOnly:
 Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
 """One retriever, or several whose lists are merged."""
 
+Find = Callable[[list[str]], Sequence[Sequence[Ranking]]]
+"""Searches distinct texts; returns the rankings of each, in input order."""
+
 
 def search_each(
     reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
     """The rankings of every distinct sub-query, from one call of each retriever over the distinct texts of the batch.
 
-    Several retrievers search at the same time, and each one's list is a path of its own (S0-09).
+    Several retrievers search at the same time, and each one's list is a path of its own.
     """
     given = retriever if isinstance(retriever, Sequence) else [retriever]
     asked = _of_sub_queries(retriever)
-    lists = by_sub_query(with_leads_that_compare(reformulations, asked), partial(search_all, asked, k=depth))
-    if originals := [r.retriever for r in given if isinstance(r, OriginalOnly)]:
-        more = by_sub_query([original_of(r) for r in reformulations], partial(search_all, originals, k=depth))
-        lists = [(*some, *others) for some, others in zip(lists, more, strict=True)]
-    return lists
+    originals = [r.retriever for r in given if isinstance(r, OriginalOnly)]
+    return find_lists(
+        with_leads_that_compare(reformulations, asked),
+        partial(search_all, asked, k=depth),
+        partial(search_all, originals, k=depth) if originals else None,
+    )
 
 
 def _of_sub_queries(retriever: Retrievers) -> list[Retriever]:
@@ -81,19 +85,28 @@ def _of_sub_queries(retriever: Retrievers) -> list[Retriever]:
     return [r for r in given if not isinstance(r, OriginalOnly)]
 
 
-def by_sub_query(
-    reformulations: Sequence[Reformulation], find: Callable[[list[str]], Sequence[Sequence[Ranking]]]
+def find_lists(
+    reformulations: Sequence[Reformulation], find: Find, find_originals: Find | None = None
 ) -> list[tuple[Ranking, ...]]:
-    """The rankings of every distinct sub-query, in the order of the sub-queries.
+    """The rankings of every distinct sub-query, in the order of the sub-queries, then those of the raw query alone.
 
     Args:
-        reformulations: one a query.
-        find: gives the rankings of texts, position for position; asked once for the distinct texts of the batch. The
-            same words are two texts where they are a question here and a hypothetical passage there.
+        reformulations: one per query.
+        find: called once for the distinct texts of the batch. The same words are two texts if they are a question in
+            one place and a hypothetical passage in another.
+        find_originals: called once for the distinct raw queries of the batch.
 
     Returns:
-        The rankings a reformulation, position for position; that of a sub-query without the lead it wants is empty.
+        The rankings per reformulation, in input order; that of a sub-query without the lead it wants is empty.
     """
+    lists = _by_sub_query(reformulations, find)
+    if find_originals is None:
+        return lists
+    of_originals = _by_sub_query([_original_of(r) for r in reformulations], find_originals)
+    return [(*some, *others) for some, others in zip(lists, of_originals, strict=True)]
+
+
+def _by_sub_query(reformulations: Sequence[Reformulation], find: Find) -> list[tuple[Ranking, ...]]:
     wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
     texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
     found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
@@ -136,7 +149,7 @@ def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
     return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
 
 
-def original_of(reformulation: Reformulation) -> Reformulation:
+def _original_of(reformulation: Reformulation) -> Reformulation:
     """The query as it was asked, with the weight that it has among the sub-queries."""
     weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
     return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))

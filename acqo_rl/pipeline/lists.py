@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acqo_rl.pipeline.gathering import Failure, Gathering
-from acqo_rl.search import by_sub_query, original_of, searched_text
+from acqo_rl.search import find_lists, searched_text
 from acqo_rl.types import Ranking, Reformulation
 
 
@@ -29,11 +29,8 @@ class Lists:
 
     def find(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
         """The lists of each reformulation that came back: those of the sub-queries, then those of the raw query."""
-        lists = by_sub_query(reformulations, self._of_sub_queries.find)
-        if self._of_originals is None:
-            return lists
-        originals = by_sub_query([original_of(r) for r in reformulations], self._of_originals.find)
-        return [(*some, *others) for some, others in zip(lists, originals, strict=True)]
+        find_originals = self._of_originals.find if self._of_originals else None
+        return find_lists(reformulations, self._of_sub_queries.find, find_originals)
 
     def failures(self, reformulation: Reformulation, *, looked: bool) -> tuple[Failure, ...]:
         """What did not come back for a reformulation.
