@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.types import CompositeRetriever, Ranking, Retriever, search_key
 
-_Key = tuple[int, tuple[bool, str]]
-"""Number of the retriever that is asked, and what a search is known by."""
+_Key = tuple[str, tuple[bool, str]]
+"""Name of the retriever that is asked, and the key of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Gathering:
         """Nothing is searched yet.
 
         Args:
-            retrievers: their names differ.
+            retrievers: their names, and those of their parts, differ.
             workers: the threads of the calls.
             depth: documents a ranking.
             timeout: seconds for a text at a retriever.
@@ -72,7 +71,7 @@ class Gathering:
     def find(self, texts: Iterable[str]) -> list[tuple[Ranking, ...]]:
         """What came back for each text, in the order of the retrievers; only those that are new are searched."""
         texts = list(texts)
-        self._search(list({_key(0, text): text for text in texts if not self._knows(text)}.values()))
+        self._search(list({search_key(text): text for text in texts if not self._knows(text)}.values()))
         return [tuple(self._lists(text)) for text in texts]
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
@@ -83,47 +82,46 @@ class Gathering:
 
     def _lists(self, text: str) -> Iterator[Ranking]:
         """One list per retriever of which a search came back."""
-        numbers = count()
         for retriever in self._retrievers:
-            if (ranking := self._list(retriever, text, numbers)) is not None:
+            if (ranking := self._list(retriever, text)) is not None:
                 yield ranking
 
-    def _list(self, retriever: Retriever, text: str, numbers: Iterator[int]) -> Ranking | None:
+    def _list(self, retriever: Retriever, text: str) -> Ranking | None:
         if not isinstance(retriever, CompositeRetriever):
-            return self._found.get(_key(next(numbers), text))
-        lists = [self._list(part, text, numbers) for part in retriever.parts]
-        came = [ranking for ranking in lists if ranking is not None]
-        return retriever.merge(came, self._depth) if came else None
+            return self._found.get(_key(retriever, text))
+        lists = [ranking for part in retriever.parts if (ranking := self._list(part, text)) is not None]
+        return retriever.merge(lists, self._depth) if lists else None
 
     def _search(self, new: list[str]) -> None:
         if not new:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
-        failed = self._ask([(number, group) for number in range(len(self._asked)) for group in groups])
-        again = [(number, [text]) for number, group, _ in failed if len(group) > 1 for text in group]
-        for number, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
-            name = self._asked[number].name
-            self._failed[_key(number, group[0])] = Failure("retrieval", reason_of(error), name, group[0])
+        failed = self._ask([(retriever, group) for retriever in self._asked for group in groups])
+        again = [(retriever, [text]) for retriever, group, _ in failed if len(group) > 1 for text in group]
+        for retriever, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
+            [text] = group
+            self._failed[_key(retriever, text)] = Failure("retrieval", reason_of(error), retriever.name, text)
 
-    def _ask(self, calls: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str], Exception]]:
-        """Makes the calls at the same time, keeps what they find, and gives back those that failed."""
-        asked = [(self._asked[number].name, partial(self._call, number, group)) for number, group in calls]
+    def _ask(self, calls: Sequence[tuple[Retriever, list[str]]]) -> list[tuple[Retriever, list[str], Exception]]:
+        """Makes the calls at the same time, keeps what they find, and returns those that failed."""
+        asked = [(retriever.name, partial(self._call, retriever, group)) for retriever, group in calls]
         failed = []
-        for (number, group), outcome in zip(calls, self._workers.run(asked, self._patience()), strict=True):
+        for (retriever, group), outcome in zip(calls, self._workers.run(asked, self._patience()), strict=True):
             if isinstance(outcome, Exception):
-                failed.append((number, group, outcome))
+                failed.append((retriever, group, outcome))
             else:
-                self._found.update({_key(number, text): r for text, r in zip(group, outcome, strict=True)})
+                self._found.update({_key(retriever, text): r for text, r in zip(group, outcome, strict=True)})
         return failed
 
     def _keys(self, text: str) -> list[_Key]:
-        return [_key(number, text) for number in range(len(self._asked))]
+        return [_key(retriever, text) for retriever in self._asked]
 
     def _knows(self, text: str) -> bool:
-        return _key(0, text) in self._found or _key(0, text) in self._failed
+        key = _key(self._asked[0], text)
+        return key in self._found or key in self._failed
 
-    def _call(self, number: int, texts: list[str]) -> list[Ranking]:
-        rankings = self._asked[number].search(texts, self._depth)
+    def _call(self, retriever: Retriever, texts: list[str]) -> list[Ranking]:
+        rankings = retriever.search(texts, self._depth)
         if len(rankings) != len(texts):
             raise ValueError(f"{len(rankings)} rankings for {len(texts)} texts; a retriever must return one per text")
         return rankings
@@ -141,8 +139,8 @@ def asked_of(retrievers: Sequence[Retriever]) -> list[Retriever]:
     return asked
 
 
-def _key(number: int, text: str) -> _Key:
-    return number, search_key(text)
+def _key(retriever: Retriever, text: str) -> _Key:
+    return retriever.name, search_key(text)
 
 
 def reason_of(error: Exception) -> str:
