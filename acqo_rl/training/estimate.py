@@ -8,7 +8,7 @@ Formulas, with N parameters and bytes in GB = 1e9:
 - activations: 34 x hidden x layers bytes a token (Korthikanti et al. 2022, Eq. 2, without attention scores, which are
   not stored), with checkpointing 2 x hidden x layers plus one layer; logits: 8 bytes x vocabulary for each token of a
   completion.
-- index: 4 bytes x dimension a passage, and 8 x M x 1.07 + 12 bytes for its links in HNSW.
+- index: its codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`.
 - a step of training: 6 N operations a token, 8 N with checkpointing, and 2 N for the log-probabilities before it, at
   35 % of the peak. Generation: the prompt of a group once, then for each token either the weights are read (2 N bytes
   at 70 % of the memory's bandwidth) or the batch is computed (2 N operations a token at 35 % of the peak), whichever is
@@ -176,10 +176,14 @@ def memory_of(
 
 
 def index_gigabytes(passages: int, dimension: int, factory: str) -> float:
-    """GB of a FAISS index of kind ``Flat`` or ``HNSW...``; of others what Flat takes, which is more than they do."""
-    neighbours = int(factory.removeprefix("HNSW").partition(",")[0]) if factory.startswith("HNSW") else 0
-    links = 8 * neighbours * 1.07 + 12 if neighbours else 0
-    return passages * (4 * dimension + links) / 1e9
+    """GB of a FAISS index.
+
+    Raises:
+        ConfigError: FAISS does not know the factory string.
+    """
+    from acqo_rl.retrieval.faiss_index import estimate_bytes
+
+    return estimate_bytes(dimension, factory, passages) / 1e9
 
 
 def hours_of(

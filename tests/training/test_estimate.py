@@ -44,6 +44,9 @@ def test_memory_by_hand():
 def test_memory_of_an_index():
     assert index_gigabytes(1_000_000, 768, "Flat") == pytest.approx(3.072)
     assert index_gigabytes(1_000_000, 768, "HNSW64") == pytest.approx(3.072 + 0.55984)
+    assert index_gigabytes(1_000_000, 768, "SQ8") == pytest.approx(0.768)  # a byte per dimension
+    with pytest.raises(ConfigError):
+        index_gigabytes(1_000_000, 768, "Flatt")
 
 
 def test_a_faster_card_takes_less_time_and_more_cards_share_it():
