@@ -194,9 +194,13 @@ def _fixed_batches(
             **options,
         )
         for row, ids in zip(rows, output[:, longest:].tolist(), strict=True):
-            last = next((i for i, token in enumerate(ids) if token in ends), len(ids))
-            completions[row] = ids[: last + 1]
+            completions[row] = ids[: first_end(ids, ends) + 1]
     return [completions[row] for row in range(len(prompts))]
+
+
+def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:
+    """Position of the first end token of a completion; its length if there is none."""
+    return next((i for i, token in enumerate(ids) if token in ends), len(ids))
 
 
 def _begin(

@@ -232,7 +232,9 @@ class TransformersModel:
         return [self._completion(ids) for ids in completions]
 
     def _completion(self, ids: list[int]) -> Completion:
-        length = next((i for i, token in enumerate(ids) if token in self.ends), len(ids))
+        from acqo_rl.language_models.decoding import first_end
+
+        length = first_end(ids, self.ends)
         finished = length < len(ids)
         ids = ids[:length]
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
