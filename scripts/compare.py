@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import ORIGINAL, fingerprint, hash_queries, name_reformulators, name_retrievers
+from acqo_rl.evaluation.inputs import ORIGINAL, cache_key, hash_queries, name_reformulators, name_retrievers
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
@@ -220,9 +220,8 @@ def open_reformulators(
     config: CompareConfig, strategies: StrategySettings, cache: Cache, lexicon: Lexicon
 ) -> dict[str, CachedReformulator]:
     """Reformulators that answer from the cache what they can; strategies of one model share it."""
-    from acqo_rl import __version__
     from acqo_rl.evaluation.cache import CachedReformulator
-    from acqo_rl.reformulation.load import asks_model, load_reformulator, load_strategy_model, made_with
+    from acqo_rl.reformulation.load import asks_model, load_reformulator, load_strategy_model
 
     @lru_cache
     def language_model(model: str, asked_as: str) -> LanguageModel:
@@ -237,8 +236,7 @@ def open_reformulators(
     opened = {}
     for given, model in name_reformulators(config.reformulator, config.model).items():
         name = "rewrite" if given == LOOKS_FIRST else given
-        settings = made_with(name, model, strategies) if asks_model(name) else ""
-        key = f"{name} {model} {fingerprint(model)} {__version__} {settings}".rstrip()
+        key = cache_key(name, model, strategies)
         opened[given] = CachedReformulator(given, partial(load, name, model), key, cache)
     return opened
 

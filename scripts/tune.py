@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import fingerprint, hash_queries
+from acqo_rl.evaluation.inputs import cache_key, hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, check_strategy
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH
 from acqo_rl.types import FusionName, LanguageModel, Reformulator, Retriever
 
@@ -46,7 +46,7 @@ class TuneConfig(IndexSettings):
     """Settings of a choice."""
 
     data: str = field(metadata={"help": "BEIR folder with queries that qrels/dev.tsv judges."})
-    index: str = field(metadata={"help": "Index of it that scripts/build_index.py wrote."})
+    index: str = field(metadata={"help": INDEX_HELP})
     output: str = field(metadata={"help": "Folder of what is computed: new, or one of the same queries to add to."})
     strategy: str = field(
         default="multi_query", metadata={"help": f"One of {', '.join(STRATEGIES)}, or several joined by '+'."}
@@ -140,9 +140,8 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
 
 def open_strategies(config: TuneConfig, strategies: StrategySettings, cache: Cache) -> dict[int, CachedReformulator]:
     """The strategy with every number of variants, of one model; one alone where the number does not matter."""
-    from acqo_rl import __version__
     from acqo_rl.evaluation.cache import CachedReformulator
-    from acqo_rl.reformulation.load import load_reformulator, load_strategy_model, made_with
+    from acqo_rl.reformulation.load import load_reformulator, load_strategy_model
 
     @lru_cache
     def language_model() -> LanguageModel:
@@ -155,8 +154,7 @@ def open_strategies(config: TuneConfig, strategies: StrategySettings, cache: Cac
     opened = {}
     for number in dict.fromkeys(numbers):
         settings = replace(strategies, num_variants=number)
-        made = made_with(config.strategy, config.model, settings)
-        key = f"{config.strategy} {config.model} {fingerprint(config.model)} {__version__} {made}".rstrip()
+        key = cache_key(config.strategy, config.model, settings)
         opened[number] = CachedReformulator(config.strategy, partial(load, settings), key, cache)
     return opened
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from acqo_rl import __version__
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import WITHOUT_MODEL
+from acqo_rl.reformulation.load import WITHOUT_MODEL, StrategySettings, asks_model, made_with
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
 from acqo_rl.types import Qrels, Query
 
@@ -128,6 +129,18 @@ def fingerprint(model: str) -> str:
     )
     stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+
+
+def cache_key(name: str, model: str, settings: StrategySettings) -> str:
+    """What the answers of a reformulator depend on besides the query.
+
+    Args:
+        name: as :func:`acqo_rl.reformulation.load.load_reformulator` takes it.
+        model: of the reformulator; empty if it has none.
+        settings: those that the reformulator reads are part of the key.
+    """
+    made = made_with(name, model, settings) if asks_model(name) else ""
+    return f"{name} {model} {fingerprint(model)} {__version__} {made}".rstrip()
 
 
 def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]) -> str:

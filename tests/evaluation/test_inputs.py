@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import name_reformulators
+from acqo_rl.evaluation.inputs import cache_key, name_reformulators
+from acqo_rl.reformulation.load import StrategySettings
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,16 @@ def test_a_given_name_is_kept():
 def test_what_names_nothing_or_twice_is_refused(given):
     with pytest.raises(ConfigError):
         name_reformulators(given, None)
+
+
+def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_that_it_reads(tmp_path):
+    """A policy reads no settings of a strategy, and a strategy none of another."""
+    (tmp_path / "weights").write_text("old")
+    three, four = StrategySettings(num_variants=3), StrategySettings(num_variants=4)
+    policy = cache_key("policy", str(tmp_path), three)
+    assert policy == cache_key("policy", str(tmp_path), four)
+    assert policy != cache_key("policy_else_rules", str(tmp_path), three)
+    assert cache_key("hyde", "m", three) == cache_key("hyde", "m", four) != cache_key("hyde", "n", three)
+    assert cache_key("multi_query", "m", three) != cache_key("multi_query", "m", four)
+    (tmp_path / "weights").write_text("renewed")
+    assert policy != cache_key("policy", str(tmp_path), three)
