@@ -30,6 +30,7 @@ server, choose another output folder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
@@ -45,14 +46,13 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.search import DEPTH
-from acqo_rl.types import Fusion, LanguageModel, Qrels, Reformulator, Retriever
+from acqo_rl.types import Document, Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
 if TYPE_CHECKING:
     from acqo_rl.evaluation.cache import Cache, CachedReformulator
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import Bench, Parts
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-    from acqo_rl.reformulation.lexicon import Lexicon
 
 
 @dataclass
@@ -189,7 +189,6 @@ def open_bench(
     from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
     from acqo_rl.evaluation.systems import Bench
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
-    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.reformulation.pass_through import PassThrough
 
     corpus = read_corpus(config.data)
@@ -200,7 +199,7 @@ def open_bench(
         return RewriteRetrieveRead(PassThrough(), reformulator, retriever, fusion, corpus, threshold=threshold)
 
     retrievers = open_retrievers(config, cache, corpus_hash(corpus.values()))
-    reformulators = open_reformulators(config, strategies, cache, Lexicon.of(corpus.values()))
+    reformulators = open_reformulators(config, strategies, cache, corpus)
     if LOOKS_FIRST in reformulators and not any(parts.is_dense for parts in retrievers.values()):
         raise ConfigError(f"{LOOKS_FIRST} looks at cosines; give a retriever that is a dense index and no hybrid.")
     return Bench(
@@ -217,11 +216,11 @@ def open_bench(
 
 
 def open_reformulators(
-    config: CompareConfig, strategies: StrategySettings, cache: Cache, lexicon: Lexicon
+    config: CompareConfig, strategies: StrategySettings, cache: Cache, corpus: Mapping[str, Document]
 ) -> dict[str, CachedReformulator]:
     """Reformulators that answer from the cache what they can; strategies of one model share it."""
     from acqo_rl.evaluation.cache import CachedReformulator
-    from acqo_rl.reformulation.load import asks_model, load_reformulator, load_strategy_model
+    from acqo_rl.reformulation.load import asks_model, lexicon_for, load_reformulator, load_strategy_model
 
     @lru_cache
     def language_model(model: str, asked_as: str) -> LanguageModel:
@@ -233,8 +232,10 @@ def open_reformulators(
         shared = language_model(model, name if name == "prompted" else "")  # which has settings of its own
         return load_reformulator(name, model, strategies, language_model=shared)
 
+    models = name_reformulators(config.reformulator, config.model)
+    lexicon = lexicon_for(models, corpus.values())
     opened = {}
-    for given, model in name_reformulators(config.reformulator, config.model).items():
+    for given, model in models.items():
         name = "rewrite" if given == LOOKS_FIRST else given
         key = cache_key(name, model, strategies)
         opened[given] = CachedReformulator(given, partial(load, name, model), key, cache)

@@ -22,16 +22,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl import command
 from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulators
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.reformulation.load import lexicon_for, load_reformulator
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH
 from acqo_rl.types import Document, Qrels, Query
+
+if TYPE_CHECKING:
+    from acqo_rl.reformulation.lexicon import Lexicon
 
 
 @dataclass
@@ -87,7 +91,7 @@ def main(config: EvaluateConfig) -> None:
     if missing:
         corpus = read_corpus(config.data)
         check_beir(config.data, config.split, corpus)
-        run = prepare(config, queries, qrels, corpus)
+        run = prepare(config, queries, qrels, corpus, lexicon_for(missing, corpus.values()))
         for name in missing:
             evaluations[name] = run(name, models[name])
             folder.save(evaluations[name], made_with[name])
@@ -134,20 +138,21 @@ def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) 
 
 
 def prepare(
-    config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels, corpus: dict[str, Document]
+    config: EvaluateConfig,
+    queries: Sequence[Query],
+    qrels: Qrels,
+    corpus: dict[str, Document],
+    lexicon: Lexicon | None,
 ) -> Callable[[str, str], Any]:
     """Opens the index once; the result evaluates one reformulator by name and model."""
     from acqo_rl.data.beir import corpus_hash, read_query_metadata
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.pipeline.rounds import Rounds
-    from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.reformulation.load import load_reformulator
     from acqo_rl.search import add_feedback
 
     retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
     metadata = read_query_metadata(config.data)
     fusion = fusion_named(config.fusion)
-    lexicon = Lexicon.of(corpus.values())
 
     def run(name: str, model: str) -> Any:
         reformulator, results, words = load_reformulator(name, model, lexicon=lexicon)

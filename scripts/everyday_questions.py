@@ -43,11 +43,10 @@ def main(config: EverydayConfig, strategies: StrategySettings) -> None:
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.evaluation.everyday import everyday_questions, everyday_table, well_rewritten
     from acqo_rl.evaluation.tables import aligned
-    from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.reformulation.load import load_reformulator
+    from acqo_rl.reformulation.load import lexicon_for, load_reformulator
 
     models = name_reformulators(config.reformulator, config.model)
-    lexicon = Lexicon.of(read_corpus(config.data).values()) if config.data else None
+    lexicon = lexicon_for(models, read_corpus(config.data).values()) if config.data else None
     questions = everyday_questions()
     found = {}
     for name, model in models.items():

@@ -110,15 +110,15 @@ class Searcher:
         from acqo_rl.data.beir import corpus_hash, read_corpus
         from acqo_rl.fusion import fusion_named
         from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-        from acqo_rl.reformulation.lexicon import Lexicon
-        from acqo_rl.reformulation.load import load_reformulator
+        from acqo_rl.reformulation.load import lexicon_for, load_reformulator
 
         self.k = config.k
         self.corpus = read_corpus(config.data)
         self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
         self.reformulator: Reformulator
+        lexicon = lexicon_for([config.reformulator], self.corpus.values())
         self.reformulator, self.results, self.words = load_reformulator(
-            config.reformulator, config.model or "", strategies, lexicon=Lexicon.of(self.corpus.values())
+            config.reformulator, config.model or "", strategies, lexicon=lexicon
         )
         self.fusion = fusion_named(config.fusion, config.rrf_k)
         if config.reformulator == LOOKS_FIRST:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.types import LanguageModel, Reformulator
+from acqo_rl.types import Document, LanguageModel, Reformulator
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.lexicon import Lexicon
@@ -106,6 +106,20 @@ def asks_model(name: str) -> bool:
 def is_policy(name: str) -> bool:
     """Whether a name is that of a trained policy alone."""
     return not (name in (*WITHOUT_MODEL, LOOKS_FIRST) or asks_model(name) or name.endswith(ELSE_RULES))
+
+
+def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon | None:
+    """The names in a corpus for the rules; ``None`` if no reformulator asks the rules.
+
+    The documents are read only if needed: about two seconds for 35,000 passages.
+
+    Args:
+        names: of reformulators, as :func:`load_reformulator` takes them.
+        documents: of the corpus.
+    """
+    from acqo_rl.reformulation.lexicon import Lexicon
+
+    return Lexicon.of(documents) if any(name == "rules" or name.endswith(ELSE_RULES) for name in names) else None
 
 
 def most_calls(name: str, settings: StrategySettings) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.reformulation.load import StrategySettings, lexicon_for
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
@@ -71,9 +71,8 @@ def load_service(
     from acqo_rl.evaluation.inputs import name_reformulators
     from acqo_rl.fusion import fusion_named
     from acqo_rl.pipeline.searcher import Timeouts
-    from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.serving.collections import open_collection
-    from acqo_rl.serving.strategies import Strategies, load_answer_model
+    from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names
 
     wait = settings.batch_wait_ms / 1000
     limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.sub_query_seconds}
@@ -88,7 +87,8 @@ def load_service(
     collections = [
         open_collection(one, settings.sub_query_seconds, batcher, settings.open_index) for one in settings.collections
     ]
-    lexicon = Lexicon.of(document for collection in collections for document in collection.documents.values())
+    documents = (document for collection in collections for document in collection.documents.values())
+    lexicon = lexicon_for(offered_names(models), documents)
     service = Service(
         collections,
         Strategies(models, strategies, timeout=settings.reformulation_seconds, lexicon=lexicon, **batches),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -46,6 +46,17 @@ class Offered:
     threshold: float | None = None
 
 
+def offered_names(models: Iterable[str]) -> tuple[str, ...]:
+    """The names that a service offers for those that it was given, the default first.
+
+    If the first one given is a policy, the default is that policy with the rules behind it, and the policy alone is
+    offered as well. ``raw`` is always offered.
+    """
+    first, *others = models
+    default = f"{first}{ELSE_RULES}" if is_policy(first) else first
+    return tuple(dict.fromkeys([default, first, *others, "raw"]))
+
+
 class Strategies:
     """Reformulators by name. Concurrent calls of a model in this process become one; a server batches by itself."""
 
@@ -63,9 +74,8 @@ class Strategies:
         """Loads all models.
 
         Args:
-            models: name, as :func:`acqo_rl.reformulation.load.load_reformulator` takes it -> model; the first one is
-                the default. ``raw`` is always there. If the first one is a policy, the default is that policy with the
-                rules behind it, and the policy alone is offered as well.
+            models: name, as :func:`acqo_rl.reformulation.load.load_reformulator` takes it -> model; offered as
+                :func:`offered_names` says.
             settings: of those that ask a language model.
             batch_size: queries, or conversations, of one call of a model.
             batch_wait: seconds that the first of them waits for others.
@@ -77,9 +87,8 @@ class Strategies:
             ConfigError: a model or setting is wrong.
             GrammarError: a model is no policy of this version.
         """
-        first = next(iter(models))
-        self.default = f"{first}{ELSE_RULES}" if is_policy(first) else first
-        self.names = tuple(dict.fromkeys([self.default, *models, "raw"]))
+        self.names = offered_names(models)
+        self.default = self.names[0]
         self._models = dict(models)
         self._settings = settings
         self._lexicon = lexicon

@@ -9,8 +9,15 @@ from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.language_models import load as language_models
-from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, load_reformulator, made_with, most_calls
-from acqo_rl.types import Completion, Query, SubQuery
+from acqo_rl.reformulation.load import (
+    STRATEGIES,
+    StrategySettings,
+    lexicon_for,
+    load_reformulator,
+    made_with,
+    most_calls,
+)
+from acqo_rl.types import Completion, Document, Query, SubQuery
 
 
 @pytest.mark.parametrize(
@@ -28,6 +35,20 @@ from acqo_rl.types import Completion, Query, SubQuery
 def test_model_calls_of_one_query(name, settings, calls):
     """What a budget has to grant beforehand."""
     assert most_calls(name, StrategySettings(**settings)) == calls
+
+
+@pytest.mark.parametrize("names", [["rules"], ["raw", "policy_else_rules"]])
+def test_the_rules_know_the_names_of_the_corpus(names):
+    lexicon = lexicon_for(names, [Document("1", "Nebra (town)", ""), Document("2", "Nebra (sky disc)", "")])
+    assert lexicon is not None
+    assert set(lexicon.readings_of("nebra")) == {"town", "sky disc"}
+
+
+@pytest.mark.parametrize("names", [[], ["raw", "turns"], ["policy"], ["multi_query+hyde", "adaptive", "prompted"]])
+def test_the_corpus_is_not_read_where_the_rules_are_not_asked(names):
+    documents = iter([Document("1", "Nebra (town)", "")])
+    assert lexicon_for(names, documents) is None
+    assert len(list(documents)) == 1
 
 
 @pytest.fixture

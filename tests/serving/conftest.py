@@ -7,9 +7,11 @@ from contextlib import contextmanager
 import httpx
 import pytest
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
+from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
 from acqo_rl.serving.limits import Limits
@@ -55,3 +57,17 @@ def client():
     service = Service([collection("world")], Scripted(parts=Parts()), RankScoreFusion(), Timeouts())
     with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
+
+
+@pytest.fixture
+def passing_policy(monkeypatch):
+    """Every policy is one that passes, loaded once a name."""
+    loaded = []
+
+    def from_pretrained(path, *, name, **_):
+        loaded.append((path, name))
+        settings = PolicySettings(feedback_results=1, feedback_words=5)
+        return Policy(ScriptedLanguageModel("pass"), prompt_of(settings, len), settings, name)
+
+    monkeypatch.setattr(Policy, "from_pretrained", from_pretrained)
+    return loaded

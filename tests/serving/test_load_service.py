@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acqo_rl.data.beir import write_beir
+from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.load import ServiceSettings, load_service
@@ -24,9 +25,9 @@ def load(tmp_path):
     build_bm25_index(tmp_path / "index", DOCUMENTS)
     opened = []
 
-    def load(strategies=None, **settings):
+    def load(asked_with=None, **settings):
         collections = [f"world={tmp_path},{tmp_path}/index"]
-        opened.append(load_service(ServiceSettings(collections, **settings), strategies or StrategySettings()))
+        opened.append(load_service(ServiceSettings(collections, **settings), asked_with or StrategySettings()))
         return opened[-1]
 
     yield load
@@ -57,4 +58,17 @@ def test_where_the_settings_say_nothing():
 
 
 def test_the_number_of_variants_of_the_settings_is_that_of_requests(load):
-    assert load(strategies=StrategySettings(num_variants=2)).num_variants == 2
+    assert load(StrategySettings(num_variants=2)).num_variants == 2
+
+
+@pytest.mark.parametrize(
+    ("strategies", "times"), [(["raw"], 0), (["raw", "mine=a/b"], 0), (["turns", "rules"], 1), (["mine=a/b"], 1)]
+)
+def test_the_names_of_the_collections_are_read_only_where_the_rules_are_asked(
+    load, monkeypatch, passing_policy, strategies, times
+):
+    """Reading them takes seconds for a large corpus. A policy that is the default has the rules behind it."""
+    read = []
+    monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or common_lexicon())
+    load(strategies=strategies)
+    assert read == [DOCUMENTS] * times

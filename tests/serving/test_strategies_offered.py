@@ -8,7 +8,6 @@ from stand_ins import ScriptedLanguageModel
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
 from acqo_rl.types import Query
@@ -43,20 +42,6 @@ def test_the_number_of_variants_of_a_request(model):
     assert served.get("hyde", 1) is served.get("hyde", 5)
     assert served.get("multi_query", 4) is served.get("multi_query", 4)
     assert model.loaded == 1
-
-
-@pytest.fixture
-def passing_policy(monkeypatch):
-    """Every policy is one that passes, loaded once a name."""
-    loaded = []
-
-    def from_pretrained(path, *, name, **_):
-        loaded.append((path, name))
-        settings = PolicySettings(feedback_results=1, feedback_words=5)
-        return Policy(ScriptedLanguageModel("pass"), prompt_of(settings, len), settings, name)
-
-    monkeypatch.setattr(Policy, "from_pretrained", from_pretrained)
-    return loaded
 
 
 def test_behind_a_policy_that_is_the_default_stand_the_rules(passing_policy):
