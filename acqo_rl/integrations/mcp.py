@@ -137,7 +137,7 @@ def make_server(service: Service) -> MCPServer[None]:
         """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
         chosen = service.collections.named(collections)
         asked = Query("query", query, history)
-        found = service.search(asked, strategy or service.strategies.default, service.num_variants, chosen, k)
+        found = service.search(asked, strategy or service.strategies.default, None, chosen, k)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
             reformulation=ReformulationReply.of(found.reformulation),
@@ -149,9 +149,7 @@ def make_server(service: Service) -> MCPServer[None]:
     def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulationReply:
         """Tell what a search for a question would search, without searching."""
         asked = Query("query", query, history)
-        return ReformulationReply.of(
-            service.reformulate(asked, strategy or service.strategies.default, service.num_variants)
-        )
+        return ReformulationReply.of(service.reformulate(asked, strategy or service.strategies.default, None))
 
     return server
 

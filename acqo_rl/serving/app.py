@@ -93,9 +93,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         """What a search would search; the query itself, and why, where reformulating fails."""
         begin = time.perf_counter()
         strategy = body.rewriting_strategy or service.strategies.default
-        made = await threads.run(
-            service.reformulate, _query(body), strategy, body.num_variants or service.num_variants, body.user_context
-        )
+        made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants, body.user_context)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
@@ -114,7 +112,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         chosen = service.collections.named(body.knowledge_pool_ids)
         try:
             k = body.limit if body.score_threshold is None else DEPTH  # a threshold is applied before the list is cut
-            asked = _query(body), strategy, body.num_variants or service.num_variants, chosen, k, body.user_context
+            asked = _query(body), strategy, body.num_variants, chosen, k, body.user_context
             found = await threads.run(service.search, *asked)
         except SearchError as error:
             metrics.failed("search", str(error))
@@ -149,9 +147,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
         strategy = body.rewriting_strategy or service.strategies.default
         chosen = service.collections.named(body.knowledge_pool_ids)
-        ask = await threads.run(
-            service.answerer, body.mode, strategy, body.num_variants or service.num_variants, chosen
-        )
+        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen)
         told = metrics, strategy, service.max_model_calls, request.state.request_id
         events = stream_answer(ask, _query(body), body.mode, threads, *told)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

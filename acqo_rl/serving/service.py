@@ -20,7 +20,7 @@ from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.search import DEPTH
 from acqo_rl.serving.answer_schemas import AnswerMode
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
-from acqo_rl.serving.strategies import Strategies
+from acqo_rl.serving.strategies import Offered, Strategies
 from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
 
 _SEARCHERS = 256
@@ -75,7 +75,9 @@ class Service:
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.Lock()
 
-    def reformulate(self, query: Query, strategy: str, num_variants: int, user_context: str = "") -> Reformulation:
+    def reformulate(
+        self, query: Query, strategy: str, num_variants: int | None, user_context: str = ""
+    ) -> Reformulation:
         """What a search of all collections would begin with; the raw query where that fails.
 
         Raises:
@@ -90,7 +92,7 @@ class Service:
         self,
         query: Query,
         strategy: str,
-        num_variants: int,
+        num_variants: int | None,
         collections: tuple[Collection, ...],
         k: int = DEPTH,
         user_context: str = "",
@@ -100,7 +102,7 @@ class Service:
         Args:
             query: what is asked.
             strategy: who reformulates it.
-            num_variants: other wordings that ``multi_query`` writes.
+            num_variants: other wordings that ``multi_query`` writes; ``None`` for the service's setting.
             collections: what is searched.
             k: documents that are wanted. Of one collection the fused list is as deep as the lists all the same, so that
                 one cached result serves every ``k``.
@@ -114,7 +116,9 @@ class Service:
         depth = k if len(collections) > 1 else DEPTH
         return self._searcher(strategy, num_variants, collections).search(query, depth, context=user_context)
 
-    def answerer(self, mode: AnswerMode, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Ask:
+    def answerer(
+        self, mode: AnswerMode, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
+    ) -> Ask:
         """What answers from the collections, by the pipeline or by a mode of multi-step retrieval.
 
         Raises:
@@ -123,10 +127,10 @@ class Service:
         if mode == "pipeline":
             return self.pipeline(strategy, num_variants, collections).ask
         parts = self._answering(strategy, num_variants, collections)
-        key = ("multi-step", id(self.strategies.get(strategy, num_variants)), _names(collections))
+        key = ("multi-step", id(self._offered(strategy, num_variants)), _names(collections))
         return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode)
 
-    def pipeline(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> Pipeline:
+    def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:
         """The pipeline that answers from the collections; its first search is that of the strategy.
 
         Raises:
@@ -134,7 +138,7 @@ class Service:
         """
         parts = self._answering(strategy, num_variants, collections)
         size, seconds = self._cache
-        key = ("pipeline", id(self.strategies.get(strategy, num_variants)), _names(collections))
+        key = ("pipeline", id(self._offered(strategy, num_variants)), _names(collections))
         return self._keep(key, lambda: Pipeline(**parts, cache_size=size, cache_seconds=seconds))
 
     def is_ready(self, seconds: float = 2.0) -> bool:
@@ -151,14 +155,19 @@ class Service:
         """
         query, collections = Query("warm up", "the first search of a process is slow"), self.collections.named(())
         for name in self.strategies.names:
-            self.search(query, name, self.num_variants, collections)
+            self.search(query, name, None, collections)
 
     def close(self) -> None:
         """Lets the threads end."""
         self._workers.close()
 
-    def _searcher(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> AdaptiveSearcher:
-        offered = self.strategies.get(strategy, num_variants)
+    def _offered(self, strategy: str, num_variants: int | None) -> Offered:
+        return self.strategies.get(strategy, num_variants or self.num_variants)
+
+    def _searcher(
+        self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
+    ) -> AdaptiveSearcher:
+        offered = self._offered(strategy, num_variants)
         size, seconds = self._cache
 
         def make() -> AdaptiveSearcher:
@@ -182,14 +191,16 @@ class Service:
 
         return self._keep((id(offered), _names(collections)), make)
 
-    def _answering(self, strategy: str, num_variants: int, collections: tuple[Collection, ...]) -> dict[str, Any]:
+    def _answering(
+        self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
+    ) -> dict[str, Any]:
         """What pipeline and multi-step retrieval are made of."""
         return {
             "retriever": self._searcher("raw", num_variants, collections),
             "corpus": DocumentsOf(collections),
             "model": self._answer_model,
             "searcher": self._searcher(strategy, num_variants, collections),
-            "reformulation_calls": self.strategies.get(strategy, num_variants).calls,
+            "reformulation_calls": self._offered(strategy, num_variants).calls,
             "max_model_calls": self.max_model_calls,
             "seconds": self._answer_seconds,
         }
