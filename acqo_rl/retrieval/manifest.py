@@ -153,7 +153,10 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path} has format version {version}, this acqo_rl reads up to {FORMAT_VERSION};"
                 " update acqo_rl, or build the index again."
             )
-        settings = _SETTINGS[kind](**{"words": 1, **row.pop("settings")} if kind == "bm25" else row.pop("settings"))
+        given = row.pop("settings")
+        if kind == "bm25":
+            given = {"words": 1, **given}  # indexes without the field were built with version 1
+        settings = _SETTINGS[kind](**given)
         if isinstance(settings, Bm25Settings) and settings.words != words.VERSION:
             raise IndexMismatchError(
                 f"{folder} was built with version {settings.words} of the word segmentation, this acqo_rl has version"

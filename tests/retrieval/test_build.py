@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from acqo_rl.retrieval import (
     build_embeddings_index,
     load_retriever,
     read_manifest,
+    words,
 )
 from acqo_rl.retrieval.build import plan_shards
 from acqo_rl.retrieval.passage import passage_text
@@ -145,6 +146,17 @@ def test_a_damaged_index_is_refused(dense, encoder, damage, reason):
     damage(dense)
     with pytest.raises(IndexMismatchError, match=reason):
         load_retriever(dense, encoder=encoder)
+
+
+@pytest.mark.parametrize("change", [{"words": words.VERSION + 1}, {}])
+def test_an_index_whose_words_were_split_in_another_way_is_refused(tmp_path, documents, change):
+    """One that does not say how is of the first version."""
+    settings = asdict(build_bm25_index(tmp_path, documents).settings)
+    read_manifest(tmp_path)
+    del settings["words"]
+    edit_manifest(tmp_path, settings=settings | change)
+    with pytest.raises(IndexMismatchError, match="word segmentation"):
+        read_manifest(tmp_path)
 
 
 def test_a_file_of_the_right_size_that_is_no_index_is_refused(dense, encoder):
