@@ -74,6 +74,8 @@ class AnthropicModel:
             model=self.name, max_tokens=self._max_new_tokens, system=system, messages=cast(Any, turns)
         )
         text = "".join(block.text for block in getattr(reply, "content", None) or [] if block.type == "text")
+        if not text and getattr(reply, "stop_reason", None) == "max_tokens":
+            return failed(f"{self._max_new_tokens} tokens ended before the answer began; raise max_new_tokens")
         if not text:
             return failed(f"the server gave no text: {str(reply)[:150]}")
         tokens = counted(getattr(reply.usage, "output_tokens", None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -15,7 +16,14 @@ from acqo_rl.types import Completion, Conversation
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
-_REFUSED = re.compile(r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|unexpected", re.I)
+logger = logging.getLogger(__name__)
+
+_REFUSED = re.compile(
+    r"unsupported|not (?:be )?(?:support|permit|accept|allow|recogni[sz]e|implement)|unknown|unrecogni[sz]ed|unexpected"
+    r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)",
+    re.I,
+)
+_OPTIONAL = ("temperature", "seed", "stream_options")
 
 
 class OpenAIModel:
@@ -73,6 +81,7 @@ class OpenAIModel:
         self._errors = (openai.OpenAIError, *ODD_ANSWERS)
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
+        self._settings["stream_options"] = {"include_usage": True}
         if seed is not None:
             self._settings["seed"] = seed
 
@@ -88,49 +97,55 @@ class OpenAIModel:
 
     def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
         """One completion, told piece by piece as the server writes it; a call that fails is told in its ``problem``."""
-        text, reason, tokens = "", None, 0
+        text, reason, tokens, has_thoughts = "", None, 0, False
         try:
-            with self._create(conversation, stream=True, stream_options={"include_usage": True}) as pieces:
+            with self._create(conversation, stream=True) as pieces:
                 for piece in pieces:
                     tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
                     for choice in piece.choices[:1]:
                         reason = choice.finish_reason or reason
-                        if choice.delta.content:
-                            text += choice.delta.content
-                            on_text(choice.delta.content)
+                        has_thoughts |= _has_thoughts(choice.delta)
+                        if piece_text := _text_of(choice.delta.content):
+                            text += piece_text
+                            on_text(piece_text)
         except self._errors as error:
             return failed(f"{type(error).__name__}: {error}")
-        if not text and reason == "length":
-            return failed(f"{self._limit()} tokens ended before the answer began; raise max_new_tokens")
-        if not text:
-            return failed("the server gave no text")
-        return Completion(text, tokens, finished=reason != "length")
+        return self._completion(text, tokens, reason, has_thoughts=has_thoughts)
 
     def _ask(self, conversation: Conversation) -> Completion:
         reply: ChatCompletion = self._create(conversation)
-        choices = getattr(reply, "choices", None) or [None]
-        text = getattr(getattr(choices[0], "message", None), "content", None)
-        if not text and getattr(choices[0], "finish_reason", None) == "length":
-            return failed(f"{self._limit()} tokens ended before the answer began; raise max_new_tokens")
-        if not text or not isinstance(text, str):
-            return failed(f"the server gave no text: {str(reply)[:150]}")
-        tokens = counted(getattr(reply.usage, "completion_tokens", None))
-        return Completion(text, tokens, finished=choices[0].finish_reason != "length")
+        choice = (getattr(reply, "choices", None) or [None])[0]
+        message = getattr(choice, "message", None)
+        text = _text_of(getattr(message, "content", None))
+        tokens = counted(getattr(getattr(reply, "usage", None), "completion_tokens", None))
+        reason = getattr(choice, "finish_reason", None)
+        return self._completion(text, tokens, reason, has_thoughts=_has_thoughts(message), seen=str(reply)[:150])
 
-    def _create(self, conversation: Conversation, **more: Any) -> Any:
+    def _completion(
+        self, text: str, tokens: int, reason: str | None, *, has_thoughts: bool, seen: str = ""
+    ) -> Completion:
+        if text:
+            return Completion(text, tokens, finished=reason != "length")
+        if reason == "length":
+            return failed(f"{self._limit()} tokens ended before the answer began; raise max_new_tokens")
+        if has_thoughts:
+            return failed("the model wrote thoughts and no answer")
+        return failed(f"the server gave no text: {seen}" if seen else "the server gave no text")
+
+    def _create(self, conversation: Conversation, *, stream: bool = False) -> Any:
         """A call without the settings that the server says it does not take; they are left out from then on."""
         import openai
 
         settings = self._settings
         while True:
+            sent = {"stream": True, **settings} if stream else _without(settings, {"stream_options"})
             try:
-                reply = self._client.chat.completions.create(
-                    model=self.name, messages=cast(Any, conversation), **settings, **more
-                )
+                reply = self._client.chat.completions.create(model=self.name, messages=cast(Any, conversation), **sent)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 adapted = _adapted(settings, str(error))
                 if adapted == settings:
                     raise
+                logger.warning("%s does not take all settings; it is asked with %s", self.name, ", ".join(adapted))
                 settings = adapted
             else:
                 self._settings = settings
@@ -142,10 +157,24 @@ class OpenAIModel:
 
 def _adapted(settings: dict[str, Any], complaint: str) -> dict[str, Any]:
     """The settings without what a server's complaint says it does not take; newer models rename ``max_tokens``."""
-    if "max_tokens" in settings and "max_completion_tokens" in complaint:
-        others = {name: value for name, value in settings.items() if name != "max_tokens"}
-        return {"max_completion_tokens": settings["max_tokens"], **others}
-    if not _REFUSED.search(complaint):
-        return settings
-    refused = [name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", complaint)]
-    return {name: value for name, value in settings.items() if name not in refused}
+    is_refused = bool(_REFUSED.search(complaint))
+    named = {name for name in settings if re.search(rf"\b{name}\b", complaint)}
+    if "max_tokens" in settings and ("max_completion_tokens" in complaint or (is_refused and "max_tokens" in named)):
+        return {"max_completion_tokens": settings["max_tokens"], **_without(settings, {"max_tokens"})}
+    return _without(settings, named.intersection(_OPTIONAL) if is_refused else set())
+
+
+def _without(settings: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def _text_of(content: Any) -> str:
+    """The text of a message, which some servers send in parts; parts of other kinds are thoughts."""
+    if isinstance(content, list):
+        return "".join(str(part["text"]) for part in content if isinstance(part, dict) and part.get("type") == "text")
+    return content if isinstance(content, str) else ""
+
+
+def _has_thoughts(message: Any) -> bool:
+    """Whether the server sends the model's thoughts apart from its text."""
+    return any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))

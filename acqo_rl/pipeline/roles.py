@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from acqo_rl.pipeline.gathering import Failure, reason_of
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.prompt import untrusted, with_examples
+from acqo_rl.replies.thoughts import Spoken, begins_in_thoughts, said_by
 from acqo_rl.text import normalised
 from acqo_rl.types import (
     Completion,
@@ -88,6 +88,7 @@ class Asker:
 
     def __init__(self, model: LanguageModel | None) -> None:
         self.model = model
+        self._begins_in_thoughts = False  # until a reply shows it
 
     def ask(
         self,
@@ -124,16 +125,26 @@ class Asker:
             except Exception as error:
                 state.fail(step, reason_of(error), "model")
                 completions = []
+            completions = list(map(said_by, completions))
             for problem in filter(None, (completion.problem for completion in completions)):
                 state.fail(step, problem, "model")
-            replies = [None if completion.problem else read_text(completion) for completion in completions]
+            replies = [None if completion.problem else completion.text for completion in completions]
         return [*replies, *[None] * (len(contents) - len(replies))]
 
     def _complete(self, conversations: list[Conversation], on_text: Callable[[str], None] | None) -> list[Completion]:
         assert self.model is not None
         if on_text is not None and isinstance(self.model, StreamingModel):
-            return [self.model.stream(conversation, on_text) for conversation in conversations]
-        return self.model.generate(conversations)
+            completions = [self._stream(self.model, conversation, on_text) for conversation in conversations]
+        else:
+            completions = self.model.generate(conversations)
+        self._begins_in_thoughts |= any(begins_in_thoughts(completion.text) for completion in completions)
+        return completions
+
+    def _stream(self, model: StreamingModel, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
+        spoken = Spoken(on_text, begins_in_thoughts=self._begins_in_thoughts)
+        completion = model.stream(conversation, spoken.write)
+        spoken.end()
+        return completion
 
     def _may(self, state: RetrievalState, step: str, essential: bool) -> bool:
         if self.model is None:

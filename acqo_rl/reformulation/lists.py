@@ -8,14 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.remarks import is_refusal, is_remark
+from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.text import normalised, one_line, unnumbered
 from acqo_rl.types import Completion
 
-_THOUGHT = re.compile(
-    r"^.*(?:</(?:think|thinking|thought|thoughts|reasoning|reflection)>|\[/THINK\]|\u25c1/think\u25b7|<\|end_of_thought\|>)"
-    r"|^\s*(?:<(?:think|thinking|thought|thoughts|reasoning|reflection)>|\[THINK\]|\u25c1think\u25b7|<\|begin_of_thought\|>).*",
-    re.S,
-)
 _LABEL_WORDS = (
     r"(?:(?:sub|search|rewritten|step)?[ -]?(?:back )?)?(?:query|question)|sub|search|variant|part|answer|rewrite|q"
     r"|(?:such|teil)?(?:an)?frage|suche|antwort|(?:sous-)?requ\u00eate|recherche|r\u00e9ponse|(?:sub)?consulta|pregunta"
@@ -66,7 +62,7 @@ _JSON_FIELD = re.compile(r"quer|question|search|variant|term|text", re.I)
 
 def read_text(completion: Completion) -> str:
     """What a completion says, without the thoughts that some models write before it; nothing if it ends in them."""
-    return _THOUGHT.sub("", completion.text)
+    return without_thoughts(completion.text)
 
 
 def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) -> list[str]:

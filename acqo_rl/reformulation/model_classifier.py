@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TypeVar, get_args
 
 from acqo_rl.reformulation.classify import Classification, classify, is_unsure
-from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.strategies.strategy import ask
+from acqo_rl.replies.thoughts import said_by, without_thoughts
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
 
@@ -81,14 +81,14 @@ class ModelClassifier:
 
 def read_labels(completion: Completion, labels: Sequence[Label]) -> list[Label]:
     """The labels that a completion names, in its order, however they are dressed: "**How-to**", "Factual question."."""
-    text = re.sub(r"[\s_-]+", "_", read_text(completion).lower())
+    text = re.sub(r"[\s_-]+", "_", without_thoughts(completion.text).lower())
     places = {label: re.search(rf"(?<![a-z]){label}(?![a-z])", text) for label in labels}
     found = {label: match.start() for label, match in places.items() if match}
     return sorted(found, key=found.__getitem__)
 
 
 def _counted(answer: Classification, completion: Completion, is_read: bool) -> Classification:
-    seen = completion.problem or f"no label in {completion.text[:80]!r}"
+    seen = said_by(completion).problem or f"no label in {completion.text[:80]!r}"
     return replace(
         answer,
         calls=1,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from acqo_rl.reformulation.lists import read_text
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
+from acqo_rl.replies.thoughts import said_by
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, LanguageModel, Query, Reformulation, Route, SamplingModel, SubQuery
 
@@ -91,12 +91,10 @@ def _write(
 
 
 def _read(strategy: Strategy, query: Query, completion: Completion) -> Reading:
-    if completion.problem is not None:
-        return Reading((), "pass", completion.problem)
-    if completion.text.strip() and not completion.finished and not read_text(completion).strip():
-        problem = f"the limit of tokens ended within thoughts ({completion.text[:40]!r}); raise max_new_tokens"
-        return Reading((), "pass", problem)
-    return strategy.read(query, completion)
+    said = said_by(completion)
+    if said.problem is not None:
+        return Reading((), "pass", said.problem)
+    return strategy.read(query, said)
 
 
 def _route(routes: Sequence[Route]) -> Route:

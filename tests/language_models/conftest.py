@@ -65,6 +65,12 @@ class _Handler(BaseHTTPRequestHandler):
                 "Use 'max_completion_tokens' instead." if name == "max_tokens" else "Only the default is supported."
             )
             return self.send(400, {"error": {"message": f"Unsupported parameter: '{name}'. {advice}", "param": name}})
+        if wish.startswith("refuse "):
+            name, complaint = wish.removeprefix("refuse ").split(": ", 1)
+            if name in body:
+                return self.send(400, {"error": {"message": complaint}})
+        if body.get("stream"):
+            return self.send(200, _STREAMED, {"Content-Type": "text/event-stream"})
         if wish == "too many tokens":
             return self.send(400, {"error": {"message": "max_tokens is too large: this model writes at most 5."}})
         if wish == "malformed":
@@ -105,6 +111,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+
+
+_STREAMED = (
+    'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m",'
+    ' "choices": [{"index": 0, "delta": {"content": "reply"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+)
 
 
 def _openai(text, cut):

@@ -80,7 +80,7 @@ ODD = [
     '{"choices": {"a": 1}}',
     '{"choices": [{"message": "text"}]}',
     '{"choices": [{"message": {"content": 5}}]}',
-    '{"choices": [{"message": {"content": [{"type": "text", "text": "a"}]}}]}',
+    '{"choices": [{"message": {"content": [{"type": "thinking", "thinking": "a"}]}}]}',
     '{"content": "text"}',
     '{"content": [{"type": "text", "text": 5}]}',
     '{"a":' * 100_000,
@@ -115,6 +115,32 @@ class TestWhatAServerTakes:
         sent = [{k: v for k, v in body.items() if k not in ("model", "messages")} for _, body, _ in server.requests]
         assert sent[0] == {"max_tokens": 9, "temperature": 0, "seed": 3}
         assert sent[-2:] == [{"max_completion_tokens": 9, "seed": 3}] * 2
+
+    @pytest.mark.parametrize(
+        "complaint",
+        ["Unsupported parameter: '{}' is not supported with this model.", "Unrecognized request argument supplied: {}",
+         "invalid {}: only 1 is allowed for this model", "`{}` is deprecated for this model.",
+         "{}: Extra inputs are not permitted", "This model does not support the parameter {}."],
+    )  # fmt: skip
+    @pytest.mark.parametrize("name", ["temperature", "seed", "max_tokens", "stream_options"])
+    def test_whatever_a_server_refuses_is_left_out_and_the_reply_comes(self, model, server, complaint, name):
+        wish = f"refuse {name}: {complaint.format(name)}"
+        said = []
+        for _ in range(2):
+            assert model.generate([say(wish)])[0].text == f"reply to {wish}"
+            assert model.stream(say(wish), said.append).text == "reply"
+        assert said == ["reply"] * 2
+        refused = [name in body for _, body, _ in server.requests]
+        assert sum(refused) == 1
+        assert (server.requests[-1][1].get("max_completion_tokens") == 9) == (name == "max_tokens")
+
+    def test_thoughts_without_an_answer_are_the_reason(self, model):
+        body = '{"choices": [{"finish_reason": "stop", "message": {"content": "", "reasoning_content": "Hm"}}]}'
+        assert "thoughts" in model.generate([say(body)])[0].problem
+
+    def test_an_answer_in_parts_is_read_without_its_thoughts(self, model):
+        parts = '[{"type": "thinking", "thinking": []}, {"type": "text", "text": "Li"}, {"type": "text", "text": "ma"}]'
+        assert model.generate([say(f'{{"choices": [{{"message": {{"content": {parts}}}}}]}}')])[0].text == "Lima"
 
     def test_another_complaint_is_the_reason_and_changes_no_request(self, model, server):
         assert "this model writes at most 5" in model.generate([say("too many tokens")])[0].problem

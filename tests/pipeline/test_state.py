@@ -80,7 +80,35 @@ def test_a_failed_model_is_named(state):
 
 def test_thoughts_are_no_part_of_a_reply(state):
     model = ScriptedLanguageModel('<think>{"answerable": true}?</think>\n{"answerable": false}')
-    assert Asker(model).ask(state, "gap", "", ["x"]) == ['\n{"answerable": false}']
+    assert Asker(model).ask(state, "gap", "", ["x"]) == ['{"answerable": false}']
+
+
+def test_a_limit_that_ended_within_thoughts_is_the_reason(state):
+    model = ScriptedLanguageModel(Completion("<think>Is it", 3, finished=False))
+    assert Asker(model).ask(state, "gap", "", ["x"]) == [None]
+    assert "max_new_tokens" in state.failures[0]
+
+
+class Streaming(ScriptedLanguageModel):
+    """Writes its scripted replies in pieces of three characters."""
+
+    def stream(self, conversation, on_text):
+        [completion] = self.generate([conversation])
+        for start in range(0, len(completion.text), 3):
+            on_text(completion.text[start : start + 3])
+        return completion
+
+
+def test_thoughts_are_not_streamed(state):
+    heard = []
+    state.on_text = heard.append
+    asker = Asker(Streaming("<think>Quito?</think>\nLima.", "Quito? No.</think>Lima.", "Quito?</think>Lima."))
+    assert asker.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
+    assert "".join(heard) == "Lima."
+    asker.ask(state, "gap", "", ["x"])  # shows that the model begins in thoughts
+    heard.clear()
+    assert asker.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
+    assert "".join(heard) == "Lima."
 
 
 def test_what_broke_is_kept_apart_from_what_could_not_be_read(state, corpus):

@@ -1,0 +1,1 @@
+"""Reads what language models write: thoughts, lists, fields and answers, whatever stands around them."""
