@@ -8,6 +8,9 @@ from collections.abc import Iterable
 
 from acqo_rl.types import SubQuery
 
+MAX_CHARACTERS = 200
+"""Longest sub-query."""
+
 _CLOSING = "?!.,;:\u3002"  # NFKC has made the full-width forms of ? and ! plain
 _NEVER_MEANT = re.compile("[?\u3002].*")
 _LONGEST_ABBREVIATION = 4  # letters; a word of so many may mean something else without its dot: "no.", "mass."

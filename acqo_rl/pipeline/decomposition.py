@@ -8,9 +8,13 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from acqo_rl.pipeline.context import cut, numbered, question
-from acqo_rl.pipeline.replies import first_of, read_answer, read_ids, read_json, read_search, read_text
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
+from acqo_rl.replies.answers import read_answer
+from acqo_rl.replies.fields import first_of, read_ids, read_search, read_text
+from acqo_rl.replies.lists import entries_of
+from acqo_rl.replies.marks import counted, is_marked
+from acqo_rl.replies.values import read_json
 from acqo_rl.text import normalised
 from acqo_rl.types import Query
 
@@ -35,9 +39,6 @@ _EXAMPLES = (
 _ANSWER = "Briefly answer the question from the passages, in a few words. Write none if they do not tell."
 _ANSWER_CHARACTERS, _BRIEF_CHARACTERS = 2000, 200
 
-_SUB = re.compile(
-    r"^[\W_]*(?:sub[ _-]*(?:questions?|quer(?:y|ies))?[ _-]*)?(\d{1,2})[\s*_`]*[:.)][\s*_`]*(\S.*?)[\s*_`]*$", re.I
-)
 _DEPENDS = re.compile(r"^[\W_]*depend(?:s|encies|ency)?(?:[ _-]*on)?[\s*_`]*[:=]\s*(.*)$", re.I)
 
 
@@ -153,12 +154,14 @@ def _from_json(value: Any) -> Iterator[SubQuestion]:
 def _from_lines(reply: str) -> Iterator[SubQuestion]:
     part: SubQuestion | None = None
     for line in reply.splitlines():
-        depends, sub = _DEPENDS.match(line), _SUB.match(line)
+        depends, sub = _DEPENDS.match(line), counted(line)
         if depends and part:
             part.depends_on = read_ids(depends.group(1))
         elif sub:
             if part:
                 yield part
-            part = SubQuestion(int(sub.group(1)), read_search(sub.group(2)))
+            part = SubQuestion(sub[0], read_search(sub[1]))
     if part:
         yield part
+    elif sum(map(is_marked, reply.splitlines())) > 1:
+        yield from (SubQuestion(number, text) for number, text in enumerate(entries_of(reply), start=1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from acqo_rl.pipeline.context import numbered, question
-from acqo_rl.pipeline.replies import first_of, read_fields, read_items, read_search, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
+from acqo_rl.replies.fields import first_of, read_fields, read_items, read_search, read_text, read_truth
 
 _READ_CHUNKS, _READ_CHARACTERS = 8, 300
 

@@ -18,12 +18,11 @@ from acqo_rl.pipeline.state import read_query
 from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
-from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.search import DEPTH, OriginalOnly, Retrievers, with_leads_that_compare, with_snippets
-from acqo_rl.text import distinct, normalised
+from acqo_rl.text import MAX_CHARACTERS, distinct, normalised
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import (
     Document,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
 from acqo_rl.pipeline.context import cut, numbered, question
-from acqo_rl.pipeline.replies import first_of, read_answer, read_fields, read_ids, read_json, read_text, read_truth
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
+from acqo_rl.replies.answers import read_answer
+from acqo_rl.replies.fields import first_of, read_ids, read_share, read_text
+from acqo_rl.replies.values import read_json
 
 CONTEXT_CHARACTERS = 4000
 
@@ -108,7 +109,7 @@ class ConfidenceCalibrator:
         claims = read_claims(reply, chunks)
         if claims:
             return sum(claim.doc_id is not None for claim in claims) / len(claims), claims
-        grounding = _read_share(reply)
+        grounding = read_share(reply, "grounding", "grounded", "supported", "score")
         if grounding is None:
             state.misread("grounding", f"no claim can be read from {reply[:80]!r}")
         return grounding, ()
@@ -146,13 +147,3 @@ def read_claims(reply: str, chunks: Sequence[Chunk]) -> tuple[Claim, ...]:
             numbers = [n for n in read_ids(first_of(row, "source", "passage", "chunk")) if 1 <= n <= len(chunks)]
             claims.append(Claim(text, chunks[numbers[0] - 1].document.id if numbers else None))
     return tuple(claims)
-
-
-def _read_share(reply: str) -> float | None:
-    """A share between 0 and 1, in a field or a label, or yes or no."""
-    value = first_of(read_fields(reply), "grounding", "grounded", "supported", "score")
-    number = re.match(r"\s*([01](?:\.\d+)?)\s*(?:$|\W)", str(value))
-    if number and not isinstance(value, bool):
-        return min(1.0, float(number.group(1)))
-    truth = read_truth(value)
-    return None if truth is None else float(truth)

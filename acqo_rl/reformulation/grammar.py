@@ -20,14 +20,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.text import distinct, normalised, one_line, unnumbered
+from acqo_rl.text import MAX_CHARACTERS, distinct, normalised, one_line, unnumbered
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "2"
 """Raised whenever a completion of an older model would be read differently."""
-
-MAX_CHARACTERS = 200
-"""Longest sub-query."""
 
 TAGS: dict[Route, str] = {"pass": "pass", "disambiguate": "resolve", "decompose": "split"}
 ORIGINAL = "="

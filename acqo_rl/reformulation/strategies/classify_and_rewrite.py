@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from acqo_rl.reformulation.lists import read_list, read_text
 from acqo_rl.reformulation.strategies.strategy import Reading, ask
+from acqo_rl.replies.lists import read_list
+from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
@@ -47,7 +48,7 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "3"
+    version = "4"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the label and the searches."""
@@ -55,7 +56,7 @@ class ClassifyAndRewrite:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """The label however it is dressed ("Simple.", "compound query", "**Ambiguous**"), then one search a line."""
-        lines = [line for line in (one_line(line) for line in read_text(completion).splitlines()) if line]
+        lines = [line for line in (one_line(line) for line in without_thoughts(completion.text).splitlines()) if line]
         if lines and lines[0].endswith((":", "\uff1a")) and not _LABEL.search(lines[0]):
             del lines[0]
         match = _LABEL.search(lines[0]) if lines else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.lists import read_list
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.replies.lists import read_list
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
@@ -40,7 +40,7 @@ class Decomposition:
     weight: float = 1.0
 
     name = "decomposition"
-    version = "3"
+    version = "4"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the parts."""

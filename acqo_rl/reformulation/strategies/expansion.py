@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from acqo_rl.reformulation.lists import read_list
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.replies.lists import read_list
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
@@ -38,7 +38,7 @@ class Expansion:
     weight: float = 0.8
 
     name = "expansion"
-    version = "3"
+    version = "4"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the terms."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.lists import read_text
-from acqo_rl.reformulation.remarks import is_refusal
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.replies.answers import without_preface
+from acqo_rl.replies.remarks import is_refusal
+from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
@@ -23,13 +24,7 @@ _EXAMPLES = (
     ),
 )
 
-_LABEL = re.compile(
-    r"^[*_#\s]*(?:(?:hypothetical )?(?:answer|passage)|antwort|r\u00e9ponse|respuesta|risposta|resposta|antwoord"
-    r"|odpowied\u017a|\u043e\u0442\u0432\u0435\u0442|\u7b54\u6848|\u7b54)[*_\s]*[:\uff1a][*_\s]*",
-    re.I,
-)
 _EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
-_HERE_IS = re.compile(r"^(?:(?:sure|certainly|of course|okay)[,.]?\s+)?here(?:'s| is| are)\b[^.!?:\n]{0,80}:\s*", re.I)
 _LONGEST = 2_000  # characters; encoders read less
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
 _DISCLAIMER = re.compile(
@@ -56,7 +51,7 @@ class HyDE:
     weight: float = 1.5
 
     name = "hyde"
-    version = "3"
+    version = "4"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the passage."""
@@ -65,9 +60,9 @@ class HyDE:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """The whole text, without announcement and disclaimers."""
-        text = _EXCLAMATION.sub("", read_text(completion).strip().replace("\u2019", "'"))
-        text = one_line(_ANNOUNCED.sub("", _HERE_IS.sub("", text)))[:_LONGEST]
-        sentences = _SENTENCE_END.split(_LABEL.sub("", text))
+        text = _EXCLAMATION.sub("", without_thoughts(completion.text).strip().replace("\u2019", "'"))
+        text = without_preface(_ANNOUNCED.sub("", without_preface(text)))
+        sentences = _SENTENCE_END.split(one_line(text)[:_LONGEST])
         told = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
         passage = " ".join(told).strip()
         if not normalised(passage):

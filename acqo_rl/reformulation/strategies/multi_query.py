@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.lists import read_list
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
+from acqo_rl.replies.lists import read_list
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
@@ -41,7 +41,7 @@ class MultiQuery:
     weight: float = 0.8
 
     name = "multi_query"
-    version = "3"
+    version = "4"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the variants."""

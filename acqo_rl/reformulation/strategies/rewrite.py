@@ -36,7 +36,7 @@ class Rewrite:
     weight: float = 1.0
 
     name = "rewrite"
-    version = "3"
+    version = "4"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the search."""

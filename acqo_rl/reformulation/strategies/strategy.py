@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from acqo_rl.reformulation.lists import read_list
 from acqo_rl.reformulation.prompt import untrusted, with_examples
+from acqo_rl.replies.lists import read_list
 from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
 

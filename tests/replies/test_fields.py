@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.pipeline.replies import (
-    read_answer,
+from acqo_rl.replies.answers import read_answer
+from acqo_rl.replies.fields import (
     read_fields,
     read_ids,
     read_items,
-    read_json,
     read_search,
     read_text,
     read_truth,
 )
+from acqo_rl.replies.values import read_json
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ from acqo_rl.pipeline.replies import (
     [
         ('{"answerable": false, "next_query": "who owns Google"}', False, "who owns Google"),
         ('Sure:\n```json\n{"answerable": true, "next_query": null}\n```', True, ""),
-        ("{'answerable': False, 'next_query': None}", False, ""),  # Python's literals (D4-09)
+        ("{'answerable': False, 'next_query': None}", False, ""),  # Python's literals
         ("ANSWERABLE: yes\nNEXT_QUERY: none", True, ""),
         ("Let me think.\n**Answerable**: No\n- next query: who owns Google", False, "who owns Google"),
-        ("answerable: no, only yesterday's figures\nnext_query: today's figures", False, "today's figures"),  # D1-01
-        ("Answerable = not yet\nNext-Query: `nonexistent file error`", False, "nonexistent file error"),  # D1-02
+        ("answerable: no, only yesterday's figures\nnext_query: today's figures", False, "today's figures"),
+        ("Answerable = not yet\nNext-Query: `nonexistent file error`", False, "nonexistent file error"),
         ("I do not know.", None, ""),
         ("", None, ""),
     ],
@@ -66,7 +66,6 @@ def test_a_search_is_one_short_line(value, expected):
     ("population; 2008 crisis", ("population", "2008 crisis")), ("none", ()), (None, ()), ("", ()),
 ])  # fmt: skip
 def test_a_comma_belongs_to_its_gap(value, expected):
-    """D1-09."""
     assert read_items(value) == expected
 
 
@@ -76,7 +75,6 @@ def test_a_comma_belongs_to_its_gap(value, expected):
     ("none (SUB2 needs 1)", ()), ("**None**", ()),
 ])  # fmt: skip
 def test_dependencies(value, expected):
-    """D1-05."""
     assert read_ids(value) == expected
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from acqo_rl.replies.wording import HERE_ARE, SURE, WISHES, these_listed
+
 _LISTED = (
     r"(?:quer(?:y|ies)|search(?:es)?|questions?|lists?|variants?|variations?|versions?|rewrit\w+|rewordings?|parts?"
     r"|terms?|synonyms?|alternatives?|suggestions?|passages?|answers?|ones?)\b"
@@ -11,10 +13,11 @@ _LISTED = (
 _INTERROGATIVE = r"(?:what|who|whom|whose|which|when|where|why|how|is|are|was|were|do|does|did|can|should)\b"
 _REMARK = re.compile(
     rf"^(?!{_INTERROGATIVE}).*[:\uff1a]$"
-    r"|^(?:sure|certainly|of course|okay)(?:[,.!:]| here\b)"
+    rf"|^(?:{SURE})(?:\s?[,.!:\uff01\u3002\uff0c\uff1a\u3001]| here\b)"
+    rf"|^(?:{HERE_ARE}).*[.!\u3002\uff01]$"
+    rf"|^(?:{WISHES})"
     rf"|^here(?: are| is|'s)\b.*\b{_LISTED}|^here (?:are|is)\b.*[:\uff1a]$"
     r"|^(?:below are|the following are)\b"
-    r"|^(?:hier sind|aqu\u00ed (?:est\u00e1n|tiene)|voici)\b|^\u4ee5\u4e0b\u662f"
     r"|^(?:i )?hope (?:this|these|that|it)\b|^let me know (?:if|whether)\b|^feel free to\b"
     rf"|^(?:(?:all|each) of )?(?:these|those|this|the above|they|each)\b.*\b(?:{_LISTED}|they|each) ?"
     r"(?:\w+ ){0,2}(?:covers?|capture|address|focus|explore|aim|help|should|will|provide|target|ensure"
@@ -25,6 +28,7 @@ _REMARK = re.compile(
     r"|^(?:(?:search |rewritten |alternative )?quer(?:y|ies)|sub-?quer(?:y|ies)|\u5b50?\u67e5\u8be2)$",
     re.I,
 )
+_ENDS = (".", "!", "\u3002", "\uff01")
 _REFUSAL = re.compile(
     r"^(?:i'm|i am) (?:very |really |so )?(?:sorry|afraid)(?:[,.!]|$| but\b| i (?:can|am|do)| (?:that )?i can)"
     r"|^sorry, (?:but|i)\b|^my apologies\b|^i apologi[sz]e\b"
@@ -45,7 +49,8 @@ def is_remark(line: str) -> bool:
 
     What only begins like one is none: "Here is Where band", "What is SQL injection:".
     """
-    return bool(_REMARK.search(_plain(line))) or is_refusal(line)
+    text = _plain(line)
+    return bool(_REMARK.search(text)) or is_refusal(text) or (text.endswith(_ENDS) and these_listed(text))
 
 
 def is_refusal(line: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.reformulation.lists import read_list
+from acqo_rl.replies.lists import read_list
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion
 
@@ -55,7 +55,7 @@ def read(text, most=9, finished=True):
     ],
 )
 def test_reads_what_is_meant(text, entries):
-    """S2-04, S3-17, D3-02: a preamble is no entry, a number of the text is no numbering, and short is not empty."""
+    """A preamble is no entry, a number of the text is no numbering, and short is not empty."""
     assert read(text) == entries
 
 

@@ -1,0 +1,133 @@
+"""Reads the lists that language models write, however they are dressed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from acqo_rl.replies.marks import bare, is_marked, uncounted, unmarked, without_markup
+from acqo_rl.replies.remarks import is_refusal, is_remark
+from acqo_rl.replies.thoughts import without_thoughts
+from acqo_rl.replies.values import value_at
+from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
+from acqo_rl.types import Completion
+
+_SENTENCE_ENDS = (".", "!", ":", "\u3002", "\uff01", "\uff1a")
+_EXPLAINED = re.compile(
+    r"^(?P<text>\S.*?)(?:\s+\([^()]*\s[^()]*\)|\s*\uff08[^\uff08\uff09]{4,}\uff09"
+    r"|\s+(?:[\u2013\u2014\u2192]{1,2}|->|--)\s+\S.*|\s+-\s+[^\W\d_A-Z]\S*(?:\s+\S+){2,})[.\u3002]?$"
+)
+_QUOTED_FIRST = re.compile(
+    r"^(?:\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c\u201d]+)[\u201c\u201d]|\u00ab\s*([^\u00bb]+?)\s*\u00bb"
+    r"|\u300c([^\u300d]+)\u300d|\*\*([^*:]+)\*\*)\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192]).*$"
+)
+_JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
+_JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
+_JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_JSON_FIELD = re.compile(r"quer|question|search|variant|term|text", re.I)
+
+
+def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) -> list[str]:
+    """The distinct entries of a list, one a line or as JSON; none where the model refuses.
+
+    Numbers, bullets, labels ("Query 1:"), quotation marks and remarks (:func:`is_remark`) are left out; a number that
+    belongs to the text stays ("2008 financial crisis"), and so do short entries and those of any script.
+
+    Args:
+        completion: a last line that the token limit cut is left out, unless it is the only one.
+        most: entries that are read.
+        longest: characters; a longer entry is none.
+    """
+    return entries_of(without_thoughts(completion.text), longest, is_cut=not completion.finished)[:most]
+
+
+def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False) -> list[str]:
+    """The distinct entries of a list; see :func:`read_list`."""
+    in_json = _read_json(text)
+    entries = _read_lines(text) if in_json is None else [bare(entry) for entry in in_json]
+    if is_cut and in_json is None and len(entries) > 1:
+        entries.pop()
+    by_key = {key: entry for entry in reversed(entries) if len(entry) <= longest and (key := normalised(entry))}
+    return list(reversed(by_key.values()))
+
+
+def _read_lines(text: str) -> list[str]:
+    lines = [line for line in map(one_line, text.splitlines()) if not line.startswith("```")]
+    lines = without_markup(lines)
+    if is_refusal(next(filter(None, lines), "")) and all(unnumbered(line) == line for line in lines):
+        return []
+    lines = _explained(_without_framing(uncounted(lines)))
+    return [entry for entry in map(bare, lines) if entry and not is_remark(entry)]
+
+
+def _without_framing(lines: Sequence[str]) -> list[str]:
+    """The lines of the list without sentences around it, in any language.
+
+    Where several lines have numbers, bullets or labels, one without is left out if it ends as a sentence does or a
+    blank line is beside it. Elsewhere the first or last line is, if it alone ends as a sentence does, and a blank line
+    is beside it or it is a long one of several.
+    """
+    lines = [line for place, line in enumerate(lines) if line or (0 < place < len(lines) - 1)]
+    if sum(map(is_marked, lines)) > 1:
+        padded = ["x", *lines, "x"]
+        kept = [
+            line
+            for before, line, after in zip(padded, lines, padded[2:], strict=False)
+            if is_marked(line) or (before and after and not line.endswith(_SENTENCE_ENDS))
+        ]
+        return [unmarked(line) for line in kept if line and not is_remark(line)]
+    for place, beside in ((0, 1), (-1, -2)):
+        others = [line for line in lines if line and line != lines[place]]
+        if not others or not _is_sentence(lines[place]) or any(map(_is_sentence, others)):
+            continue
+        if not lines[beside] or (len(others) > 1 and _is_long(lines[place])):
+            lines = [line for line in lines if line != lines[place]]
+    return [unmarked(line) for line in lines if line and not is_remark(line)]
+
+
+def _is_sentence(line: str) -> bool:
+    return line.endswith(_SENTENCE_ENDS) and (len(line.split()) > 3 or not line.endswith("."))
+
+
+def _is_long(line: str) -> bool:
+    return len(line.split()) > 3 or (len(line) > 8 and not line.isascii() and " " not in line)
+
+
+def _explained(lines: Sequence[str]) -> list[str]:
+    """The lines without what explains them, where it stands behind every one of several, or of quoted ones."""
+    quoted = [next(filter(None, m.groups())) for line in lines if (m := _QUOTED_FIRST.match(line))]
+    if lines and len(set(quoted)) == len(lines):
+        return quoted
+    explained = [m["text"] for line in lines if (m := _EXPLAINED.match(line))]
+    return explained if len(set(explained)) == len(lines) > 1 else list(lines)
+
+
+def _read_json(text: str) -> list[str] | None:
+    """The texts of the JSON values in a text, the whole ones of an array that is cut; ``None`` if it holds none."""
+    found: list[str] | None = None
+    end = 0
+    for match in _JSON_BEGINS.finditer(text):
+        begin = match.end()
+        if begin < end:
+            continue
+        read = value_at(text, begin)
+        if read is None:
+            cut = re.match(r'\[\s*"', text[begin:])
+            return _JSON_TEXT.findall(text, begin) if cut and found is None else found
+        value, end = read
+        if not _JSON_ENDS.match(text, end):
+            return found
+        found = [*(found or []), *_texts(value)]
+    return found
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a JSON value; of an object those of its fields that are named like queries, else all."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, dict):
+        named = [one for key, one in value.items() if _JSON_FIELD.search(str(key))]
+        yield from _texts(named or list(value.values()))

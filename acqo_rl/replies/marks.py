@@ -1,0 +1,102 @@
+"""What stands around one line of a reply: numbers, bullets, labels, quotation marks, emphasis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acqo_rl.replies.wording import LABEL
+from acqo_rl.text import one_line, unnumbered
+
+_COUNTED = re.compile(
+    r"(?P<begin>#|\(?|[^\W\d_][^\W\d_A-Z]*(?:[ -][^\W\d_A-Z]+){0,3}[ -]?|[A-Z]{1,4}[ -]?)"
+    r"(?:n[.\u00b0\u00ba]{1,2} ?|nr\.? ?|\u2116 ?|#)?"
+    r"(?P<number>\d{1,2}|[a-hA-H]|[ivxIVX]{1,4})"
+    r"(?P<end>\s?[:.)\uff1a\uff09]|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
+)
+"""A count before an entry, with or without a label: "1: ", "#1 ", "a) ", "(ii) ", "Teilfrage 1: "."""
+_ODD_COUNT = re.compile(
+    r"^(?:#{1,6}\s+(?=\d{1,2}[.)]\s)|[-*+]\s+\[[ xX]\]\s+|\[\d{1,2}\][:.]?\s+|<\d{1,2}>\s+|\d\ufe0f?\u20e3\s*"
+    r"|[\u2192\u2023\u25aa\u25cf\u25cb\u25ba\u27a4\u30fb\u00b7]\s*|\d{1,2}\.\)\s+|\d{1,2}\\[.)]\s+|\d{1,2}\u3002\s*"
+    r"|([*_`])\d{1,2}[.):]?\1[.):]?\s+)(?=\S)"
+)
+"""Counts and bullets in other markup: "[1] ", "- [ ] ", "### 1. ", "1.) ", "*1.* "."""
+_TAGGED = re.compile(r"^<(quer(?:y|ies)|q|li|item|search|question)>\s*(.*?)\s*</\1>$", re.I)
+_TAG_ALONE = re.compile(r"^</?[a-z_]{1,12}>$", re.I)
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_COUNT_ALONE = re.compile(r"(?:\d{1,2}:\s+(?!\d)|[a-h]\)\s+|\((?:[a-h]|[ivx]{1,4})\)\s+)(?=\S)")
+_BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]+)(?<=\S)\*\*(?![\w*])")
+_QUOTES = {
+    **{'"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "\u201c": "\u201d\u201c", "\u201e": "\u201c\u201d"},
+    **{"\u00ab": "\u00bb", "\u00bb": "\u00ab", "\u2018": "\u2019", "\u201a": "\u2018", "\u2039": "\u203a"},
+    **{"\u300c": "\u300d", "\u300e": "\u300f", "\u300a": "\u300b", "\u201d": "\u201d", "\u2019": "\u2019"},
+}
+_NUMBER = re.compile(r"\d{1,2}(?=[.)\u3001\uff0e\uff09])")
+
+
+def plain(line: str) -> str:
+    """The line without bold words."""
+    return _BOLD.sub(r"\1", line)
+
+
+def is_marked(line: str) -> bool:
+    """Whether a line begins with a number, a bullet or a label."""
+    return bool(unnumbered(plain(line)) != plain(line) or LABEL.match(plain(line)))
+
+
+def unmarked(line: str) -> str:
+    """The line without its number or bullet, which may be written in bold."""
+    if (rest := unnumbered(line)) != line:
+        return rest
+    return unnumbered(plain(line)) if is_marked(line) else line
+
+
+def bare(line: str) -> str:
+    """The line without number, bullet, label, quotation marks and emphasis."""
+    line = unquoted(unnumbered(plain(one_line(line))))
+    return unquoted(LABEL.sub("", line, count=1)) if LABEL.match(line) else line
+
+
+def counted(line: str) -> tuple[int, str] | None:
+    """The number before an entry and the entry, as in "2. ..." and "**Sub-query 2:** ..."; ``None`` without one."""
+    line = plain(one_line(line)).lstrip("-*+\u2022\u2013 ")
+    if number := _NUMBER.match(line):
+        return int(number[0]), bare(line)
+    label = LABEL.match(line)
+    number_of = next((n for n in label.groups() if n and n.isdecimal()), None) if label else None
+    return (int(number_of), bare(line)) if number_of else None
+
+
+def without_markup(lines: Sequence[str]) -> list[str]:
+    """The lines with plain bullets in place of tags and, where several have them, of counts in other markup."""
+    lines = [_TAGGED.sub(r"- \2", line) for line in lines if not _TAG_ALONE.match(line)]
+    if sum(bool(_ODD_COUNT.match(line)) for line in lines) < 2:
+        return lines
+    return [_ODD_COUNT.sub("" if line.startswith("#") else "- ", line) for line in lines]
+
+
+def uncounted(lines: Sequence[str]) -> list[str]:
+    """The lines with bullets in place of counts, if these go up from one under the same label or can be no text."""
+    texts = [plain(line) for line in lines]
+    texts = [unnumbered(line) if _COUNTED.match(unnumbered(line)) else line for line in texts]
+    counts = {place: m for place, line in enumerate(texts) if (m := _COUNTED.match(line))}
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place, m in counts.items():
+        groups.setdefault((m["begin"].strip().casefold(), m["end"].strip()), []).append(place)
+    ends = {place: m.end() for place, line in enumerate(texts) if (m := _COUNT_ALONE.match(line))}
+    for places in groups.values():
+        numbers = [counts[place]["number"].casefold() for place in places]
+        orders = ([str(n) for n in range(1, len(places) + 1)], list("abcdefgh"), list(_ROMAN))
+        if len(places) > 1 and any(numbers == order[: len(places)] for order in orders):
+            ends |= {place: counts[place].end() for place in places}
+    return [f"- {texts[place][ends[place] :]}" if place in ends else line for place, line in enumerate(lines)]
+
+
+def unquoted(line: str) -> str:
+    """The line without quotation marks or emphasis around the whole of it."""
+    line = line.strip()
+    if line.endswith((",", ";", ".", "\u3002", "\u3001")) and len(line) > 2 and line[-2] in _QUOTES.get(line[0], ""):
+        line = line[:-1]
+    while len(line) > 1 and line[-1] in _QUOTES.get(line[0], "") and not {line[0], line[-1]} & set(line[1:-1]):
+        line = line[1:-1].strip().removesuffix(",")
+    return line

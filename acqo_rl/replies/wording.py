@@ -1,0 +1,146 @@
+"""Words that models put around what they are asked for, in the languages of their users."""
+
+from __future__ import annotations
+
+import re
+
+
+def _stems(*words: str) -> str:
+    """Alternatives of an expression, one language a line; longer ones first, so that none hides another."""
+    return "|".join(sorted((re.escape(w) for line in words for w in line.split(", ")), key=len, reverse=True))
+
+
+_ASKED = _stems(
+    "query, queries, question, search, search query, subquery, sub-query, sub query, sub-question, subquestion, sub,"
+    " rewritten query, rewrite, part, step back question, step-back question, q",
+    "frage, anfrage, suchanfrage, suchfrage, teilfrage, unterfrage, suche",
+    "requête, question de recherche, sous-question, sous-requête, recherche",
+    "consulta, subconsulta, pregunta, subpregunta, búsqueda",
+    "domanda, sottodomanda, ricerca, interrogazione",
+    "pergunta, subpergunta, questão, pesquisa, busca",
+    "vraag, deelvraag, zoekvraag, zoekopdracht",
+    "pytanie, podpytanie, zapytanie, wyszukiwanie",
+    "fråga, delfråga, sökfråga, sökning, spørgsmål, delspørgsmål, søgning, spørring, kysymys, haku",
+    "запрос, вопрос, подвопрос, подзапрос, поиск, запит, питання",
+    "soru, alt soru, sorgu, arama, otázka, dotaz, ερώτηση, câu hỏi, întrebare, kérdés, pertanyaan",
+    "질문, 하위 질문, 검색어, 쿼리, سؤال, استعلام, प्रश्न, คำถาม",
+)
+_ANSWERED = _stems(
+    "answer, final answer, the answer, the final answer, the answer is, hypothetical answer, passage, response",
+    "antwort, die antwort, réponse, la réponse, respuesta, la respuesta, risposta, la risposta, resposta, a resposta",
+    "antwoord, het antwoord, odpowiedź, svar, svaret, ответ, cevap, yanıt, vastaus, odpověď, απάντηση",
+    "答案, 回答, 答, 答え, 답변, 답, إجابة, उत्तर, hypothetical passage, textpassage, passaggio, passatge, pasaje",
+)
+_LISTED = _stems(
+    "variant, variation, version, option, alternative, keyword, term, search term, rephrasing, paraphrase, suggestion",
+    "variante, version, suchbegriff, vorschlag, umformulierung, terme, mot-clé, reformulation, proposition, opción",
+    "variación, término, reformulación, sugerencia, variazione, opzione, termine, riformulazione, variação, opção",
+    "termo, reformulação, alternativa, zoekterm, optie, herformulering, wariant, opcja, fraza, вариант, seçenek",
+)
+_HAN = (
+    r"(?:[子检検搜]|子の|サブ)?(?:查询|查詢|问题|問題|搜索|搜尋|检索|検索|索|クエリー?|質問|問い|关键词|關鍵詞|キーワード|改写)"
+    r"(?:查询|查詢|クエリー?|ワード|词|詞|語|式)?"
+)
+_ORDINALS = _stems(
+    "first, second, third, fourth, fifth, 1st, 2nd, 3rd, erste, zweite, dritte, vierte, première, deuxième, troisième",
+    "primera, segunda, tercera, prima, seconda, terza, primeira, terceira, eerste, tweede, derde, pierwsze, drugie",
+    "trzecie, första, andra, tredje, первый, второй, третий",
+)
+_BY_NUMBER = r"\s*(?:n[.°º]{1,2}\s*|nr\.?\s*|no\.?\s*|num\.?\s*|№\s*|#\s*)?(\d{1,2})\s*(?:[:.)：]|[-–—](?=\s))"
+LABEL = re.compile(
+    rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{_ASKED}|{_ANSWERED}|{_LISTED}){_BY_NUMBER}"
+    rf"|(?:{_ASKED}|{_ANSWERED})\s*[:：])|(?:{_ORDINALS})\s*[:：]"
+    rf"|第\s*([\d一二三四五六七八九十]{{1,2}})\s*[个個の条]?(?:{_HAN})?\s*[:：]"
+    rf"|{_HAN}(?:{_BY_NUMBER}|\s*[一二三四五六七八九十①-⑳]?\s*[:：]))\s*",
+    re.I,
+)
+"""A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "子查询3："."""
+ANSWER_LABEL = rf"(?:{_ANSWERED})[*_\s]*[:：]"
+"""A label before an answer, without what emphasises it."""
+
+NONE = frozenset(
+    [
+        "",
+        "none",
+        "null",
+        "nil",
+        "n/a",
+        "na",
+        "nothing",
+        "-",
+        "no",
+        "unknown",
+        "not applicable",
+        "keine",
+        "keiner",
+        "nichts",
+        "aucun",
+        "aucune",
+        "rien",
+        "ninguna",
+        "ninguno",
+        "nada",
+        "nessuna",
+        "nessuno",
+        "niente",
+        "nenhum",
+        "nenhuma",
+        "geen",
+        "niets",
+        "brak",
+        "żadne",
+        "无",
+        "無",
+        "没有",
+        "なし",
+        "ingen",
+        "inget",
+        "нет",
+        "yok",
+        "없음",
+    ]
+)
+"""What stands for no text at all, in lower case."""
+YES = r"yes|true|y|sufficient|complete|answerable|ja|jawohl|oui|sí|si|sì|sim|tak|да|evet|是|可以|足够|はい|예|네"
+NO = (
+    r"no|not|false|n|insufficient|incomplete|unanswerable|nein|nicht|non|pas|não|nao|nee|niet|nie|нет|не|nej|inte"
+    r"|hayır|否|不|没有|いいえ|아니요"
+)
+
+SURE = (
+    r"sure|certainly|of course|okay|natürlich|gerne?|klar|selbstverständlich|bien sûr|certainement|volontiers"
+    r"|d'accord|claro(?: que s[ií])?|por supuesto|desde luego|certo|certamente|volentieri|com certeza|natuurlijk|zeker"
+    r"|graag|oczywiście|jasne|självklart|självfallet|конечно|tabii(?: ki)?|elbette"
+    r"|当然(?:可以)?|好的|没问题|もちろん(?:です)?"
+    r"|承知(?:しました|いたしました)|물론(?:입니다|이죠)?"
+)
+HERE_ARE = (
+    r"hier (?:sind|ist|zijn|is)\b|voici\b|aquí (?:están?|tienes?|va)\b|ecco\b|aqui (?:estão|está|vão|vai|tem)\b|oto\b"
+    r"|här (?:är|kommer)\b|вот\b|işte\b|以下[是は]|以下の|下面是|这里[是有]|次の|다음은"
+)
+WISHES = (
+    r"ich hoffe\b|hoffentlich\b|j'espère\b|en espérant\b|espero (?:que|ter)\b|spero (?:che|di)\b|ik hoop\b|hopelijk\b"
+    r"|mam nadzieję\b|jag hoppas\b|hoppas\b|надеюсь\b|umarım\b|希望(?:这|对|能|以上)|お役に立て|ご参考|도움이"
+    r"|sag(?:en sie)?(?: mir)? (?:einfach )?bescheid\b|lass(?:en sie)?(?: es)? mich wissen\b|bei (?:fragen|bedarf)\b"
+    r"|faites-moi savoir\b|dis-moi si\b|dites-moi si\b|n'hésite[zs]? pas\b|avísame\b|hazme saber\b|dime si\b"
+    r"|no dudes en\b|fammi sapere\b|fatemi sapere\b|avise-me\b|me avise\b|diga-me\b|fique à vontade\b"
+    r"|laat (?:het )?me(?: het)? weten\b|daj(?:cie)?(?: mi)? znać\b|säg till\b|hör av dig\b|дайте (?:мне )?знать\b"
+    r"|bana bildirin\b|如(?:果|有)(?:您|你)?(?:还|仍)?(?:需要|有)|请(?:告诉|随时)"
+    r"|(?:他に|さらに|もし|必要).*ください|.*알려 ?주"
+)
+THESE = (
+    r"(?:(?:diese|die obigen|ces|est[ao]s|queste?|quest[aei]|ess[ae]s|deze|te|dessa|эти|bu|alle|toutes ces|todas estas)"
+    r" |这些|以上|上述|これらの?|上記の?|이 )"
+)
+
+
+def these_listed(text: str) -> bool:
+    """Whether a text speaks of what was listed: "Ces requêtes ...", "Diese Suchanfragen ...", "这些查询..."."""
+    return bool(_THESE_LISTED.match(text))
+
+
+_THESE_LISTED = re.compile(
+    rf"{THESE}(?:{_ASKED}|{_LISTED}|{_HAN}|begriffe|ricerche|domande|opzioni|questões|pesquisas|opções|vragen"
+    r"|zoekvragen|deelvragen|zapytania|pytania|podpytania|frågor|sökfrågor|delfrågor)",
+    re.I,
+)
