@@ -21,7 +21,7 @@ from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import gold_of
 from acqo_rl.rewards import Reward
-from acqo_rl.text import one_line
+from acqo_rl.text import one_line, text_of
 from acqo_rl.types import Qrels, Query, Reformulator
 
 _BATCH = 32
@@ -79,6 +79,7 @@ def score_difficulty(
             completions=[answer.completion for answer in answers],
             query=[query.text for query in batch],
             gold=[gold_of(qrels, query.id) for query in batch],
+            read=[text_of(query) for query in batch],
         )
         yield [
             Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max()))

@@ -13,9 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from acqo_rl.conversations import Turn
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import as_searched
+from acqo_rl.reformulation.wording import Wording
 from acqo_rl.search import DEPTH, search_each
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
@@ -104,6 +106,7 @@ class Reward:
         completions: Sequence[Any],
         query: Sequence[str],
         gold: Sequence[Sequence[str]],
+        read: Sequence[str] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **_: Any,
@@ -115,6 +118,8 @@ class Reward:
             completions: texts, or TRL's conversations of one assistant message.
             query: raw query of each rollout (a column of the data set).
             gold: ids of the relevant documents of each rollout's query (a column of the data set).
+            read: everything that the policy read for each rollout, conversation and feedback included (a column of
+                the data set); the raw query alone by default. It says which words may be repeated.
             log_metric: TRL's hook for numbers.
             log_extra: TRL's hook for columns of the completions table.
 
@@ -122,8 +127,8 @@ class Reward:
             Exception: whatever the retriever raises; a failed search never becomes a reward.
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
-        read = [self._read(text, query_text) for text, query_text in zip(texts, query, strict=True)]
-        written = {i: reformulation for i, reformulation in enumerate(read) if reformulation is not None}
+        answers = [self._answer(*row) for row in zip(texts, query, read or query, strict=True)]
+        written = {i: reformulation for i, reformulation in enumerate(answers) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_lead, most) for reformulation in written.values()]
         rankings = search_each(searched, self.retriever, DEPTH)
@@ -134,15 +139,15 @@ class Reward:
             rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
         if log_metric is not None:
             found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
-            for name, value in parts(read, found).items():
+            for name, value in parts(answers, found).items():
                 log_metric(name, value)
         if log_extra is not None:
             log_extra("query", list(query))
-            log_extra("route", [r.route if r else "invalid" for r in read])
+            log_extra("route", [r.route if r else "invalid" for r in answers])
         return rewards
 
-    def _read(self, completion: str, text: str) -> Reformulation | None:
-        query = Query(id="", text=text)
+    def _answer(self, completion: str, text: str, read: str) -> Reformulation | None:
+        query = Query(id="", text=text, history=(Turn("user", read),))
         try:
             parsed = self.grammar.parse(completion, query)
         except GrammarError:
@@ -184,11 +189,14 @@ def parts(read: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float
     valid = [r for r in read if r is not None]
     means = {"part/format": len(valid) / len(read)}
     if valid:
+        wording = Wording.of(valid)
         inside = [r <= CUTOFF for r in ranks]
         means |= {
             "part/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
             "part/pass": float(np.mean([r.route == "pass" for r in valid])),
             "part/copy_of_query": float(np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])),
+            "part/words": wording.words,
+            "part/repetition": wording.dropped,
             "part/hit": float(np.mean([hits.any() for hits in inside])),
             "part/recall": float(np.mean([hits.mean() for hits in inside])),
             "part/all_gold": float(np.mean([hits.all() for hits in inside])),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 
-from acqo_rl.types import SubQuery
+from acqo_rl.types import Query, SubQuery
 
 MAX_CHARACTERS = 200
 """Longest sub-query."""
@@ -19,7 +20,8 @@ _NUMBERING = re.compile(  # Chinese writes no space after it
     r"^\s*(?:\(?(?:\d{1,2}[.)]|[-*+\u2013\u2022\u25e6])\s+|[(\uff08]?\d{1,2}[\u3001\uff0e\uff09]\s*"
     r"|\d{1,2}[.)](?=[\u4e00-\u9fff])|[\u2460-\u2473]\s*|[一二三四五六七八九十]{1,3}\u3001\s*)"
 )
-_STUTTER = re.compile(r"(?<!\S)(\S.*?)(?: \1)+(?!\S)", re.I)
+_AROUND = "?!.,;:\"'()[]{}\u2018\u2019\u201c\u201d\u00ab\u00bb"
+_SHORT = 3  # letters of a word that may be repeated: "the", "of"
 
 
 def one_line(text: str) -> str:
@@ -33,29 +35,74 @@ def one_line(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
-def without_stutter(text: str) -> str:
-    """The text with words that are repeated at once said once: "Oslo Oslo" becomes "Oslo".
+def each_word_once(text: str, read: str = "") -> str:
+    """The text without repeated words: "Oslo views Oslo views of Oslo" becomes "Oslo views of".
+
+    Short words in lower case may be repeated before others, as in "the mayor of the capital", unless the word before
+    them is repeated with them. So may, once, a word of a name in ``read`` ("Eiffel Tower Trump Tower", "Duran Duran").
 
     Args:
-        text: with single spaces, at most a few hundred characters.
+        text: what is written, in one line.
+        read: what its writer has read.
     """
-    before = ""
-    while before != text:
-        before, text = text, _STUTTER.sub(r"\1", text)
-    return text
-
-
-def without_echo(text: str) -> str:
-    """The text without words at its end that it holds before: "Oslo Norway Oslo" becomes "Oslo Norway"."""
+    names: frozenset[tuple[str, str]] | None = None
     words = text.split(" ")
-    lowered = [word.casefold() for word in words]
-    start = 1
-    while start < len(words):
-        tail = lowered[start : len(words)]
-        if any(lowered[i : i + len(tail)] == tail for i in range(start - len(tail) + 1)):
-            words, start = words[:start], 0
-        start += 1
+    while len(set(map(word_key, words))) < len(words):
+        names = name_pairs(read) if names is None else names
+        kept = _without_repetitions(words, names)
+        if kept == words:
+            break
+        words = kept
     return " ".join(words)
+
+
+def _without_repetitions(words: list[str], names: frozenset[tuple[str, str]]) -> list[str]:
+    keys = [word_key(word) for word in words]
+    kept: list[str] = []
+    said: list[str] = []
+    for word, key, next_key in zip(words, keys, [*keys[1:], ""], strict=True):
+        if key not in said or _may_repeat(word, key, next_key, said, names):
+            kept.append(word)
+            said.append(key)
+    return kept
+
+
+def _may_repeat(word: str, key: str, next_key: str, said: list[str], names: frozenset[tuple[str, str]]) -> bool:
+    pairs = set(pairwise(said))
+    if is_short(word):
+        return bool(next_key) and said[-1] != key and (said[-1], key) not in pairs
+    return said.count(key) == 1 and not names.isdisjoint({(said[-1], key), (key, next_key)} - pairs)
+
+
+def name_pairs(text: str) -> frozenset[tuple[str, str]]:
+    """Keys of each two words of a text that stand side by side in a name: capitalised both, or the same word twice."""
+    words = text.split()
+    return frozenset(
+        (word_key(one), word_key(other))
+        for one, other in pairwise(words)
+        if one[-1] not in _AROUND and ((one[0].isupper() and other[0].isupper()) or word_key(one) == word_key(other))
+    )
+
+
+def is_short(word: str) -> bool:
+    """Whether a word is short and in lower case, as articles and prepositions are."""
+    return len(word) <= _SHORT and word.isalpha() and word.islower()
+
+
+def word_key(word: str) -> str:
+    """What a word is known by: its case and the punctuation around it do not matter ("C++" and "C#" differ)."""
+    return bare_word(word).casefold()
+
+
+def bare_word(word: str) -> str:
+    """The word without the punctuation around it; all of it where it is nothing else."""
+    return word.strip(_AROUND) or word
+
+
+def text_of(query: Query) -> str:
+    """Everything that a reformulator reads of a query: its text, its conversation and its feedback."""
+    snippets = (f"{snippet.title} {snippet.text}" for snippet in query.feedback)
+    return " ".join([query.text, *(turn.text for turn in query.history), *snippets])
 
 
 def _visible(text: str) -> str:

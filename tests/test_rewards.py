@@ -190,7 +190,7 @@ class TestLookBack:
 def test_parts_are_logged():
     logged, columns = {}, {}
     reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
-    completions = [split("one", "="), "pass", "broken", split("one", "two")]
+    completions = [split("one", "="), "pass", "broken", split("one", "two two")]
     reward(
         prompts=[""] * 4,
         completions=completions,
@@ -205,6 +205,8 @@ def test_parts_are_logged():
             "part/sub_queries": 5 / 3,
             "part/pass": 1 / 3,
             "part/copy_of_query": 2 / 3,
+            "part/words": 1,
+            "part/repetition": 1 / 3,
             "part/hit": 2 / 3,
             "part/recall": (1 / 2 + 0 + 1) / 3,
             "part/all_gold": 1 / 3,
@@ -212,6 +214,15 @@ def test_parts_are_logged():
         }
     )
     assert columns == {"query": ["raw"] * 4, "route": ["decompose", "pass", "invalid", "decompose"]}
+
+
+def test_repetitions_are_worth_what_the_words_are_worth_once_unless_a_name_holds_them():
+    retriever = ScriptedRetriever({"Duran": at(50, "g1"), "Duran Duran": at(1, "g1"), "Oslo": at(1, "g1")})
+    reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_bonus=0)
+    completions = [split("Oslo Oslo"), split("Oslo"), split("Duran Duran"), split("Duran Duran")]
+    read = ["raw", "raw", "raw", "raw Who were Duran Duran?"]
+    found = reward(prompts=[""] * 4, completions=completions, query=["raw"] * 4, gold=[["g1"]] * 4, read=read)
+    assert found == pytest.approx([2, 2, 50 / 90, 2])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cost import fell_back
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.significance import Difference, paired_bootstrap
+from acqo_rl.reformulation.wording import Wording
 from acqo_rl.text import distinct, normalised
 
 _SAME = 1e-9
@@ -46,6 +47,7 @@ class Summary:
         leak_rate: share of the queries with a known answer whose searches hold it though nobody told the reformulator;
             ``None`` where no query has one.
         without_leaks: means over all other queries.
+        wording: how many words are written, and how many are repeated.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Summary:
     retrieval_ms: float
     leak_rate: float | None
     without_leaks: Group
+    wording: Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ def summarise(evaluation: Evaluation) -> Summary:
         retrieval_ms=_mean(result.retrieval_ms for result in results),
         leak_rate=_mean(bool(result.leaks) for result in with_answer) if with_answer else None,
         without_leaks=_group([result for result in results if not result.leaks] or results),
+        wording=Wording.of([result.reformulation for result in results]),
     )
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from acqo_rl.types import Query, Reformulation
+from acqo_rl.text import text_of
+from acqo_rl.types import Reformulation
 
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST = 3
@@ -26,17 +27,12 @@ def leaks_answer(reformulation: Reformulation, metadata: Mapping[str, Any]) -> b
     """
     given = metadata.get("answers") or metadata.get("answer") or ()
     answers = {_words(str(answer)) for answer in ([given] if isinstance(given, str) else given)}
-    read = _words(_read(reformulation.query))
+    read = _words(text_of(reformulation.query))
     unseen = {a for a in answers if len(a.strip()) >= _SHORTEST and a != _words("yes") and a not in read}
     if not unseen:
         return None
     searched = [_words(s.text) for s in reformulation.sub_queries if s.kind != "original"]
     return any(answer in text for answer in unseen for text in searched)
-
-
-def _read(query: Query) -> str:
-    snippets = (f"{snippet.title} {snippet.text}" for snippet in query.feedback)
-    return " ".join([query.text, *(turn.text for turn in query.history), *snippets])
 
 
 def _words(text: str) -> str:

@@ -84,6 +84,8 @@ def build_tables(evaluations: Sequence[Evaluation], measures: Sequence[str]) -> 
     if len(evaluations) > 2:
         tables.append(_pairs(evaluations, measures[0]))
     tables.append(_effort(summaries))
+    if any(summary.wording.searches for summary in summaries):
+        tables.append(_wording(summaries))
     if any(summary.by_kind for summary in summaries):
         tables.append(kinds_table(summaries, comparisons, measures))
     tables.append(routes_table(summaries, measures))
@@ -170,6 +172,27 @@ def _effort(summaries: Sequence[Summary]) -> Table:
         "completions that could not be used, so that the raw query was searched."
     )
     return Table("Effort", note, header, rows)
+
+
+def _wording(summaries: Sequence[Summary]) -> Table:
+    header = ("", "searches written", "words", "repeating", "stuffed", "repetitions dropped")
+    rows = tuple(
+        (
+            s.name,
+            str(s.wording.searches),
+            f"{s.wording.words:.1f}",
+            f"{s.wording.repeating:.1%}",
+            f"{s.wording.stuffed:.1%}",
+            f"{s.wording.dropped:.1%}",
+        )
+        for s in summaries
+    )
+    note = (
+        "Searches beside the raw query, and the mean number of words written for each. Repeating: searches that hold "
+        "a word of four letters or more twice beyond its occurrences in the query; stuffed: three times or more. "
+        "Repetitions dropped: queries whose completion repeated words, which are read once."
+    )
+    return Table("Wording", note, header, rows)
 
 
 def _leaks(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:

@@ -7,15 +7,18 @@ Finished completions leave the batch and waiting prompts join it (iteration-leve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.nn.functional import pad as extend
 from tqdm import tqdm
-from transformers import DynamicCache, TopPLogitsWarper
+from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
 from transformers.cache_utils import Cache, DynamicLayer
+
+Forbidden = Callable[[Sequence[int], Sequence[int]], Collection[int]]
+"""Guides decoding: prompt ids, ids written so far -> ids that may not come next."""
 
 _ROOM = 32
 """Columns that are added at once to a cache."""
@@ -109,6 +112,7 @@ def complete(
     temperature: float = 0.0,
     top_p: float = 1.0,
     batch_size: int = 32,
+    forbidden: Forbidden | None = None,
 ) -> list[list[int]]:
     """Token ids of one completion a prompt, the end token included where it came.
 
@@ -122,9 +126,10 @@ def complete(
         temperature: 0 is greedy; above, samples from torch's global generator.
         top_p: nucleus of the samples.
         batch_size: rows at once.
+        forbidden: guides the decoding.
     """
     if not keeps_every_token(model):
-        return _fixed_batches(model, prompts, ends, pad, max_new_tokens, temperature, top_p, batch_size)
+        return _fixed_batches(model, prompts, ends, pad, max_new_tokens, temperature, top_p, batch_size, forbidden)
     completions: list[list[int]] = [[] for _ in prompts]
     shared = _common_prefix(prompts)
     prefix = _read(model, _empty_cache(model), [shared], torch.ones(1, len(shared)))[0] if shared else None
@@ -144,6 +149,9 @@ def complete(
                     batch.join(joining)
                 continue
             assert batch is not None
+            if forbidden is not None:
+                for logits, row in zip(batch.logits, batch.rows, strict=True):
+                    logits[list(forbidden(prompts[row], completions[row]))] = -torch.inf
             tokens = _next_tokens(batch.logits, temperature, top_p)
             for row, token in zip(batch.rows, tokens.tolist(), strict=True):
                 completions[row].append(token)
@@ -173,15 +181,18 @@ def _fixed_batches(
     temperature: float,
     top_p: float,
     batch_size: int,
+    forbidden: Forbidden | None,
 ) -> list[list[int]]:
     """The same through transformers, for every kind of cache."""
-    options = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature > 0 else {}
+    options: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature > 0 else {}
     completions: dict[int, list[int]] = {}
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
     for start in tqdm(range(0, len(order), batch_size), desc="generate", unit="batch", leave=False):
         rows = order[start : start + batch_size]
         longest = max(len(prompts[row]) for row in rows)
         gaps = [longest - len(prompts[row]) for row in rows]
+        if forbidden is not None:
+            options["logits_processor"] = LogitsProcessorList([_Guide(forbidden, [prompts[row] for row in rows])])
         output = model.generate(
             input_ids=torch.tensor(
                 [[pad] * gap + list(prompts[row]) for gap, row in zip(gaps, rows, strict=True)], device=model.device
@@ -201,6 +212,21 @@ def _fixed_batches(
 def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:
     """Position of the first end token of a completion; its length if there is none."""
     return next((i for i, token in enumerate(ids) if token in ends), len(ids))
+
+
+class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
+    """Lets no forbidden token be written behind some prompts, which are padded on the left to one length."""
+
+    def __init__(self, forbidden: Forbidden, prompts: Sequence[Sequence[int]]) -> None:
+        self._forbidden = forbidden
+        self._prompts = prompts
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The logits of the next token, float[rows, vocabulary]."""
+        start = max(map(len, self._prompts))
+        for row, prompt, ids in zip(scores, self._prompts, input_ids[:, start:].tolist(), strict=True):
+            row[list(self._forbidden(prompt, ids))] = -torch.inf
+        return scores
 
 
 def _begin(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens, prepare_template
+from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class TransformersModel:
         temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
         batch_size: completions at once; by default 32 on a CPU and 256 on a GPU.
         seed: of the samples of every call; ``None`` leaves torch's global generator as it stands.
+        forbidden: guides decoding; see :class:`acqo_rl.language_models.words_once.WordsOnce`.
         ends: ids of the tokens that end a completion.
     """
 
@@ -138,6 +140,7 @@ class TransformersModel:
         top_p: float = 1.0,
         batch_size: int | None = None,
         seed: int | None = None,
+        words_once: bool = False,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
@@ -147,6 +150,7 @@ class TransformersModel:
         self.top_p = top_p
         self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
+        self.forbidden = WordsOnce(tokenizer) if words_once else None
         self.ends = end_tokens(tokenizer, model.generation_config)
 
     @classmethod
@@ -228,6 +232,7 @@ class TransformersModel:
                 temperature=self.temperature,
                 top_p=self.top_p,
                 batch_size=self.batch_size,
+                forbidden=self.forbidden,
             )
         return [self._completion(ids) for ids in completions]
 

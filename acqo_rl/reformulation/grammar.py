@@ -10,6 +10,9 @@
     = Lima                     "= WORDS" for the question with these words behind it
 
 The words are single tokens in common vocabularies, so the route costs one token.
+
+A search is written and read in its canonical form, with each word once (:func:`acqo_rl.text.each_word_once`): what
+repeats words finds no more than what does not.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acqo_rl.errors import GrammarError
-from acqo_rl.text import MAX_CHARACTERS, distinct, normalised, one_line, unnumbered
+from acqo_rl.text import MAX_CHARACTERS, distinct, each_word_once, normalised, one_line, text_of, unnumbered
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "2"
@@ -58,7 +61,7 @@ class Grammar:
         return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
 
     def render(self, route: Route, sub_queries: Iterable[SubQuery], query: Query) -> str:
-        """The completion that says this; the inverse of :meth:`parse`.
+        """The completion that says this, in canonical form; the inverse of :meth:`parse`.
 
         An expansion is the query's text, a space and the words that are written.
 
@@ -79,7 +82,7 @@ class Grammar:
     def parse(self, completion: str, query: Query) -> Parsed:
         """Reads a completion strictly, as training does.
 
-        Repeated sub-queries are removed; a single one that repeats the query is the pass route (S0-28).
+        Repeated words and sub-queries are removed; a single sub-query that repeats the query is the pass route.
 
         Raises:
             GrammarError: the completion is not in the grammar.
@@ -93,7 +96,7 @@ class Grammar:
         """Reads a completion as well as it can, as serving does: what cannot be used becomes the raw query.
 
         Case, blank lines, numbering and white space are forgiven, over-long and surplus sub-queries are dropped.
-        Whatever was wrong is told in ``problem`` (S0-29).
+        Whatever was wrong stands in ``problem``.
         """
         try:
             return self.parse(completion, query)
@@ -117,6 +120,12 @@ class Grammar:
         return f"each line wants 1 to {MAX_CHARACTERS} characters, no control characters, no space at either end"
 
 
+def repeats_words(completion: str, query: Query) -> bool:
+    """Whether a completion holds words that reading it drops because its line holds them already."""
+    lines = [line.removeprefix(_EXPANSION) for line in completion.split("\n")[1:]]
+    return any(_canonical(line, query) != line for line in lines)
+
+
 def _written(sub_query: SubQuery, query: Query) -> str:
     if sub_query.kind == "original":
         return ORIGINAL
@@ -127,16 +136,21 @@ def _written(sub_query: SubQuery, query: Query) -> str:
             raise GrammarError(
                 f"The expansion {text!r} cannot be written: it is not {query.text!r} and words behind it."
             )
-        return _EXPANSION + text.removeprefix(asked)
+        return _EXPANSION + _canonical(text.removeprefix(asked), query)
     if text == ORIGINAL or text.startswith(_EXPANSION):
         raise GrammarError(f"{text!r} cannot be written: it would be read as the question itself.")
-    return text
+    return _canonical(text, query)
+
+
+def _canonical(line: str, query: Query) -> str:
+    return each_word_once(line, text_of(query))
 
 
 def _read(line: str, route: Route, query: Query) -> SubQuery:
     if line.startswith(_EXPANSION):
-        return SubQuery(f"{query.text} {one_line(line.removeprefix(_EXPANSION))}", "expansion")
-    return SubQuery(query.text if line == ORIGINAL else line, _KINDS[route])
+        words = _canonical(one_line(line.removeprefix(_EXPANSION)), query)
+        return SubQuery(f"{query.text} {words}", "expansion")
+    return SubQuery(query.text if line == ORIGINAL else _canonical(line, query), _KINDS[route])
 
 
 def _parsed(route: Route, lines: Iterable[str], query: Query, most: int) -> Parsed:

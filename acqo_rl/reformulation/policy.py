@@ -13,7 +13,7 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.text import distinct, without_echo, without_stutter
+from acqo_rl.text import distinct
 from acqo_rl.types import LanguageModel, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
@@ -121,7 +121,8 @@ class Policy:
 
         path = resolve(str(path))
         settings = PolicySettings.load(settings_file(path))
-        model = TransformersModel.from_pretrained(path, **{"max_new_tokens": settings.max_new_tokens, **generation})
+        options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
+        model = TransformersModel.from_pretrained(path, **options)
         return cls.of(model, settings, name=name)
 
     @classmethod
@@ -186,26 +187,12 @@ def settings_file(path: str) -> str:
 def as_searched(written: Reformulation, raw_lead: float | None, max_sub_queries: int) -> Reformulation:
     """What is searched of what a policy wrote, in training as in serving.
 
-    Small models stutter: words that are repeated at once are searched once, and so are names behind the query. Readings
-    get the raw query beside them (see ``PolicySettings.raw_lead``) unless as many as are allowed were written.
+    Readings get the raw query beside them (see ``PolicySettings.raw_lead``) unless as many as are allowed were written.
     """
-    sub_queries = distinct(_said_once(sub_query, written.query) for sub_query in written.sub_queries)
-    if raw_lead is not None and written.route == "disambiguate" and len(sub_queries) < max_sub_queries:
-        sub_queries = distinct([*sub_queries, SubQuery(written.query.text, "original", lead=raw_lead)])
-    return replace(written, sub_queries=sub_queries or written.sub_queries)
-
-
-def _said_once(sub_query: SubQuery, query: Query) -> SubQuery:
-    """The sub-query without repeated words, unless the user or a result repeats them (Duran Duran)."""
-    asked = f"{query.text} " if sub_query.kind == "expansion" else ""
-    words = sub_query.text.removeprefix(asked)
-    heard = " ".join(
-        [query.text, *(turn.text for turn in query.history), *(f"{s.title} {s.text}" for s in query.feedback)]
-    )
-    if sub_query.kind == "original" or words.casefold() in heard.casefold():
-        return sub_query
-    once = without_stutter(words)
-    return replace(sub_query, text=asked + (without_echo(once) if asked else once))
+    if raw_lead is None or written.route != "disambiguate" or len(written.sub_queries) >= max_sub_queries:
+        return written
+    raw = SubQuery(written.query.text, "original", lead=raw_lead)
+    return replace(written, sub_queries=distinct([*written.sub_queries, raw]))
 
 
 def prompt_of(settings: PolicySettings, count_tokens: Any) -> Prompt:

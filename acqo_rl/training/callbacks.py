@@ -24,6 +24,7 @@ class Alarms(TrainerCallback):
         least_format: share of completions in the grammar.
         most_clipped: share of completions cut by the token limit.
         least_entropy, most_entropy: nats a token.
+        most_repetition: share of completions that repeat words.
         most_pass: share of pass routes; a small policy finds the safe way out first.
         most_pass_rise: of the share of pass routes on dev since the start; told, and no reason to stop.
         least_reward_share: of the best mean reward so far.
@@ -38,6 +39,7 @@ class Alarms(TrainerCallback):
         most_clipped: float = 0.3,
         least_entropy: float = 1e-3,
         most_entropy: float = 3.0,
+        most_repetition: float = 0.3,
         most_pass: float = 0.97,
         most_pass_rise: float = 0.1,
         least_reward_share: float = 0.5,
@@ -49,6 +51,7 @@ class Alarms(TrainerCallback):
             ("completions/clipped_ratio", "over", most_clipped),
             ("entropy", "under", least_entropy),
             ("entropy", "over", most_entropy),
+            ("part/repetition", "over", most_repetition),
             ("part/pass", "over", most_pass),
         )
         self.most_pass_rise = most_pass_rise

@@ -59,6 +59,8 @@ FIGURES: dict[str, tuple[Panel, ...]] = {
         Panel("completions/mean_length", "length of a completion (tokens)"),
         Panel("part/format", "completions in the grammar", share=True),
         Panel("completions/clipped_ratio", "completions cut by the token limit", share=True),
+        Panel("part/words", "words written for a search"),
+        Panel("part/repetition", "completions that repeat words", share=True),
     ),
     "groups": (Panel("frac_reward_zero_std", "groups without reward variance", share=True),),
     "sub_queries": (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.text import text_of
 from acqo_rl.types import Qrels, Query
 
 if TYPE_CHECKING:
@@ -19,13 +20,23 @@ def with_gold(queries: Sequence[Query], qrels: Qrels) -> list[Query]:
 
 
 def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Dataset:
-    """Columns ``prompt`` (conversation), ``row``, ``query_id``, ``query`` (raw text), ``gold`` (document ids)."""
+    """Columns ``prompt`` (conversation), ``row``, ``query_id``, and what the reward reads.
+
+    That is ``query`` (raw text), ``read`` (the same with conversation and feedback) and ``gold`` (document ids).
+    """
     from datasets import Dataset
 
     return Dataset.from_list(
         [
-            {"prompt": prompt.render(q), "row": row, "query_id": q.id, "query": q.text, "gold": gold_of(qrels, q.id)}
-            for row, q in enumerate(queries)
+            {
+                "prompt": prompt.render(query),
+                "row": row,
+                "query_id": query.id,
+                "query": query.text,
+                "read": text_of(query),
+                "gold": gold_of(qrels, query.id),
+            }
+            for row, query in enumerate(queries)
         ]
     )
 

@@ -19,6 +19,7 @@ from acqo_rl.curriculum import RewardHistory
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
@@ -110,6 +111,7 @@ class AcqoTrainer(GRPOTrainer):
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
+        self._words_once = WordsOnce(self.processing_class)
         if self.is_fsdp_enabled:  # each process must make the same forward passes; how many a tree takes differs
             self._share_prompts = False
 
@@ -166,6 +168,7 @@ class AcqoTrainer(GRPOTrainer):
                 temperature=self.temperature,
                 top_p=self.args.top_p,
                 batch_size=max(len(prompt_ids), 1),
+                forbidden=self._words_once,
             )
         return completions, None
 
@@ -211,7 +214,8 @@ class AcqoTrainer(GRPOTrainer):
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
     """A policy around a model that is being trained."""
-    language_model = TransformersModel(model, tokenizer, **{"max_new_tokens": settings.max_new_tokens, **generation})
+    options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
+    language_model = TransformersModel(model, tokenizer, **options)
     return Policy.of(language_model, settings)
 
 

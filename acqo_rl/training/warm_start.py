@@ -25,6 +25,7 @@ from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
+from acqo_rl.text import text_of
 from acqo_rl.training.candidates import Candidate, tells_apart
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
@@ -88,6 +89,7 @@ def verified_examples(
             completions=[completion for _, _, completion in rows],
             query=[q.text for q, _, _ in rows],
             gold=[gold_of(qrels, q.id) for q, _, _ in rows],
+            read=[text_of(q) for q, _, _ in rows],
         )
         scored: dict[str, list[tuple[Route, str, float]]] = {q.id: [] for q in batch}
         for (query, route, completion), value in zip(rows, values, strict=True):
@@ -133,12 +135,16 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
     """
     written = [answer for answer in answers if answer.problem is None]
     texts, gold = [a.query.text for a in written], [gold_of(qrels, a.query.id) for a in written]
-    completions = [a.completion for a in written]
-    values = reward(prompts=texts, completions=completions, query=texts, gold=gold)
+    completions = [
+        reward.grammar.render(a.route, (s for s in a.sub_queries if s.lead is None), a.query) for a in written
+    ]
+    values = reward(
+        prompts=texts, completions=completions, query=texts, gold=gold, read=[text_of(a.query) for a in written]
+    )
     raw = reward(prompts=texts, completions=[TAGS["pass"]] * len(written), query=texts, gold=gold)
     return [
-        Example(answer.query.id, answer.route, answer.completion, value, raw_value)
-        for answer, value, raw_value in zip(written, values, raw, strict=True)
+        Example(answer.query.id, answer.route, completion, value, raw_value)
+        for answer, completion, value, raw_value in zip(written, completions, values, raw, strict=True)
     ]
 
 

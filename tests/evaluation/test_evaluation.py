@@ -169,7 +169,7 @@ def test_tables_without_kinds_or_comparison(world, retriever):
 
 def test_every_table_is_rectangular(raw, good, bad):
     tables = build_tables([raw, good, bad], MEASURES)
-    assert len(tables) == 10
+    assert len(tables) == 11
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.header)}
 

@@ -108,3 +108,20 @@ def test_grouped_attention_gives_the_same_logits(model):
 
 def test_no_prompts(model):
     assert complete(model, [], ends=[END], pad=0, max_new_tokens=4) == []
+
+
+@pytest.mark.parametrize("plain_cache", [True, False])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_what_is_forbidden_is_not_written(model, monkeypatch, plain_cache, temperature):
+    """In our own decoding, and in that of transformers for models with other caches."""
+    monkeypatch.setattr("acqo_rl.language_models.decoding.keeps_every_token", lambda model: plain_cache)
+
+    def no_token_twice(prompt, written):
+        assert list(prompt) in PROMPTS
+        return {*written, END}
+
+    torch.manual_seed(0)
+    completions = complete(
+        model, PROMPTS, ends=[END], pad=0, max_new_tokens=8, temperature=temperature, forbidden=no_token_twice
+    )
+    assert all(len(set(c)) == len(c) == 8 and END not in c for c in completions)

@@ -182,7 +182,8 @@ def test_columns_of_the_data_sets(tokenizer):
     qrels = {"a": {"g": 1, "x": 0}, "b": {"x": 0}}
     assert with_gold(queries, qrels) == queries[:1]
     row = grpo_dataset(queries, qrels, prompt)[0]
-    assert row == {"prompt": prompt.render(queries[0]), "row": 0, "query_id": "a", "query": "one", "gold": ["g"]}
+    read = {"query": "one", "read": "one", "gold": ["g"]}
+    assert row == {"prompt": prompt.render(queries[0]), "row": 0, "query_id": "a"} | read
     learned = sft_dataset([(queries[1], "pass")], prompt)
     assert learned.to_list() == [
         {"prompt": prompt.render(queries[1]), "completion": [{"role": "assistant", "content": "pass"}]}

@@ -1,0 +1,60 @@
+"""Guided decoding beyond what a regular expression can say: no word that the line holds already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from acqo_rl.text import bare_word, is_short, name_pairs, word_key
+
+
+class WordsOnce:
+    """Keeps a policy from repeating words in a search; see :func:`acqo_rl.text.each_word_once`.
+
+    The first line of a completion is free. A token is recognised where it begins a word, and only if its letters are
+    not shared by too many words: what gets through is dropped when the completion is read.
+
+    Attributes:
+        tokenizer: of the model.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self._first_token = lru_cache(maxsize=65_536)(self._first_token_of)
+        self._names = lru_cache(maxsize=1024)(lambda prompt: name_pairs(tokenizer.decode(prompt)))
+
+    def __call__(self, prompt: Sequence[int], written: Sequence[int]) -> set[int]:
+        """Ids of the tokens that may not come next.
+
+        Args:
+            prompt: token ids that were read; names there may share a word.
+            written: token ids of the completion so far.
+        """
+        lines = self.tokenizer.decode(written).split("\n")
+        words = lines[-1].removeprefix("=").split() if len(lines) > 1 else []
+        if not words:
+            return set()
+        keys = [word_key(word) for word in words]
+        after_last = {keys[-1], *(second for first, second in pairwise(keys) if first == keys[-1])}
+        names = self._names(tuple(prompt))
+        forbidden: set[int] = set()
+        for word, key in zip(words, keys, strict=True):
+            if key in after_last if is_short(word) else not _may_begin_a_name(key, keys, names):
+                bare = bare_word(word)
+                forbidden |= {self._first_token(form) for form in {bare, bare.lower(), bare.capitalize()}}
+        return forbidden - {-1}
+
+    def _first_token_of(self, word: str) -> int:
+        """The token that begins a word behind a space; -1 where it is one letter that begins many others."""
+        ids = self.tokenizer.encode(f" {word}", add_special_tokens=False)
+        pieces = [(token, self.tokenizer.decode([token]).strip()) for token in ids[:2]]
+        token, piece = next(((token, piece) for token, piece in pieces if piece), (-1, ""))
+        return token if len(piece) > 1 or piece == word else -1
+
+
+def _may_begin_a_name(key: str, keys: list[str], names: frozenset[tuple[str, str]]) -> bool:
+    """Whether a word may come again, as the end of a name that is begun or as the beginning of another one."""
+    new = names - set(pairwise(keys))
+    return keys.count(key) == 1 and any(pair == (keys[-1], key) or pair[0] == key for pair in new)
