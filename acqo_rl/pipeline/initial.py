@@ -54,7 +54,7 @@ class InitialSearch:
 
     def _reformulate(self, state: RetrievalState, searcher: AdaptiveSearcher) -> None:
         try:
-            found = searcher.search(state.query, self._k)
+            found = searcher.search(state.query, self._k, context=state.context)
         except SearchError as error:
             state.fail(self.name, str(error), "search")
             return

@@ -115,6 +115,7 @@ class MultiStepRetriever:
         on_text: Callable[[str], None] | None = None,
         *,
         mode: Mode | Literal["auto"] = "auto",
+        context: str = "",
     ) -> PipelineResult:
         """Answers a question, and traces the claims of the answer by one more model call, as a pipeline does.
 
@@ -123,12 +124,13 @@ class MultiStepRetriever:
             on_step: called with each step as it ends.
             on_text: called with the answer piece by piece, where the model can be watched.
             mode: as in :meth:`query`; the result names the mode that was taken as its strategy.
+            context: what is known of the user; an adaptive first search adds it to each reading of an ambiguous query.
 
         Raises:
             ConfigError: the question is empty, or there is no such mode.
             SearchError: nothing was found because every search failed.
         """
-        result = self._answer(question, mode, ESSENTIAL, Trace(on_step), on_text)
+        result = self._answer(question, mode, ESSENTIAL, Trace(on_step), on_text, context)
         self._calibrator.run(result.state)
         return result_of(result.state, (result.mode,))
 
@@ -139,6 +141,7 @@ class MultiStepRetriever:
         reserved: int,
         trace: Trace,
         on_text: Callable[[str], None] | None = None,
+        context: str = "",
     ) -> MultiStepResult:
         query = read_query(question)
         if mode not in ("auto", *get_args(Mode)):
@@ -146,7 +149,7 @@ class MultiStepRetriever:
         chosen: Mode = choose_mode(query.text) if mode == "auto" else mode
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self._max_model_calls, reserved)
-        state = RetrievalState(query, budget, deadline, trace=trace, on_text=on_text)
+        state = RetrievalState(query, budget, deadline, context, trace=trace, on_text=on_text)
         self._retrieve(state, chosen)
         if "search" in state.broken and not state.chunks:
             raise SearchError(f"Nothing was found ({'; '.join(state.failures)}): see that the retriever answers.")

@@ -155,6 +155,8 @@ class Pipeline:
         query: Query | str,
         on_step: Callable[[Step], None] | None = None,
         on_text: Callable[[str], None] | None = None,
+        *,
+        context: str = "",
     ) -> PipelineResult:
         """Answers one question.
 
@@ -162,19 +164,20 @@ class Pipeline:
             query: the question.
             on_step: is told of each step as it ends.
             on_text: is given the answer piece by piece, where the model can be watched.
+            context: what is known of the user; the first search adds it to each reading of an ambiguous query.
 
         Raises:
             ConfigError: the question is empty.
             SearchError: the first search failed.
         """
         query = read_query(query)
-        key: Hashable = (query_key(query), fingerprint_of(self._retriever))
+        key: Hashable = (query_key(query), context, fingerprint_of(self._retriever))
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self.max_model_calls, ESSENTIAL)
-        state = RetrievalState(query, budget, deadline, trace=Trace(on_step), on_text=on_text)
+        state = RetrievalState(query, budget, deadline, context, trace=Trace(on_step), on_text=on_text)
         result = self._walk(state)
         if not state.broken:
             self._cache.put(key, result)

@@ -192,7 +192,7 @@ class AdaptiveSearcher:
         Args:
             queries: a text is a query without conversation.
             k: documents in each fused ranking.
-            context: what is known of the user; added to each reading of an ambiguous query (S0-20).
+            context: what is known of the user; added to each reading of an ambiguous query.
 
         Raises:
             ConfigError: a query is empty, or ``k`` is less than 1.

@@ -132,6 +132,7 @@ class RetrievalState:
         query: as asked.
         budget: of model calls.
         deadline: time of ``time.monotonic`` after which no call is begun; ``None`` for none.
+        context: what is known of the user.
         challenges: what makes it hard.
         chunks: document id -> passage, in the order found.
         fused: document ids of a first search that merged several lists, best first; these passages keep their order.
@@ -154,6 +155,7 @@ class RetrievalState:
     query: Query
     budget: Budget = field(default_factory=Budget)
     deadline: float | None = None
+    context: str = ""
     challenges: tuple[Challenge, ...] = ()
     chunks: dict[str, Chunk] = field(default_factory=dict)
     fused: tuple[str, ...] = ()

@@ -147,7 +147,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
         strategy = body.rewriting_strategy or service.strategies.default
         chosen = service.collections.named(body.knowledge_pool_ids)
-        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen)
+        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, body.user_context)
         told = metrics, strategy, service.max_model_calls, request.state.request_id
         events = stream_answer(ask, _query(body), body.mode, threads, *told)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

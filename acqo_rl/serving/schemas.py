@@ -98,7 +98,7 @@ class QueryRequest(BaseModel):
 
 
 class StrategyRequest(QueryRequest):
-    """A query, and who reformulates it."""
+    """A query, who reformulates it, and what is known of the user."""
 
     rewriting_strategy: Name | None = Field(
         default=None, description="One of GET /v1/strategies; the service's default where it is left out."
@@ -107,13 +107,6 @@ class StrategyRequest(QueryRequest):
         default=None,
         description="Other wordings that multi_query writes; by default the service's setting, which is 3 at first.",
     )
-
-
-class ReformulateRequest(StrategyRequest):
-    """A query, who reformulates it, and what is known of the user."""
-
-    model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
-
     user_context: str = Field(
         default="",
         max_length=500,
@@ -121,7 +114,13 @@ class ReformulateRequest(StrategyRequest):
     )
 
 
-class SearchRequest(ReformulateRequest):
+class ReformulateRequest(StrategyRequest):
+    """A query that is reformulated, and not searched."""
+
+    model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
+
+
+class SearchRequest(StrategyRequest):
     """A query, what is searched, and how."""
 
     model_config = request_config(query=_QUERY, limit=5, rewriting_strategy="rules")

@@ -117,18 +117,25 @@ class Service:
         return self._searcher(strategy, num_variants, collections).search(query, depth, context=user_context)
 
     def answerer(
-        self, mode: AnswerMode, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
+        self,
+        mode: AnswerMode,
+        strategy: str,
+        num_variants: int | None,
+        collections: tuple[Collection, ...],
+        user_context: str = "",
     ) -> Ask:
         """What answers from the collections, by the pipeline or by a mode of multi-step retrieval.
+
+        ``user_context`` is used as in :meth:`search`.
 
         Raises:
             NotFoundError: there is no such strategy.
         """
         if mode == "pipeline":
-            return self.pipeline(strategy, num_variants, collections).ask
+            return partial(self.pipeline(strategy, num_variants, collections).ask, context=user_context)
         parts = self._answering(strategy, num_variants, collections)
         key = ("multi-step", id(self._offered(strategy, num_variants)), _names(collections))
-        return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode)
+        return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode, context=user_context)
 
     def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:
         """The pipeline that answers from the collections; its first search is that of the strategy.

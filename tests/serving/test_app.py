@@ -394,6 +394,18 @@ class TestAnswers:
         assert split["query_rewrite_info"]["original_query"] == PERU_AND_CHAD
         assert [v["text"] for v in raw["query_rewrite_info"]["variants"]] == [PERU_AND_CHAD]
 
+    @pytest.mark.parametrize("mode", ["pipeline", "simple", "multi_hop"])
+    def test_what_is_known_of_the_user_is_added_to_readings(self, serving, mode):
+        """And is part of what a cached answer is known by."""
+        with serving(answer_model=ModelByRole(**MODEL), strategies=Scripted(back=Back())) as client:
+            asked = {"query": "the capital", "mode": mode}
+            plain, told, _ = (
+                events(post(client, "/v1/answer", **asked, user_context=context).text)[-1][1]["query_rewrite_info"]
+                for context in ("", "for tourists", "")
+            )
+        assert [v["text"] for v in plain["variants"]] == ["capital of Peru", "the capital"]
+        assert [v["text"] for v in told["variants"]] == ["capital of Peru for tourists", "the capital"]
+
     def test_a_follow_up_is_made_to_stand_alone_by_the_strategy_of_the_request(self, serving):
         """The steps say what was searched; the reformulation of a search before it is not asked for again."""
         parts, turns = Parts(), ["U: capital of Peru and capital of Chad?"]
