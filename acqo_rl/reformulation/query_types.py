@@ -21,6 +21,8 @@ from acqo_rl.reformulation.type_words import (
     NO_SYMPTOM,
     OWN,
     PAIRS,
+    QUALITIES,
+    QUALITIES_ELSEWHERE,
     REASONS,
     STEPS,
     SYMPTOMS,
@@ -97,6 +99,13 @@ _HOW_IT_IS = _shapes(
 )
 """How something comes about, unlike how somebody does it."""
 _ORDER = re.compile(r"\^ ([a-z]+) (?:a|an|my|your) ")
+_WISHED = _shapes(
+    rf"\b(?i:{_any(QUALITIES)}) (?:(?!(?:of|and|in|for|the|to) )[\w'-]+ ){{0,2}}?"
+    r"(?![\w-]*(?:ss|us|is)\b)[a-z][\w-]+s\b",
+    rf"(?:^|\s)(?i:{_any(QUALITIES_ELSEWHERE)}) \w",
+    rf"\w (?:{_any(QUALITIES_ELSEWHERE)})(?:\s|$)",
+)
+"""What things are to be like, in whatever words: "quiet beaches", "playas tranquilas"; "Great Lakes" is a name."""
 _JOINING = re.compile(
     r"(?<= )(?:and|with|using|also|while|but|und|mit|sowie|y|con|et|avec)(?= )|以及|并且|同时|和|还有"
 )
@@ -131,7 +140,7 @@ def query_type_of(text: str) -> QueryType:
         return "how_to"
     if _asks(text, words):
         return "factual"
-    return "how_to" if _orders(words) or WISHES.within(words) else "simple"
+    return "how_to" if _orders(words) or _wishes(text, words) else "simple"
 
 
 def compares(words: str) -> bool:
@@ -180,3 +189,8 @@ def _orders(words: str) -> bool:
     """Whether it says what is to be done, without a question: "unclog a sink", "convert heic to jpg"."""
     opening = _ORDER.search(words)
     return TASKS.within(words) or (opening is not None and not NO_ORDER.within(f" {opening.group(1)} "))
+
+
+def _wishes(text: str, words: str) -> bool:
+    """Whether it says what things are to be like, rather than which: "fun routes", "dog-friendly cafes"."""
+    return WISHES.within(words) or bool(_WISHED.search(text))

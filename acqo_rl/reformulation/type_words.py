@@ -231,14 +231,34 @@ TASKS = Words(
 """Said without a question word: "convert heic to jpg", "Fahrradkette wechseln"."""
 
 WISHES = Words(
-    """recommendation*, recommended, suggestion*, *-friendly, fun, enjoyable, suitable for, good for, worth visiting,
-    must-see, hidden gem*""",
-    "empfehlung*, empfehlenswert*, geeignet für",
-    "recommandation*, recommandé*, adapté à, adaptés aux",
-    "recomendacion*, recomendado*, recomendada*, divertid*",
-    "推荐, 适合, 好玩",
+    """recommendation*, recommended, suggestion*, *-friendly, beginner friendly, kid friendly, kids friendly,
+    child friendly, family friendly, dog friendly, pet friendly, budget friendly, enjoyable, suitable for, good for,
+    great for, ideal for, perfect for, easy for, worth visiting, worth seeing, worth reading, worth watching,
+    worth trying, must-see, must see, must-read, must-try, hidden gem*, off the beaten path""",
+    """empfehlung*, empfehlenswert*, geeignet für, geheimtipp*, *freundliche""",
+    """recommandation*, recommandé*, adapté à, adaptés aux, adaptée à, bonnes adresses, incontournables""",
+    """recomendacion*, recomendado*, recomendada*, divertid*, apto para, aptas para, aptos para, imprescindibles""",
+    "推荐, 适合, 好玩, 好吃的, 好看的, 有趣的, 实惠的, 浪漫的, 安静的, 舒适的, 值得, 必去, 必看",
 )
 """What a thing is to be like, which no passage says in these words: several wordings find more than the query's."""
+
+QUALITIES = """
+affordable amazing authentic awesome beautiful challenging charming comfortable cosy cozy creative cute decent
+delicious easy easygoing entertaining exciting fancy fun funny gentle gorgeous impressive inspiring interesting
+lively lovely luxurious memorable nice peaceful picturesque playful pleasant pretty quiet quirky relaxed relaxing
+romantic scenic spectacular stunning stylish tasty thrilling tranquil trendy underrated unusual uncrowded
+walkable wholesome
+"""
+"""Before things in the plural they say what these are to be like: "fun routes", "cozy cafes to work from"."""
+
+QUALITIES_ELSEWHERE = """
+schöne gemütliche leichte ruhige romantische spannende lustige tolle lohnende
+tranquilles romantiques insolites agréables sympas jolis jolies
+tranquilas tranquilos románticos románticas bonitos bonitas acogedores
+tranquilli romantici romantiche carini tranquilos românticos bonitos
+mooie leuke gezellige rustige romantische ładne ciekawe spokojne romantyczne
+"""
+"""Forms that stand with things in the plural in other languages."""
 
 NO_ORDER = Words(
     """what, is, are, was, were, of, in, on, at, to, for, from, by, with, like, such, over, under, once, all, not, how,
