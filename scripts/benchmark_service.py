@@ -77,10 +77,11 @@ def make_parser() -> Any:
 def main(config: BenchmarkConfig) -> None:
     """Starts the servers, asks, and prints one line for each number of clients and server."""
     from acqo_rl.data.beir import read_queries
+    from acqo_rl.serving.collections import split_paths
 
     if min(config.requests, config.turns, *config.clients) < 1:
         raise ConfigError("requests, turns and clients must be at least 1.")
-    data = config.collection.partition("=")[2].split(",")[0]
+    data = split_paths(config.collection.partition("=")[2])[0]
     texts = list(dict.fromkeys(query.text for query in read_queries(data, config.split)))[: config.requests]
     lines = {(clients, batching): Line() for clients in config.clients for batching in ("off", "on")}
     with ExitStack() as stack:

@@ -13,7 +13,7 @@ overwritten: the same build says so, another one is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -39,7 +39,8 @@ class BuildIndexConfig:
     output: str = field(metadata={"help": "folder of the index"})
     data: str | None = field(default=None, metadata={"help": "BEIR folder (corpus.jsonl)"})
     embeddings: str | None = field(
-        default=None, metadata={"help": "precomputed embeddings in place of encoding: .npy, float[documents, dim]"}
+        default=None,
+        metadata={"help": "computed before, in place of encoding: float[documents, dim] as .npy or .npz"},
     )
     ids: str | None = field(
         default=None, metadata={"help": "ids of the embeddings, one a line; without it those of --data, in its order"}
@@ -186,19 +187,36 @@ def build_dense(
 
 
 def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:
-    """The precomputed embeddings, memory-mapped."""
+    """The precomputed embeddings; those of a .npy file are memory-mapped."""
+    import zipfile
+    import zlib
+
     import numpy as np
 
     try:
-        return np.load(config.embeddings, mmap_mode="r")
-    except (OSError, ValueError) as error:
-        raise DataError(f"{config.embeddings} cannot be read as a .npy array: {error}") from error
+        with Path(config.embeddings or "").open("rb") as file:
+            zipped = file.read(2) == b"PK"
+            file.seek(0)
+            loaded = only_array(np.load(file)) if zipped else np.load(config.embeddings, mmap_mode="r")
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{config.embeddings} cannot be read as a .npy or .npz array: {error}") from error
+    if loaded.dtype.kind not in "fiu":
+        raise DataError(f"{config.embeddings} holds {loaded.dtype}, wanted numbers: float[documents, dim].")
+    return loaded
+
+
+def only_array(arrays: Mapping[str, NDArray[np.floating]]) -> NDArray[np.floating]:
+    """The array of a .npz file, which holds one."""
+    names = list(arrays)
+    if len(names) != 1:
+        raise ValueError(f"it holds {len(names)} arrays ({', '.join(names)}), wanted one")
+    return arrays[names[0]]
 
 
 def read_ids(path: str) -> list[str]:
     """One id a line."""
     try:
-        with Path(path).open(encoding="utf-8") as file:
+        with Path(path).open(encoding="utf-8-sig") as file:
             return [line.rstrip("\n") for line in file]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read as ids, one a line: {error}") from error

@@ -31,27 +31,30 @@ def split_places(text: str, known: Callable[[str], bool] = is_place) -> list[str
     Raises:
         ConfigError: the text holds a ``+``, and one of the parts is not known.
     """
-    words = text.split("+")
-    if len(words) == 1 or Path(text).exists():
+    if "+" not in text or Path(text).exists():
         return [text]
-    if parts := _partition(words, known):
+    if parts := split_known(text, "+", known):
         return parts
-    unknown = next(word for word in words if not known(word))
+    unknown = next(word for word in text.split("+") if not known(word))
     raise ConfigError(
         f"{text!r} joins indexes by '+', but {unknown!r} is none:"
         " give folders that exist, or URLs of retriever servers."
     )
 
 
-def _partition(words: Sequence[str], known: Callable[[str], bool]) -> list[str]:
-    """As many known parts as the words can be joined to; empty where they cannot."""
-    for end in range(1, len(words) + 1):
-        first = "+".join(words[:end])
-        if known(first):
-            rest = _partition(words[end:], known)
-            if rest or end == len(words):
-                return [first, *rest]
-    return []
+def split_known(text: str, separator: str, known: Callable[[str], bool]) -> list[str]:
+    """As many known parts as a text can be split into at a separator; empty if some part is unknown in every split."""
+
+    def split(words: Sequence[str]) -> list[str]:
+        for end in range(1, len(words) + 1):
+            first = separator.join(words[:end])
+            if known(first):
+                rest = split(words[end:])
+                if rest or end == len(words):
+                    return [first, *rest]
+        return []
+
+    return split(text.split(separator))
 
 
 def parts_of(index: str | Path) -> list[str]:

@@ -64,7 +64,7 @@ def open_collection(
     Args:
         setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
             URL of a retriever server. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts. In
-            ``NAME=DATA,DENSE,BM25@original`` the second index searches the raw query only.
+            ``NAME=DATA,DENSE,BM25@original`` the second index searches the raw query only. Paths may hold commas.
         remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
         batcher: puts the texts that are searched at the same time in an index of this process into one call; without
             it, each is a call of its own.
@@ -81,7 +81,7 @@ def open_collection(
     from acqo_rl.retrieval.remote import describe
 
     name, _, places = setting.partition("=")
-    data, *indexes = places.split(",")
+    data, *indexes = split_paths(places)
     if not indexes or not all([data, *indexes]):
         raise ConfigError(f"The collection {setting!r} cannot be opened; write NAME=DATA,INDEX.")
     check_name(name, {})
@@ -103,6 +103,17 @@ def open_collection(
     if len({retriever.name for retriever in (*retrievers, *apart)}) < len(retrievers) + len(apart):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
     return Collection(name, documents, tuple(sorted(retrievers, key=lambda retriever: not retriever.cosine)), apart)
+
+
+def split_paths(places: str) -> list[str]:
+    """The paths of ``DATA,INDEX,...``; a comma belongs to a path where the paths exist only that way."""
+    from acqo_rl.evaluation.inputs import ORIGINAL
+    from acqo_rl.retrieval.places import is_place, split_known
+
+    def known(path: str) -> bool:
+        return bool(split_known(path.removesuffix(ORIGINAL), "+", is_place))
+
+    return split_known(places, ",", known) or places.split(",")
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:

@@ -143,6 +143,37 @@ def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_pa
         build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "short")
 
 
+@pytest.fixture
+def vectors():
+    return np.random.default_rng(0).normal(size=(3, 384)).astype(np.float32)
+
+
+def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, build, vectors):
+    np.save(tmp_path / "plain.npy", vectors)
+    np.savez_compressed(tmp_path / "packed.npz", anything=vectors)
+    (tmp_path / "ids.txt").write_bytes("\ufeffd1\r\nd2\r\nd3\r\n".encode())
+    for file in ("plain.npy", "packed.npz"):
+        build("--embeddings", tmp_path / file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / f"of {file}")
+    plain, packed = (load_retriever(tmp_path / f"of {file}") for file in ("plain.npy", "packed.npz"))
+    assert sorted(plain.search(["x"], 3)[0].doc_ids) == ["d1", "d2", "d3"]
+    assert plain.search(["x"], 3) == packed.search(["x"], 3)
+    assert plain.fingerprint == packed.fingerprint
+
+
+@pytest.mark.parametrize("content", ["two arrays", "words", "empty", "no zip"])
+def test_embeddings_that_cannot_be_read_are_named(tmp_path, build, vectors, content):
+    file = tmp_path / "vectors.npz"
+    if content == "two arrays":
+        np.savez(file, one=vectors, two=vectors)
+    elif content == "words":
+        np.savez(file, np.array([["a"], ["b"], ["c"]]))
+    else:
+        file.write_bytes(b"" if content == "empty" else b"PK\x03\x04 cut off")
+    (tmp_path / "ids.txt").write_text("d1\nd2\nd3\n")
+    with pytest.raises(DataError, match=r"vectors\.npz"):
+        build("--embeddings", file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "index")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
