@@ -150,20 +150,20 @@ def check(config: CompareConfig) -> None:
 
 def compare(config: CompareConfig, strategies: StrategySettings) -> Study:
     """Every system on every set of queries."""
-    from acqo_rl.data.beir import read_qrels, read_queries, read_query_metadata
+    from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.groups import query_types
     from acqo_rl.evaluation.robustness import query_set_named
     from acqo_rl.evaluation.study import Study
     from acqo_rl.evaluation.systems import evaluate_systems, reformulate_missing
 
-    qrels, metadata = read_qrels(config.data, config.split), read_query_metadata(config.data)
-    queries = read_queries(config.data, config.split)
-    claim_folder(config, hash_queries(queries, qrels, metadata))
+    data = read_beir(config.data, config.split)
+    queries, qrels = data.queries[config.split], data.qrels[config.split]
+    claim_folder(config, hash_queries(queries, qrels, data.metadata))
     queries = queries[: config.limit]
     query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        bench = open_bench(config, strategies, cache, qrels, query_types(queries, metadata))
+        bench = open_bench(config, strategies, cache, data.corpus, qrels, query_types(queries, data.metadata))
         reformulate_missing(bench, query_sets)
         evaluations = evaluate_systems(bench, query_sets)
     baseline = config.baseline or next(iter(bench.reformulators))
@@ -183,16 +183,18 @@ def claim_folder(config: CompareConfig, queries: str) -> None:
 
 
 def open_bench(
-    config: CompareConfig, strategies: StrategySettings, cache: Cache, qrels: Qrels, kinds: dict[str, str]
+    config: CompareConfig,
+    strategies: StrategySettings,
+    cache: Cache,
+    corpus: Mapping[str, Document],
+    qrels: Qrels,
+    kinds: dict[str, str],
 ) -> Bench:
     """Everything that systems are made of; what a reformulator needs is loaded when it is asked something new."""
-    from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus
+    from acqo_rl.data.beir import corpus_hash
     from acqo_rl.evaluation.systems import Bench
     from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead
     from acqo_rl.reformulation.pass_through import PassThrough
-
-    corpus = read_corpus(config.data)
-    check_beir(config.data, config.split, corpus)
 
     def look_first(reformulator: Reformulator, retriever: Retriever, fusion: Fusion) -> RewriteRetrieveRead:
         threshold = strategies.similarity_threshold

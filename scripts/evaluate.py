@@ -18,7 +18,7 @@ already holds under the same settings is not computed again, so another reformul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,9 +32,9 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import lexicon_for, load_reformulator
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH
-from acqo_rl.types import Document, Qrels, Query
 
 if TYPE_CHECKING:
+    from acqo_rl.data.beir import Beir
     from acqo_rl.reformulation.lexicon import Lexicon
 
 
@@ -69,15 +69,14 @@ def make_parser() -> Any:
 
 def main(config: EvaluateConfig) -> None:
     """Evaluate what is not there yet, then report on all that was asked for."""
-    from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries
+    from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.folder import EvaluationFolder, failures
     from acqo_rl.evaluation.tables import format_table
 
     check(config)
     models = name_reformulators(config.reformulator, config.model)
-    qrels = read_qrels(config.data, config.split)
-    queries = read_queries(config.data, config.split)[: config.limit]
-    folder = EvaluationFolder(config.output, settings_of(config, queries, qrels))
+    data = read_beir(config.data, config.split)
+    folder = EvaluationFolder(config.output, settings_of(config, data))
     made_with = {
         name: {"model": model, "files": fingerprint(model)}
         | ({"rounds": config.rounds} if model and config.rounds > 1 else {})
@@ -89,9 +88,7 @@ def main(config: EvaluateConfig) -> None:
     for name in evaluations.keys() - set(missing):
         print(f"{name} is evaluated already: {config.output} holds its results under these settings.")
     if missing:
-        corpus = read_corpus(config.data)
-        check_beir(config.data, config.split, corpus)
-        run = prepare(config, queries, qrels, corpus, lexicon_for(missing, corpus.values()))
+        run = prepare(config, data, lexicon_for(missing, data.corpus.values()))
         for name in missing:
             evaluations[name] = run(name, models[name])
             folder.save(evaluations[name], made_with[name])
@@ -119,17 +116,17 @@ def check(config: EvaluateConfig) -> None:
     check_measures(config.measures, DEPTH)
 
 
-def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
+def settings_of(config: EvaluateConfig, data: Beir) -> dict[str, Any]:
     """All that the results of every reformulator depend on."""
-    from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.retrieval.places import place_of
     from acqo_rl.retrieval.remote import describe
 
+    queries = data.queries[config.split][: config.limit]
     return {
         "data": str(Path(config.data).resolve()),
         "split": config.split,
         "queries": len(queries),
-        "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
+        "queries and judgements": hash_queries(queries, data.qrels[config.split], data.metadata),
         "index": place_of(config.index),
         "index fingerprint": describe(config.index).fingerprint,
         "fusion": config.fusion,
@@ -137,21 +134,15 @@ def settings_of(config: EvaluateConfig, queries: Sequence[Query], qrels: Qrels) 
     }
 
 
-def prepare(
-    config: EvaluateConfig,
-    queries: Sequence[Query],
-    qrels: Qrels,
-    corpus: dict[str, Document],
-    lexicon: Lexicon | None,
-) -> Callable[[str, str], Any]:
+def prepare(config: EvaluateConfig, data: Beir, lexicon: Lexicon | None) -> Callable[[str, str], Any]:
     """Opens the index once; the result evaluates one reformulator by name and model."""
-    from acqo_rl.data.beir import corpus_hash, read_query_metadata
+    from acqo_rl.data.beir import corpus_hash
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.pipeline.rounds import Rounds
     from acqo_rl.search import add_feedback
 
+    corpus = data.corpus
     retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
-    metadata = read_query_metadata(config.data)
     fusion = fusion_named(config.fusion)
 
     def run(name: str, model: str) -> Any:
@@ -160,13 +151,13 @@ def prepare(
             reformulator = Rounds(reformulator, retriever, fusion, corpus, results, words, config.rounds)
         return evaluate(
             reformulator,
-            queries,
-            qrels,
+            data.queries[config.split][: config.limit],
+            data.qrels[config.split],
             retriever,
             fusion,
             measures=config.measures,
             batch_size=config.batch_size,
-            metadata=metadata,
+            metadata=data.metadata,
             add_feedback=partial(add_feedback, retriever=retriever, corpus=corpus, results=results, words=words)
             if results
             else None,

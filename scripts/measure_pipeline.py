@@ -39,7 +39,7 @@ from acqo_rl.types import Query
 WARM_UP = "The first call of a process is slow and no part of any measurement."
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from acqo_rl.evaluation.pipeline_systems import Parts
     from acqo_rl.types import Document, LanguageModel, Qrels
@@ -85,7 +85,7 @@ def make_parser() -> Any:
 
 def main(config: MeasureConfig) -> None:
     """Measure what is not there yet, then report on all that was asked for."""
-    from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, read_query_metadata
+    from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.answers import gold_answers
     from acqo_rl.evaluation.pipeline_report import write_pipeline_study
     from acqo_rl.evaluation.pipeline_study import OutcomeFile, draw_queries, measure
@@ -94,18 +94,16 @@ def main(config: MeasureConfig) -> None:
     from acqo_rl.training.run_folder import open_run
 
     names = check(config)
-    qrels = read_qrels(config.data, config.split)
-    queries = draw_queries(read_queries(config.data, config.split), qrels, config.limit, config.seed)
-    settings = settings_of(config, queries, qrels)
+    data = read_beir(config.data, config.split)
+    qrels = data.qrels[config.split]
+    queries = draw_queries(data.queries[config.split], qrels, config.limit, config.seed)
+    settings = settings_of(config, queries, qrels, data.metadata)
     open_run(config.output, settings)
     kept = OutcomeFile(Path(config.output, "outcomes.jsonl"))
     if any((name, query.id) not in kept for name in names for query in queries):
-        corpus = read_corpus(config.data)
-        check_beir(config.data, config.split, corpus)
-        measure(names, queries, open_parts(config, names, corpus), kept, config.concurrency)
+        measure(names, queries, open_parts(config, names, data.corpus), kept, config.concurrency)
 
-    metadata = read_query_metadata(config.data)
-    gold = {query.id: gold_answers(metadata.get(query.id, {})) for query in queries}
+    gold = {query.id: gold_answers(data.metadata.get(query.id, {})) for query in queries}
     systems = {name: measured([kept[name, query.id] for query in queries], qrels, gold) for name in names}
     for table in write_pipeline_study(Path(config.output), systems, settings, gold):
         print(f"\n{table.title}. {table.note}\n\n{aligned(table)}")
@@ -129,9 +127,10 @@ def check(config: MeasureConfig) -> list[str]:
     return sorted(names, key=lambda name: name != PLAIN)
 
 
-def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -> dict[str, Any]:
+def settings_of(
+    config: MeasureConfig, queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
     """All that the outcomes depend on."""
-    from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.evaluation.inputs import fingerprint, hash_queries
     from acqo_rl.language_models.local import default_device
     from acqo_rl.retrieval.places import place_of
@@ -142,7 +141,7 @@ def settings_of(config: MeasureConfig, queries: Sequence[Query], qrels: Qrels) -
         "split": config.split,
         "queries": len(queries),
         "seed": config.seed,
-        "queries and judgements": hash_queries(queries, qrels, read_query_metadata(config.data)),
+        "queries and judgements": hash_queries(queries, qrels, metadata),
         "index": place_of(config.index),
         "index fingerprint": describe(config.index).fingerprint,
         "model": config.model,

@@ -107,19 +107,18 @@ def check(config: TuneConfig) -> None:
 
 def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candidate, NDArray[np.float64]]:
     """The scores of every combination, float[queries] each; the strategy's own weight first."""
-    from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus, read_qrels, read_queries, read_query_metadata
+    from acqo_rl.data.beir import corpus_hash, read_beir
     from acqo_rl.evaluation.cache import Cache, CachedRetriever
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.evaluation.tuning import Candidate, Reweighted
     from acqo_rl.retrieval.remote import describe
     from acqo_rl.training.run_folder import open_run
 
-    qrels, queries = read_qrels(config.data, SPLIT), read_queries(config.data, SPLIT)
-    hashed = hash_queries(queries, qrels, read_query_metadata(config.data))
+    data = read_beir(config.data, SPLIT)
+    queries, qrels = data.queries[SPLIT], data.qrels[SPLIT]
+    hashed = hash_queries(queries, qrels, data.metadata)
     open_run(config.output, {"data": str(Path(config.data).resolve()), "split": SPLIT, "queries": hashed})
-    corpus = read_corpus(config.data)
-    check_beir(config.data, SPLIT, corpus)
-    opened = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    opened = config.open_index(config.index, expected_corpus_hash=corpus_hash(data.corpus.values()))
     info, fusion = describe(config.index), fusion_named(config.fusion)
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
         retriever: Retriever = CachedRetriever("index", opened, info.fingerprint, cache, embeds=info.kind != "bm25")

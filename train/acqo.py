@@ -250,13 +250,14 @@ def show_plan(config: RecipeConfig) -> None:
 
 def sizes_of(config: RecipeConfig) -> tuple[int, int]:
     """Passages and training queries, of the data where they are there, else as given."""
-    from acqo_rl.data.beir import read_corpus, read_qrels
+    from acqo_rl.data.beir import read_beir
 
     if config.passages and config.queries:
         return config.passages, config.queries
     if not Path(config.data).is_dir():
         raise ConfigError(f"{config.data} is not there; give --passages and --queries to plan without it.")
-    return len(read_corpus(config.data)), len(read_qrels(config.data, "train"))
+    data = read_beir(config.data, "train")
+    return len(data.corpus), len(data.queries["train"])
 
 
 def processes_of(launcher: str) -> tuple[int, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, write_atomic, write_beir
+from acqo_rl.data.beir import read_beir, write_atomic, write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Qrels, Query
 
@@ -64,21 +64,20 @@ def write_union(
     queries: list[Query] = []
     metadata: dict[str, dict[str, str]] = {}
     qrels: dict[str, Qrels] = {"train": {}, "dev": {}}
-    for path in paths.values():
-        if both := read_qrels(path, "train").keys() & read_qrels(path, "dev").keys():
+    folders = {name: read_beir(path, "train", "dev") for name, path in paths.items()}
+    for name, data in folders.items():
+        if both := data.qrels["train"].keys() & data.qrels["dev"].keys():
             raise DataError(
-                f"{len(both)} queries of {path} are in train and in dev ({min(both)!r} is one); "
+                f"{len(both)} queries of {paths[name]} are in train and in dev ({min(both)!r} is one); "
                 f"what is measured on must not be learned from: leave them in one of the two."
             )
-    smallest = min(len(read_qrels(path, "dev")) for path in paths.values())
-    for name, path in paths.items():
-        corpus = read_corpus(path)
-        documents += [replace(document, id=f"{name}/{document.id}") for document in corpus.values()]
+    smallest = min(len(data.qrels["dev"]) for data in folders.values())
+    for name, data in folders.items():
+        documents += [replace(document, id=f"{name}/{document.id}") for document in data.corpus.values()]
         pairs = pairs_of.get(name, 0)
         for split, most, joins in (("train", most_of.get(name), pairs), ("dev", smallest, min(pairs, smallest))):
-            check_beir(path, split, corpus)
-            judgements = read_qrels(path, split)
-            of_split = chosen = read_queries(path, split)
+            judgements = data.qrels[split]
+            of_split = chosen = data.queries[split]
             if most is not None and most < len(chosen):
                 chosen = random.Random(f"{seed} {name} {split}").sample(chosen, most)
             asked = [(name, query, judgements[query.id]) for query in chosen]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean as mean
 from typing import Literal
 
-from acqo_rl.data.beir import check_beir, corpus_hash, read_corpus, read_qrels, read_queries
+from acqo_rl.data.beir import corpus_hash, read_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
@@ -75,20 +75,20 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
         IndexMismatchError: the index does not fit the data.
         ConfigError: no query of a split has a gold document, or a query is in both splits.
     """
-    corpus = read_corpus(paths.data)
+    data = read_beir(paths.data, paths.split, paths.dev_split)
+    corpus = data.corpus
     retriever = paths.open_index(paths.index, expected_corpus_hash=corpus_hash(corpus.values()))
     qrels: Qrels = {}
     parts: list[list[Query]] = []
     for split in (paths.split, paths.dev_split):
-        check_beir(paths.data, split, corpus)
-        judgements = read_qrels(paths.data, split)
+        judgements = data.qrels[split]
         if split != paths.split and (both := judgements.keys() & qrels.keys()):
             raise ConfigError(
                 f"{len(both)} queries of {paths.data} are in {paths.split} and in {split} ({min(both)!r} is one):"
                 f" what is learned from cannot be measured on; take them out of one of the two."
             )
         qrels |= judgements
-        queries = with_gold(read_queries(paths.data, split), judgements)
+        queries = with_gold(data.queries[split], judgements)
         if not queries:
             raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; nothing to learn.")
         parts.append(queries)

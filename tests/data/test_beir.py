@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.data.beir import (
-    check_beir,
     corpus_hash,
+    read_beir,
     read_corpus,
     read_qrels,
     read_queries,
@@ -42,7 +42,10 @@ def test_round_trip(folder):
     assert read_queries(folder, "test") == QUERIES[:1]
     assert {split: read_qrels(folder, split) for split in read_splits(folder)} == QRELS
     assert read_query_metadata(folder) == {**METADATA, "q2": {}}
-    check_beir(folder, "test")
+    data = read_beir(folder, "test", "dev")
+    assert list(data.corpus.values()) == DOCUMENTS
+    assert data.queries == {"test": QUERIES[:1], "dev": QUERIES[1:]}
+    assert (data.qrels, data.metadata) == (QRELS, {**METADATA, "q2": {}})
 
 
 def test_metadata_of_documents_is_pickled_with_them(folder):
@@ -131,16 +134,23 @@ BAD_LINES = [
     ("[1, 2]", "wanted a JSON object"),
     ('{"text": "t"}', "no '_id'"),
     ('{"_id": "d3"}', "no 'text'"),
-    ('{"_id": 3, "text": "t"}', "_id is 3, wanted a string"),
-    ('{"_id": "d3", "text": null}', "text is None, wanted a string"),
+    ('{"_id": true, "text": "t"}', "_id is True, wanted a string"),
+    ('{"_id": null, "text": "t"}', "_id is null or NaN, wanted a string"),
+    ('{"_id": "d3", "text": null}', "text is null or NaN, wanted a string"),
+    ('{"_id": "d3", "text": NaN}', "text is null or NaN, wanted a string"),
+    ('{"_id": "d3", "text": 1e999}', "text is inf, wanted a string"),
+    ('{"_id": "d3", "text": -Infinity}', "not JSON"),
+    (f'{{"_id": "d3", "text": {"9" * 5000}}}', "not JSON"),
     ('{"_id": "d3", "title": ["t"], "text": "t"}', "title is"),
-    ('{"_id": "", "text": "t"}', "no white space"),
+    ('{"_id": "", "text": "t"}', "_id is empty"),
+    ('{"_id": " ", "text": "t"}', "_id is empty"),
     ('{"_id": "d 3", "text": "t"}', "no white space"),
     ('{"_id": "d1", "text": "t"}', "on an earlier line too"),
+    ('{"_id": " d1 ", "text": "t"}', "on an earlier line too"),
     ('{"_id": "d3", "text": "\\ud800"}', "surrogate"),
     ("[" * 100_000, "not JSON"),
     ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url'], wanted a JSON object"),
-    ('{"_id": "d3", "text": "t", "metadata": {"score": NaN}}', "metadata is {'score': nan}"),
+    ('{"_id": "d3", "text": "t", "metadata": {"score": 1e999}}', "metadata is {'score': inf}"),
     ('{"_id": "d3", "text": "t", "metadata": {"url": "\\ud800"}}', "surrogate"),
 ]
 
@@ -189,8 +199,12 @@ def test_bad_metadata_is_named(folder, metadata):
 @pytest.mark.parametrize(
     ("lines", "number", "problem"),
     [
-        (["q1 0 d1 1"], 1, "as the header"),
-        (["q1\t0\td1\t1"], 1, "loses its second column"),
+        (["frage\tdokument\twert", "q1\td1\t1"], 1, "score is 'wert'"),
+        (["query-id\tcorpus-id", "q1\td1"], 1, "found 2 columns"),
+        (["q1 d 1 1 1"], 1, "found 5 columns"),
+        (["q1\t\t1"], 1, "an empty id"),
+        (["q1\td1\tNaN"], 1, "wanted a whole number"),
+        (["q1\td1\t1", "q1 0 d2"], 2, "wanted a whole number"),
         (["query-id\tcorpus-id\tscore", "q1\td1"], 2, "found 2 columns"),
         (["query-id\tcorpus-id\tscore", "q1\td1\t0.5"], 2, "wanted a whole number"),
         (["query-id\tcorpus-id\tscore", "q1\td1\t1", "q1\td1\t2"], 3, "judged 1 before and 2 here"),
@@ -202,14 +216,111 @@ def test_bad_qrels_are_named(folder, lines, number, problem):
         read_qrels(folder, "test")
 
 
-def test_judgements_of_what_is_not_there(folder):
+HEADERS = [
+    "query-id\tcorpus-id\tscore",
+    "query_id\tdoc_id\trelevance",
+    "QID\tDOCNO\tREL",
+    "\tquery-id\tcorpus-id\tscore",
+    "score,doc-id,topic",
+    "query_id 0 docid label",
+    '"query-id"\t"corpus-id"\t"score"',
+    "",
+    "TREC",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_judgements_are_read_under_any_usual_header_and_without_one(folder, header):
+    rows = {
+        "\tquery-id\tcorpus-id\tscore": ["0\tq1\td1\t2", "1\tq1\td2\t0"],
+        "score,doc-id,topic": ["2.0,d1,q1", "0.0,d2,q1"],
+        "query_id 0 docid label": ["q1 0 d1 2", "q1 0 d2 0"],
+        '"query-id"\t"corpus-id"\t"score"': ['"q1"\t"d1"\t"2"', '"q1"\t"d2"\t"0"'],
+        "": ["q1\td1\t2.0", "q1\td2\t0.0"],
+        "TREC": ["q1 0 d1 2", "q1\tQ0\td2\t0"],
+    }.get(header, ["q1\td1\t2", "q1\td2\t0"])
+    lines = [header, *rows] if header != "TREC" else rows
+    (folder / "qrels" / "test.tsv").write_bytes("\r\n".join(["\ufeff" + lines[0], *lines[1:], ""]).encode())
+    data = read_beir(folder, "test")
+    assert data.qrels["test"] == QRELS["test"]
+    assert data.queries["test"] == QUERIES[:1]
+
+
+def test_an_export_of_pandas_is_read(tmp_path):
+    """Numbers as ids, NaN as title, objects with roles, scores such as 1.0, no header that BEIR knows."""
+    rows = [
+        {"_id": 7, "title": float("nan"), "text": "Lima", "metadata": {"page": float("nan"), "url": "https://p"}},
+        {"_id": 8.0, "title": 1984, "text": "Ndjamena", "metadata": None},
+    ]
+    turns = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
+    asked = [{"_id": 1.0, "text": "t", "metadata": {"history": turns}}, {"_id": 2, "text": 42, "metadata": None}]
+    for name, written in (("corpus", rows), ("queries", asked)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in written))
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query_id\tdoc_id\tscore\n1.0\t7\t1.0\n2\t8.0\t2.0\n")
+    data = read_beir(tmp_path, "test")
+    peru = Document("7", "", "Lima", {"page": None, "url": "https://p"})
+    assert list(data.corpus.values()) == [peru, Document("8", "1984", "Ndjamena")]
+    assert data.queries["test"] == [Query("1", "t", ("U: Peru?", "S: A country.")), Query("2", "42")]
+    assert data.qrels["test"] == {"1": {"7": 1}, "2": {"8": 2}}
+
+
+def test_ids_are_compared_whatever_their_normal_form(tmp_path):
+    """The corpus keeps the ids that it has, so that its hash does not change."""
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    write_beir(tmp_path, [Document(decomposed, "", "t"), Document("d2", "", "u")], [Query(composed, "?")], {})
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text(f"{decomposed}\t{composed}\t1\n{composed}\td2\t1\n", encoding="utf-8")
+    data = read_beir(tmp_path, "test")
+    assert list(data.corpus) == [decomposed, "d2"]
+    assert data.qrels["test"] == {composed: {decomposed: 1, "d2": 1}}
+
+
+def test_every_fault_of_a_folder_is_listed_at_once(folder):
+    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
+    corpus.write_text('{"_id": "d 1", "title": ["x"], "text": null}\nno JSON\n{"_id": "d2", "text": "t"}\n')
+    queries.write_text('{"_id": "q1"}\n{"_id": "q2", "text": "t", "metadata": {"history": 3}}\n')
+    qrels.write_text("q1\td2\t0.5\nq1\td2\n")
+    with pytest.raises(DataError) as error:
+        read_beir(folder, "test", "train")
+    lines = str(error.value).split("\n")
+    assert lines[0].startswith("9 faults")
+    numbers = {corpus: [1, 1, 1, 2], queries: [1, 2], qrels: [1, 2]}
+    wanted = [f"{path}, line {number}: " for path, lines in numbers.items() for number in lines]
+    assert len(lines[1:]) == len([*wanted, "train"])
+    assert all(
+        line.startswith(start) for line, start in zip(lines[1:], [*wanted, f"{folder}/qrels/train.tsv: "], strict=True)
+    )
+
+
+def test_faults_beyond_twenty_are_counted(folder):
+    (folder / "corpus.jsonl").write_text('{"_id": "d"}\n' * 1000 + "{\n" * 500)
+    (folder / "queries.jsonl").write_text('{"_id": ""}\n' * 2)
+    with pytest.raises(DataError) as error:
+        read_beir(folder)
+    lines = str(error.value).split("\n")
+    assert len(lines) <= 24
+    assert any(line.startswith(f"{folder}/queries.jsonl, line 1: ") for line in lines)
+    assert "2,503" in lines[0]
+
+
+def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog):
     path = folder / "qrels" / "test.tsv"
-    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq9\td1\t1\n")
-    with pytest.raises(DataError, match=r"line 3: query 'q9'"):
-        read_queries(folder, "test")
-    path.write_text("query-id\tcorpus-id\tscore\nq1\td9\t1\n")
-    with pytest.raises(DataError, match=r"line 2: document 'd9'"):
-        check_beir(folder, "test")
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t1\nq9\td1\t1\nq2\td8\t1\nq2\td1\t0\n")
+    data = read_beir(folder, "test")
+    assert data.qrels["test"] == {"q1": {"d1": 1}}
+    assert data.queries["test"] == QUERIES[:1]
+    [record] = caplog.records
+    assert f"{path}: 3 judgements" in record.message
+    assert "1 queries" in record.message
+    assert [query.id for query in read_queries(folder, "test")] == ["q1", "q2"]
+    assert read_qrels(folder, "test")["q9"] == {"d1": 1}
+
+
+def test_a_split_without_any_judgement_of_the_folder_is_refused(folder):
+    (folder / "qrels" / "test.tsv").write_text("q1\td8\t1\nq1\td9\t1\n")
+    with pytest.raises(DataError, match=r"test\.tsv: .*'d8'"):
+        read_beir(folder, "test")
 
 
 def test_missing_and_empty_files(folder):

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, read_query_metadata
+from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata
 from acqo_rl.data.embedded import write_embedded
 from acqo_rl.types import Ranking
 
@@ -30,9 +30,10 @@ def entities_of(qrels):
 
 def test_sizes_and_consistency(folder):
     assert len(read_corpus(folder)) >= 5000
+    data = read_beir(folder, *SIZES)
     for split, size in SIZES.items():
-        check_beir(folder, split)
-        assert len(read_queries(folder, split)) == size
+        assert len(data.queries[split]) == size
+        assert data.qrels[split] == read_qrels(folder, split)
 
 
 def test_kinds_and_needs(folder):

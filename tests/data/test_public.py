@@ -11,7 +11,7 @@ import huggingface_hub
 import pytest
 
 from acqo_rl.command import parse
-from acqo_rl.data.beir import check_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
+from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
 from acqo_rl.data.public.readers import passage, read_article
 from acqo_rl.errors import ConfigError, DataError
@@ -179,7 +179,7 @@ def test_every_split_is_judged_within_the_corpus_and_the_source_is_named(tmp_pat
     folder = write(tmp_path, name)
     assert read_splits(folder) == ["dev", "test", "train"]
     for split in ("dev", "test", "train"):
-        check_beir(folder, split)
+        assert read_beir(folder, split).qrels[split] == read_qrels(folder, split)
         assert all(any(judged.values()) for judged in read_qrels(folder, split).values())
     readme = (folder / "README.md").read_text()
     for path, _ in tables(name):

@@ -198,6 +198,6 @@ def test_an_error_ends_with_status_2_and_no_traceback(tmp_path):
         env=ENVIRONMENT,
     )
     assert done.returncode == 2
-    assert "corpus.jsonl: no such file" in done.stderr
+    assert "nowhere: no such folder" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "index").exists()
