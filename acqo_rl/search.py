@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import (
@@ -222,7 +223,22 @@ def with_snippets(
 
 def snippets(ranking: Ranking, corpus: Mapping[str, Document], results: int, words: int) -> tuple[Snippet, ...]:
     """Title and first ``words`` words of the first ``results`` documents of a ranking."""
-    return tuple(_snippet(corpus[doc_id], words) for doc_id in ranking.doc_ids[:results])
+    return tuple(_snippet(document_of(corpus, doc_id), words) for doc_id in ranking.doc_ids[:results])
+
+
+def document_of(corpus: Mapping[str, Document], doc_id: str) -> Document:
+    """The document that a search found.
+
+    Raises:
+        IndexMismatchError: it is not in the corpus.
+    """
+    try:
+        return corpus[doc_id]
+    except KeyError:
+        raise IndexMismatchError(
+            f"The index found the document {doc_id!r}, which is not in the corpus ({len(corpus):,} documents): the two"
+            " are of different versions; build the index again from this corpus."
+        ) from None
 
 
 def _snippet(document: Document, words: int) -> Snippet:

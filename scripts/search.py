@@ -38,7 +38,7 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.search import DEPTH, SearchResult, add_feedback, search
+from acqo_rl.search import DEPTH, SearchResult, add_feedback, document_of, search
 from acqo_rl.text import distinct, one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery, has_cosines
 
@@ -236,7 +236,7 @@ def answer_one(text: str, history: object, searcher: Searcher, config: SearchCon
     if searcher.in_steps is None or config.multi_step == "off":
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
-        return next((searcher.corpus[doc_id].text for doc_id in answer.found.fused.doc_ids[:1]), "")
+        return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.found.fused.doc_ids[:1]), "")
     result = searcher.in_steps.query(Query("query", text, history), config.multi_step)
     if config.json:
         print(json.dumps(steps_as_json(result, config.k)), flush=True)
@@ -317,13 +317,15 @@ def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Itera
             yield f"   left out: its best score does not lead by {sub_query.lead:g}"
             continue
         top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
-        rows = [(str(rank), f"{score:.3f}", d, corpus[d].title) for rank, (d, score) in enumerate(top, start=1)]
+        rows = [
+            (str(rank), f"{score:.3f}", d, document_of(corpus, d).title) for rank, (d, score) in enumerate(top, start=1)
+        ]
         yield from table(("rank", "score", "id", "title"), rows)
     yield ""
     yield "fused"
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
     rows = [
-        (str(rank), f"{score:.3f}", f"{best:.3f}", d, corpus[d].title, corpus[d].text[:500])
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, document_of(corpus, d).title, document_of(corpus, d).text[:500])
         for rank, (d, score, best) in enumerate(scored, start=1)
     ]
     yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
@@ -381,9 +383,9 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
                 "id": d,
                 "score": score,
                 "similarity": best,
-                "title": corpus[d].title,
-                "text": corpus[d].text,
-                "metadata": corpus[d].metadata,
+                "title": document_of(corpus, d).title,
+                "text": document_of(corpus, d).text,
+                "metadata": document_of(corpus, d).metadata,
             }
             for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
         ],

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever
 
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.search import OriginalOnly, add_feedback, search, search_each
+from acqo_rl.search import OriginalOnly, add_feedback, document_of, search, search_each
 from acqo_rl.types import Document, Passage, Query, Reformulation, Snippet, SubQuery
 
 FOUND = {"a": ("1", "2"), "b": ("2", "3"), "A ?": ("9",)}
@@ -274,6 +275,13 @@ def test_a_first_search_asks_for_as_many_results_as_are_read():
     [query] = add_feedback([Query("q", "raw")], retriever, corpus, 2, 1)
     assert retriever.depths == [2]
     assert query.feedback == (Snippet("title 0", "some"), Snippet("title 1", "some"))
+
+
+def test_a_document_that_the_corpus_lacks_is_named():
+    corpus = {"1": Document("1", "", "text")}
+    assert document_of(corpus, "1") is corpus["1"]
+    with pytest.raises(IndexMismatchError, match="'2'"):
+        add_feedback([Query("q", "a")], ScriptedRetriever(FOUND), corpus, 2, 5)
 
 
 @pytest.mark.parametrize(("lead", "counts"), [(0.25, False), (0.2, True)])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from acqo_rl.pipeline.searcher import Found
+from acqo_rl.search import document_of
 from acqo_rl.types import Document
 
 
@@ -34,13 +35,14 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
         for doc_id in found_by.keys() & ranking.doc_ids:
             found_by[doc_id][ranking.query] = None
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+    documents = [document_of(corpus, doc_id) for doc_id in fused.doc_ids]
     return [
         (
-            corpus[doc_id],
+            document,
             {
-                **corpus[doc_id].metadata,
+                **document.metadata,
                 "doc_id": doc_id,
-                "title": corpus[doc_id].title,
+                "title": document.title,
                 "rank": rank,
                 "score": score,
                 "similarity": similarity,
@@ -48,7 +50,7 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
                 "found_by": list(found_by[doc_id]),
             },
         )
-        for rank, (doc_id, score, similarity) in enumerate(scored, start=1)
+        for rank, (document, (doc_id, score, similarity)) in enumerate(zip(documents, scored, strict=True), start=1)
     ]
 
 

@@ -9,6 +9,7 @@ from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, begins_in_thoughts, said_by
+from acqo_rl.search import document_of
 from acqo_rl.text import normalised
 from acqo_rl.types import (
     Completion,
@@ -62,7 +63,7 @@ class PassageSearch:
         """The best ``k`` documents of a ranking, each with what its chunk tells as similarity."""
         doc_ids = ranking.doc_ids[:k]
         told = (ranking.similarities or ranking.scores) if self.cosine else map(by_rank, range(1, len(doc_ids) + 1))
-        return [(self.corpus[doc_id], value) for doc_id, value in zip(doc_ids, told, strict=False)]
+        return [(document_of(self.corpus, doc_id), value) for doc_id, value in zip(doc_ids, told, strict=False)]
 
     def _find(self, texts: Sequence[str], k: int) -> tuple[list[Ranking], list[Failure]]:
         if not isinstance(self.retriever, AdaptiveSearcher):

@@ -318,8 +318,8 @@ def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) 
 def _check_corpus(index: str | Path, seen: str, wanted: str | None) -> None:
     if wanted not in (None, seen):
         raise IndexMismatchError(
-            f"{index} was built from another corpus: its hash is {seen}, wanted {wanted}."
-            " Build an index from this corpus."
+            f"{index} was built from another corpus, or from this one before it changed (its corpus hash is {seen},"
+            f" wanted {wanted}); build an index from this corpus."
         )
 
 

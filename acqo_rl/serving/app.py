@@ -13,7 +13,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.searcher import Found
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.search import DEPTH
+from acqo_rl.search import DEPTH, document_of
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf
@@ -167,17 +167,18 @@ def _results(
     for rank, position in enumerate(shown, start=1):
         key = found.fused.doc_ids[position]
         pool, doc_id = split_id(key)
+        document = document_of(documents, key)
         results.append(
             Result(
                 document_id=doc_id,
                 knowledge_pool_id=pools[pool].id,
                 knowledge_pool=pool,
-                title=documents[key].title,
-                text=documents[key].text,
+                title=document.title,
+                text=document.text,
                 rank=rank,
                 score=found.fused.scores[position],
                 similarity=found.fused.similarities[position],
-                metadata=dict(documents[key].metadata),
+                metadata=dict(document.metadata),
                 places=places.get(key, []),
             )
         )

@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp
 
-from acqo_rl.errors import AcqoError, ConfigError, ConversationError, NotFoundError, SearchError
+from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
 from acqo_rl.serving.limits import Guard, Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import Observed
@@ -29,6 +29,7 @@ _PLAIN = ("/healthz", "/readyz", "/metrics")
 _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
     (NotFoundError, 404),
     (SearchError, 503),
+    (IndexMismatchError, 503),
     (ConfigError, 409),
     (ConversationError, 422),
 )

@@ -17,6 +17,7 @@ from acqo_rl.pipeline.gathering import Failure
 from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
 from acqo_rl.pipeline.trace import Step
 from acqo_rl.retrieval.federated import split_id
+from acqo_rl.search import document_of
 from acqo_rl.serving.collections import Collection
 from acqo_rl.types import Document, Ranking, Reformulation
 
@@ -222,7 +223,8 @@ class ListBefore(BaseModel):
         rows = []
         for key, score in zip(ranking.doc_ids[:MAX_LIMIT], ranking.scores, strict=False):
             pool, doc_id = split_id(key)
-            rows.append(Listed(document_id=doc_id, knowledge_pool=pool, title=documents[key].title, score=score))
+            title = document_of(documents, key).title
+            rows.append(Listed(document_id=doc_id, knowledge_pool=pool, title=title, score=score))
         return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
 
 

@@ -12,6 +12,7 @@ from serving_stand_ins import Words
 from small_world import CORPUS, FOUND_BY, PARTS, QUERY, SCORES, make_searcher
 from stand_ins import BrokenRetriever
 
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.integrations.hits import hits
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
@@ -31,6 +32,13 @@ def test_what_is_told_of_each_document(searcher):
         assert (metadata["problem"], metadata["failures"]) == (None, [])
     written = [metadata for _, metadata in told]
     assert json.loads(json.dumps(written)) == written
+
+
+def test_an_index_of_another_corpus_is_named(searcher):
+    found = searcher.search(QUERY, 4)
+    older = {doc_id: document for doc_id, document in CORPUS.items() if doc_id != found.fused.doc_ids[0]}
+    with pytest.raises(IndexMismatchError, match=repr(found.fused.doc_ids[0])):
+        hits(found, older)
 
 
 def test_a_partial_result_says_so():

@@ -201,3 +201,12 @@ class TestOneCallInFiveStalls:
             assert "left alone" in ask(client, 6)[2].json()["detail"]
             now = 11.0
             assert check_own(*ask(client, 7)[:3]) == []
+
+
+def test_an_index_newer_than_the_corpus_is_named_in_the_answer(serving, in_collection):
+    older = dict(list(DOCUMENTS.items())[:1])
+    newest = list(DOCUMENTS.values())[-1]
+    with serving([in_collection("world", Words(DOCUMENTS), older)]) as client:
+        answer = client.post("/v1/search", json={"query": f"{newest.title} {newest.text}"})
+    assert answer.status_code == 503
+    assert newest.id in answer.json()["detail"]
