@@ -5,6 +5,7 @@
     python scripts/build_index.py --data data/my_corpus --output indexes/bm25 --kind bm25
     python scripts/build_index.py --data data/my_corpus --output indexes/both --kind hybrid
     python scripts/build_index.py --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
+    python scripts/build_index.py --data data/my_corpus --output indexes/split --split_passages True
     accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
 
 An interrupted build goes on where it was when the same command is started again. A finished index is never
@@ -55,6 +56,10 @@ class BuildIndexConfig:
     dtype: str = field(default="auto", metadata={"help": "of the encoder: auto, float32, bfloat16 or float16"})
     batch_size: int = field(default=32, metadata={"help": "passages encoded at once"})
     max_length: int | None = field(default=None, metadata={"help": "tokens of a passage that count"})
+    split_passages: bool = field(
+        default=False,
+        metadata={"help": "split documents that are longer than the encoder reads; each is found by its best passage"},
+    )
     factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
     build_parameters: str = field(default="", metadata={"help": "of FAISS, such as efConstruction=200"})
     search_parameters: str = field(default="", metadata={"help": "of FAISS, such as efSearch=128 or nprobe=32"})
@@ -79,23 +84,30 @@ def main(config: BuildIndexConfig) -> None:
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.retrieval.build import plan_shards
     from acqo_rl.retrieval.manifest import FILE_NAME
+    from acqo_rl.retrieval.splitting import long_documents, split_passages
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # a slow process is waited for
     documents = list(read_corpus(config.data).values()) if config.data else None
     encoder = load_encoder(config, state) if config.kind != "bm25" else None
+    passages = documents
     finished = (Path(config.output) / FILE_NAME).exists()
     dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
+    if documents and encoder and not config.embeddings and (config.split_passages or not finished):
+        long = long_documents(documents, encoder)
+        passages = split_passages(documents, encoder, long) if config.split_passages else documents
+        if long and not finished and state.is_main_process:
+            print(length_note(documents, passages, long, encoder), flush=True)
     if not finished and state.is_main_process:
-        print(estimate(config, documents, encoder), flush=True)
-    if not finished and not (dense / FILE_NAME).exists() and documents and encoder and not config.embeddings:
-        shards = plan_shards(dense, documents, encoder, config.shard_size)
+        print(estimate(config, documents, passages, encoder), flush=True)
+    if not finished and not (dense / FILE_NAME).exists() and passages and encoder and not config.embeddings:
+        shards = plan_shards(dense, passages, encoder, config.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards are to be encoded.", flush=True)
         state.wait_for_everyone()
-        shards.encode(documents, encoder, state.process_index, state.num_processes)
+        shards.encode(passages, encoder, state.process_index, state.num_processes)
         state.wait_for_everyone()
     if state.is_main_process:
-        manifest = build(config, documents, encoder)
+        manifest = build(config, documents, passages, encoder)
         size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
         print(f"{config.output}: {manifest.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
         print(manifest.fingerprint[:16], "(was there already, nothing to do)" if finished else "(ready to search)")
@@ -107,6 +119,10 @@ def check(config: BuildIndexConfig) -> None:
     """Refuses settings that contradict each other, before anything is loaded."""
     if config.kind == "bm25" and config.embeddings:
         raise ConfigError("A bm25 index is made from text: give data, not embeddings.")
+    if config.split_passages and config.embeddings:
+        raise ConfigError("Embeddings that are given cannot be split: leave split_passages out, or give data alone.")
+    if config.split_passages and config.kind == "bm25":
+        raise ConfigError("A bm25 index holds the whole documents: leave split_passages out.")
     if config.kind == "hybrid" and not config.data:
         raise ConfigError("The bm25 part of a hybrid index is made from text: give data, too.")
     if not config.data and not (config.embeddings and config.ids):
@@ -129,8 +145,21 @@ def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTrans
     )
 
 
+def length_note(
+    documents: list[Document], passages: list[Document], long: list[int], encoder: SentenceTransformerEncoder
+) -> str:
+    """How many documents the encoder does not read to their ends, and what becomes of these ends."""
+    counted = f"{len(long):,} of {len(documents):,} passages are longer than {encoder.max_tokens} tokens"
+    if len(passages) > len(documents):
+        return f"{counted}; they are split, which makes {len(passages):,} passages."
+    return f"{counted}; their ends are not searched. --split_passages splits them."
+
+
 def estimate(
-    config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder | None
+    config: BuildIndexConfig,
+    documents: list[Document] | None,
+    passages: list[Document] | None,
+    encoder: SentenceTransformerEncoder | None,
 ) -> str:
     """What the build will make, and how large."""
     from acqo_rl.retrieval import bm25, faiss_index
@@ -138,7 +167,7 @@ def estimate(
     count = len(documents) if documents else len(read_embeddings(config))
     size, kinds = 0, []
     if encoder:
-        size += faiss_index.estimate_bytes(encoder.dim, config.factory, count)
+        size += faiss_index.estimate_bytes(encoder.dim, config.factory, len(passages) if passages else count)
         kinds.append(f"{config.factory}, {encoder.dim} dimensions")
     if config.kind != "dense":
         size += bm25.estimate_bytes(documents or [], config.language)
@@ -147,14 +176,17 @@ def estimate(
 
 
 def build(
-    config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder | None
+    config: BuildIndexConfig,
+    documents: list[Document] | None,
+    passages: list[Document] | None,
+    encoder: SentenceTransformerEncoder | None,
 ) -> Manifest:
     """Makes the index, or finds it finished."""
     from acqo_rl.retrieval.build_hybrid import build_hybrid_index
 
     builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents or [])}
     if encoder is not None:
-        builders = {"dense": partial(build_dense, config, documents, encoder), **builders}
+        builders = {"dense": partial(build_dense, config, documents, passages, encoder), **builders}
     if config.kind == "hybrid":
         return build_hybrid_index(config.output, builders)
     return builders[config.kind](Path(config.output))
@@ -168,7 +200,11 @@ def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path
 
 
 def build_dense(
-    config: BuildIndexConfig, documents: list[Document] | None, encoder: SentenceTransformerEncoder, folder: Path
+    config: BuildIndexConfig,
+    documents: list[Document] | None,
+    passages: list[Document] | None,
+    encoder: SentenceTransformerEncoder,
+    folder: Path,
 ) -> Manifest:
     """Makes an index of embeddings, those that are given or the encoder's."""
     from acqo_rl.retrieval.build import build_dense_index, build_embeddings_index
@@ -183,7 +219,9 @@ def build_dense(
         embeddings = read_embeddings(config)
         ids = read_ids(config.ids) if config.ids else [document.id for document in documents or []]
         return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
-    return build_dense_index(folder, documents or [], encoder, shard_size=config.shard_size, **faiss_settings)
+    return build_dense_index(
+        folder, documents or [], encoder, passages=passages, shard_size=config.shard_size, **faiss_settings
+    )
 
 
 def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,10 @@ def dense_settings(
 
 
 def plan_shards(folder: str | Path, documents: Sequence[Document], encoder: Encoder, shard_size: int = 8192) -> Shards:
-    """The shards of a dense build; several processes may ``encode`` theirs before one calls ``build_dense_index``."""
+    """The shards of a dense build; several processes may ``encode`` theirs before one calls ``build_dense_index``.
+
+    Where documents are split, ``documents`` are their passages.
+    """
     digest = corpus_hash(documents)
     return Shards(Path(folder), digest, encoder.fingerprint, encoder.dim, len(documents), shard_size)
 
@@ -93,6 +97,7 @@ def build_dense_index(
     documents: Sequence[Document],
     encoder: Encoder,
     *,
+    passages: Sequence[Document] | None = None,
     factory: str = "Flat",
     build_parameters: str = "",
     search_parameters: str = "",
@@ -105,6 +110,8 @@ def build_dense_index(
         folder: made where it is missing.
         documents: the corpus.
         encoder: its ``encode_passages`` makes the vectors.
+        passages: what is encoded in place of the documents, in their order: one or more of each document, with its id
+            (see :func:`acqo_rl.retrieval.splitting.split_passages`). A document is found by its best passage.
         factory: see ``dense_settings``, as for the next two.
         build_parameters: of FAISS.
         search_parameters: of FAISS.
@@ -113,21 +120,28 @@ def build_dense_index(
 
     Raises:
         ConfigError: FAISS does not know a setting, or cannot train on so few vectors.
-        DataError: there is no document, or an id appears twice.
+        DataError: there is no document, an id appears twice, or the passages are not those of the documents.
         IndexMismatchError: the folder holds another index.
     """
     folder = Path(folder)
-    shards = plan_shards(folder, documents, encoder, shard_size)
+    passages = documents if passages is None else passages
+    shards = plan_shards(folder, passages, encoder, shard_size)
     doc_ids = [document.id for document in documents]
     settings = dense_settings(
         encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters
     )
-    wanted = Manifest(settings, len(doc_ids), shards.corpus_hash)
+    digest = shards.corpus_hash if passages is documents else corpus_hash(documents)
+    if digest != shards.corpus_hash:
+        settings = replace(settings, passages=shards.corpus_hash)
+    wanted = Manifest(settings, len(doc_ids), digest)
     if is_finished(folder, wanted):
         return read_manifest(folder)
     _check_ids(doc_ids)
-    shards.encode(documents, encoder)
-    manifest = _write_dense(folder, wanted, settings, shards.read(), doc_ids, threads)
+    ids_of_passages = [passage.id for passage in passages]
+    if _without_repetition(ids_of_passages) != doc_ids:
+        raise DataError("The passages are not those of the documents in their order; split the documents again.")
+    shards.encode(passages, encoder)
+    manifest = _write_dense(folder, wanted, settings, shards.read(), ids_of_passages, threads)
     shutil.rmtree(folder / FOLDER_NAME)
     return manifest
 
@@ -369,11 +383,17 @@ def _read_ids(folder: Path, manifest: Manifest) -> list[str]:
         doc_ids: list[str] = json.loads((folder / _IDS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise IndexMismatchError(f"{folder / _IDS} cannot be read ({error}); build the index again.") from error
-    if len(doc_ids) != manifest.document_count:
+    count = len(_without_repetition(doc_ids))
+    if count != manifest.document_count:
         raise IndexMismatchError(
-            f"{folder / _IDS} holds {len(doc_ids)} ids, wanted {manifest.document_count}; build the index again."
+            f"{folder / _IDS} holds {count} ids, wanted {manifest.document_count}; build the index again."
         )
     return doc_ids
+
+
+def _without_repetition(doc_ids: Sequence[str]) -> list[str]:
+    """One id for all passages of a document, which stand side by side."""
+    return [doc_id for doc_id, _ in groupby(doc_ids)]
 
 
 def _check_ids(doc_ids: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -80,6 +81,22 @@ class SentenceTransformerEncoder:
             "max_length": max_length,
         }
         self.fingerprint = _fingerprint(self.settings)
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Tokens of a passage that are read, prompt and special tokens included; ``None``: all of them."""
+        limit = self._model.max_seq_length
+        return None if limit is None or limit == math.inf else int(limit)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of passages, with prompt and special tokens, whether they are read or not."""
+        prompts, prompt = self._model.prompts, self.settings["passage_prompt"]
+        if prompt is None:  # as encode_document chooses it
+            names = ("document", "passage", "corpus", self._model.default_prompt_name)
+            prompt = next((prompts[name] for name in names if name in prompts), "")
+        prompted = [prompt + well_formed(text) for text in texts]
+        rows = self._model.tokenizer(prompted, truncation=False, verbose=False)["input_ids"]
+        return [len(row) for row in rows]
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised embeddings of queries, float32[texts, dim]."""

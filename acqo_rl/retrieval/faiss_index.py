@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,15 @@ from acqo_rl.types import Encoder, Passage, Ranking, search_key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_WIDEST = 2048  # documents fetched to bring a tie at the cut into document order; also the most a GPU index gives
+WIDEST = 2048
+"""Vectors fetched to bring a tie at the cut into document order; also the most that an index on a GPU gives."""
 
 
 class FaissRetriever:
     """Dense retrieval by inner product: one search a call, over the distinct texts.
 
-    Documents with equal scores are ordered as they are in the corpus.
+    Documents with equal scores are ordered as they are in the corpus. A document of several vectors is found by its
+    best one. An index on a GPU gives 2,048 vectors at most; where they are of few documents, only these are found.
     """
 
     def __init__(
@@ -38,7 +41,7 @@ class FaissRetriever:
 
         Args:
             index: FAISS index over ``len(doc_ids)`` vectors.
-            doc_ids: document id of each vector.
+            doc_ids: document id of each vector; the vectors of a document stand side by side.
             encoder: embeds the queries.
             name: recorded in every ranking.
             threads: OpenMP threads of a search; FAISS decides by default.
@@ -56,7 +59,10 @@ class FaissRetriever:
         self.name = name
         self.fingerprint = fingerprint
         self._index = index
-        self._doc_ids = doc_ids
+        starts = np.fromiter((i == 0 or doc_ids[i - 1] != doc_ids[i] for i in range(len(doc_ids))), bool, len(doc_ids))
+        self._document_of = np.cumsum(starts) - 1
+        self._doc_ids = list(compress(doc_ids, starts))
+        self._deepest = min(index.ntotal, getattr(index, "deepest", index.ntotal))
         self._encoder = encoder
         self._threads = threads
 
@@ -72,10 +78,11 @@ class FaissRetriever:
             return []
         distinct = {search_key(text): text for text in texts}
         use_threads(self._threads)  # here, because OpenMP keeps the number for each calling thread
-        nearest = self._nearest(self._encode(list(distinct.values())), k, min(k + 1, self._index.ntotal))
+        depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # of that many documents in the mean
+        nearest = self._nearest(self._encode(list(distinct.values())), k, depth)
         rankings = {
-            key: Ranking(tuple(self._doc_ids[i] for i in positions), tuple(scores), self.name, distinct[key])
-            for key, (positions, scores) in zip(distinct, nearest, strict=True)
+            key: Ranking(tuple(self._doc_ids[i] for i in documents), tuple(scores), self.name, distinct[key])
+            for key, (documents, scores) in zip(distinct, nearest, strict=True)
         }
         return [rankings[search_key(text)] for text in texts]
 
@@ -89,27 +96,36 @@ class FaissRetriever:
         return vectors
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
-        """Positions and scores of the ``k`` best vectors for each row, by descending score, then position.
+        """Positions and scores of the ``k`` best documents for each row, by descending score, then position.
 
-        ``depth`` are fetched. Where the last of them still ties with the k-th, the row is searched again, wider.
+        ``depth`` vectors are fetched. A row is searched again, deeper, where they are of fewer than ``k`` documents,
+        and where the last of them still ties with the k-th document.
         """
-        widest = min(self._index.ntotal, _WIDEST)
+        depth = min(depth, max(k, self._deepest), self._index.ntotal)
         scores, positions = self._index.search(vectors, depth)
-        nearest = [_in_order(*row, k) for row in zip(scores, positions, strict=True)]
-        if k < depth < widest:
-            tied = np.flatnonzero((scores[:, k - 1] == scores[:, -1]) & (positions[:, -1] >= 0))
-            if len(tied):
-                for row, found in zip(tied, self._nearest(vectors[tied], k, min(2 * depth, widest)), strict=True):
-                    nearest[row] = found
+        nearest = [self._in_order(*row, k) for row in zip(scores, positions, strict=True)]
+
+        def is_settled(row: int) -> bool:
+            found = nearest[row][1]
+            if positions[row, -1] < 0 or depth >= self._deepest:
+                return True
+            return len(found) == k and (found[-1] > scores[row, -1] or depth >= WIDEST)
+
+        if again := [row for row in range(len(vectors)) if not is_settled(row)]:
+            for row, found in zip(again, self._nearest(vectors[again], k, 2 * depth), strict=True):
+                nearest[row] = found
         return nearest
 
-
-def _in_order(scores: NDArray[np.float32], positions: NDArray[np.int64], k: int) -> tuple[list[int], list[float]]:
-    """The ``k`` best of one row as FAISS gives it, where position -1 stands for nothing found."""
-    found = positions >= 0
-    scores, positions = scores[found], positions[found]
-    order = np.lexsort((positions, -scores))[:k]
-    return positions[order].tolist(), scores[order].tolist()
+    def _in_order(
+        self, scores: NDArray[np.float32], positions: NDArray[np.int64], k: int
+    ) -> tuple[list[int], list[float]]:
+        """The ``k`` best documents of one row as FAISS gives it, where position -1 stands for nothing found."""
+        found = positions >= 0
+        scores, documents = scores[found], self._document_of[positions[found]]
+        order = np.lexsort((documents, -scores))
+        _, best = np.unique(documents[order], return_index=True)
+        order = order[np.sort(best)][:k]
+        return documents[order].tolist(), scores[order].tolist()
 
 
 def use_threads(threads: int | None) -> None:

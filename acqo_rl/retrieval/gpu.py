@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.faiss_index import import_faiss, reason_of
+from acqo_rl.retrieval.faiss_index import WIDEST, import_faiss, reason_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,9 @@ def to_device(index: Any, device: IndexDevice, *, float16: bool = False) -> Any:
 
 class _OneSearchAtATime:
     """An index on a GPU. FAISS does not allow two threads to search one at the same time, unlike one on the CPU."""
+
+    deepest = WIDEST
+    """Vectors that a search gives at most."""
 
     def __init__(self, index: Any) -> None:
         self.d: int = index.d

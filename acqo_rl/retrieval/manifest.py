@@ -16,7 +16,16 @@ from acqo_rl.retrieval import words
 FORMAT_VERSION = 1
 FILE_NAME = "manifest.json"
 
-_PACKAGES = ("acqo-rl", "bm25s", "faiss-cpu", "faiss-gpu", "numpy", "sentence-transformers", "torch")
+_PACKAGES = (
+    "acqo-rl",
+    "bm25s",
+    "faiss-cpu",
+    "faiss-gpu",
+    "numpy",
+    "semantic-text-splitter",
+    "sentence-transformers",
+    "torch",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class DenseSettings:
         search_parameters: FAISS parameters of a search.
         normalised: embeddings have length 1 (L2), so the inner product is the cosine.
         metric: what is a score.
+        passages: ``corpus_hash`` of the passages that the documents were split into; empty where none was.
     """
 
     encoder: dict[str, Any] | None
@@ -42,6 +52,7 @@ class DenseSettings:
     search_parameters: str = ""
     normalised: bool = True
     metric: str = "inner_product"
+    passages: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,10 @@ class Manifest:
         ]
 
     def _identity(self) -> dict[str, Any]:
-        settings = {key: value for key, value in asdict(self.settings).items() if key != "encoder"}
+        settings = asdict(self.settings)
+        settings.pop("encoder", None)
+        if not settings.get("passages"):  # the fingerprints of indexes that are older than this setting stay
+            settings.pop("passages", None)
         return {
             "kind": self.kind,
             "document_count": self.document_count,

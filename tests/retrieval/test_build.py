@@ -87,6 +87,57 @@ def test_shards_of_another_corpus_or_encoder_are_not_taken(tmp_path, documents, 
     assert plan_shards(tmp_path, documents, encoder, 16).missing() == []
 
 
+@pytest.fixture
+def passages(documents):
+    """Every third document as three passages."""
+    return [
+        replace(document, text=f"{document.text} part {part}")
+        for i, document in enumerate(documents)
+        for part in range(1 if i % 3 else 3)
+    ]
+
+
+def test_an_index_of_passages_is_one_of_documents(tmp_path, documents, passages, encoder):
+    """Resumed in the middle, it ends the same; each document is found by each of its passages."""
+    shards = plan_shards(tmp_path / "resumed", passages, encoder, 16)
+    shards.encode(passages, encoder, rank=0, processes=2)
+    build_dense_index(tmp_path / "whole", documents, encoder, passages=passages, shard_size=16)
+    encoder.calls.clear()
+    manifest = build_dense_index(tmp_path / "resumed", documents, encoder, passages=passages, shard_size=16)
+    assert sum(encoder.calls) < len(passages)
+    assert files_of(tmp_path / "resumed") == files_of(tmp_path / "whole")
+    assert (manifest.document_count, manifest.corpus_hash) == (70, corpus_hash(documents))
+    retriever = load_retriever(tmp_path / "resumed", encoder=encoder, expected_corpus_hash=corpus_hash(documents))
+    every = retriever.search([passage_text(passage) for passage in passages], 70)
+    assert all(sorted(ranking.doc_ids) == sorted(d.id for d in documents) for ranking in every)
+
+
+def test_an_index_of_passages_differs_from_one_of_documents_and_of_other_passages(
+    tmp_path, documents, passages, encoder, dense
+):
+    split = build_dense_index(tmp_path / "split", documents, encoder, passages=passages)
+    assert split.fingerprint != read_manifest(dense).fingerprint
+    for others in (None, [*passages[:-1], replace(passages[-1], text="another split")]):
+        with pytest.raises(IndexMismatchError):
+            build_dense_index(tmp_path / "split", documents, encoder, passages=others)
+    same = build_dense_index(tmp_path / "same", documents, encoder, passages=[*documents])
+    assert same.fingerprint == read_manifest(dense).fingerprint
+
+
+@pytest.mark.parametrize("broken", [lambda p: p[3:], lambda p: p[::-1], lambda p: [*p, p[0]], lambda p: p[:-3]])
+def test_passages_that_are_not_those_of_the_documents_are_refused(tmp_path, documents, passages, encoder, broken):
+    with pytest.raises(DataError):
+        build_dense_index(tmp_path, documents, encoder, passages=broken(passages))
+
+
+def test_a_manifest_without_a_word_on_passages_keeps_its_fingerprint(dense):
+    before = read_manifest(dense).fingerprint
+    row = json.loads((dense / "manifest.json").read_text())
+    del row["settings"]["passages"]
+    (dense / "manifest.json").write_text(json.dumps(row))
+    assert read_manifest(dense).fingerprint == before
+
+
 def test_a_finished_build_is_left_alone(dense, documents, encoder):
     before = (dense / "index.faiss").stat().st_mtime_ns
     encoder.calls.clear()

@@ -71,6 +71,57 @@ def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
     assert retriever.search(["x"], 5) != retriever.search([Passage("x")], 5)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    documents=st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=30), min_size=1, max_size=12),
+    k=st.integers(1, 14),
+    factory=st.sampled_from(["Flat", "IVF1,Flat"]),
+)
+def test_a_document_of_several_passages_is_found_by_its_best_one_as_brute_force_does(
+    make_encoder, documents, k, factory
+):
+    encoder = make_encoder()
+    owners = [owner for owner, passages in enumerate(documents) for _ in passages]
+    vectors = encoder.encode_passages([passage for passages in documents for passage in passages])
+    retriever = FaissRetriever(filled(factory, vectors), [f"d{owner}" for owner in owners], encoder)
+    texts = ["a", "x", "yz"]
+    scores = encoder.encode_queries(texts) @ vectors.T
+    for ranking, row in zip(retriever.search(texts, k), scores, strict=True):
+        best = [
+            max(score for score, owner in zip(row, owners, strict=True) if owner == d) for d in range(len(documents))
+        ]
+        order = exact_order(best, k)
+        assert ranking.doc_ids == tuple(f"d{i}" for i in order)
+        assert ranking.scores == tuple(float(best[i]) for i in order)
+
+
+def test_k_documents_come_back_though_one_document_has_all_the_best_passages(make_encoder):
+    encoder = make_encoder()
+    vectors = encoder.encode_passages(["same"] * 5000 + [str(i) for i in range(40)])
+    retriever = FaissRetriever(filled("Flat", vectors), ["long"] * 5000 + [f"d{i}" for i in range(40)], encoder)
+    ranking = retriever.search(["same"], 10)[0]
+    assert ranking.doc_ids[0] == "long"
+    assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 10
+    assert len(retriever.search(["same"], 100)[0].doc_ids) == 41
+
+
+def test_no_more_vectors_are_asked_for_than_an_index_on_a_gpu_gives(make_encoder):
+    encoder = make_encoder()
+    vectors = encoder.encode_passages(["same"] * 5000 + [str(i) for i in range(40)])
+
+    class Limited:
+        ntotal, d, deepest = len(vectors), vectors.shape[1], faiss_index.WIDEST
+        index = filled("Flat", vectors)
+
+        def search(self, wanted, depth):
+            assert depth <= self.deepest
+            return self.index.search(wanted, depth)
+
+    retriever = FaissRetriever(Limited(), ["long"] * 5000 + [f"d{i}" for i in range(40)], encoder)
+    assert retriever.search(["same"], 10)[0].doc_ids == ("long",)
+    assert len(retriever.search([str(3)], 10)[0].doc_ids) > 1
+
+
 def test_a_tie_wider_than_k_is_cut_in_document_order(make_encoder):
     encoder = make_encoder()
     vectors = encoder.encode_passages(["other"] * 200 + ["same"] * 700)

@@ -127,6 +127,25 @@ def test_a_finished_index_is_found_and_another_one_refused(data, tmp_path, build
     assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
 
 
+@pytest.mark.parametrize("kind", ["dense", "hybrid"])
+def test_long_documents_are_counted_and_split_where_that_is_asked(tmp_path, build, capsys, kind):
+    filler = "The committee met and discussed the agenda. " * 60
+    pages = [Document("a", "", f"{filler} Goats eat thistles."), Document("b", "", f"{filler} Owls sleep by day.")]
+    write_beir(tmp_path / "data", [*pages, Document("c", "", "A short note.")], [], {})
+    given = ["--data", tmp_path / "data", "--kind", kind]
+    build(*given, "--output", tmp_path / "cut")
+    assert "2 of 3 passages are longer than 256 tokens; their ends are not searched." in capsys.readouterr().out
+    build(*given, "--output", tmp_path / "split", "--split_passages", "True")
+    assert "2 of 3 passages are longer than 256 tokens; they are split" in capsys.readouterr().out
+    build(*given, "--output", tmp_path / "split", "--split_passages", "True")
+    assert "nothing to do" in capsys.readouterr().out
+    with pytest.raises(IndexMismatchError):
+        build(*given, "--output", tmp_path / "split")
+    found = load_retriever(tmp_path / "split").search(["what do goats eat?", "when do owls sleep?"], 3)
+    assert [ranking.doc_ids[0] for ranking in found] == ["a", "b"]
+    assert all(len(ranking.doc_ids) == len(set(ranking.doc_ids)) for ranking in found)
+
+
 def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_path, build):
     documents = list(read_corpus(data).values())
     embeddings = SentenceTransformerEncoder("embedded:minilm").encode_passages([passage_text(d) for d in documents])
@@ -180,6 +199,9 @@ def test_embeddings_that_cannot_be_read_are_named(tmp_path, build, vectors, cont
         (["--data", "D", "--kind", "tree"], "'tree'"),
         (["--embeddings", "E.npy", "--ids", "I", "--kind", "hybrid"], "made from text"),
         (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "made from text"),
+        (["--embeddings", "E.npy", "--ids", "I", "--split_passages"], "cannot be split"),
+        (["--embeddings", "E.npy", "--data", "D", "--split_passages"], "cannot be split"),
+        (["--data", "D", "--kind", "bm25", "--split_passages"], "whole documents"),
         (["--embeddings", "E.npy"], "Nothing to index"),
         ([], "Nothing to index"),
         (["--colour", "red"], "colour"),
