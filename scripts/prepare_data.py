@@ -8,6 +8,18 @@ r"""Write a data set as a BEIR folder.
     python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/nq --limit 800 200 --output data/mixed
     python scripts/prepare_data.py --dataset union --sources data/hotpotqa data/nq --joined 0 500 --output data/compound
 
+Your own files:
+
+    python scripts/prepare_data.py --dataset files --documents handbook/ --output data/handbook
+    python scripts/prepare_data.py --dataset files --documents articles.csv --queries questions.jsonl \
+        --document_fields id=article_no title=headline text=summary+body --query_fields text=question \
+        --qrels train=train.tsv dev=dev.tsv --output data/articles
+    python scripts/prepare_data.py --dataset files --documents disk4/*.gz --queries topics.301-450 \
+        --query_fields text=desc --qrels test=qrels.trec7.txt --output data/trec7
+    ir_datasets export vaswani docs --format jsonl > docs.jsonl     (and queries, and qrels --format trec)
+    python scripts/prepare_data.py --dataset files --documents docs.jsonl --queries queries.jsonl \
+        --qrels qrels.txt --output data/vaswani
+
 ``embedded`` is generated from facts that packages on PyPI carry: about 8,400 passages on places, languages and
 currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
 
@@ -19,12 +31,21 @@ of it (54 million passages for qrecc). Source, licence and what was kept stand i
 number, or one for each), and as many dev queries of each as the smallest has. --joined puts two queries of a source in
 one sentence, so that the policy learns to take apart what asks for two things.
 
+``files`` reads tables (.csv, .tsv, .json, .jsonl), TREC collections and topics, and pages or folders of pages (.md,
+.html, .txt); tables and TREC files may be gzipped. Markdown, HTML and entities become plain text. Usual names of fields
+(id, doc_id, docno, title, headline, text, body, contents, query, question, ...) are known; --document_fields and
+--query_fields name others. TARGET=A+B puts two fields one below the other; TARGET=1 is the first column of a table
+without a header. All other fields become metadata. Rows without an id are numbered. --qrels reads the columns of BEIR
+and of TREC; the queries of a file without SPLIT= are divided into train, dev and test (8 : 1 : 1) by a hash of their
+ids. Without queries, the folder can be searched only. All faults are listed at once.
+
 A folder that holds the same data set with the same settings is left as it is, any other content is refused, and a
 new folder is there whole or not at all.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +57,9 @@ from acqo_rl.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from acqo_rl.data.public import Table
+
+
+OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
 
 
 @dataclass
@@ -57,6 +81,18 @@ class PrepareDataConfig:
         metadata={"help": "Of a union: compound queries made of two train queries each, one number for each source."},
     )
     seed: int = field(default=0, metadata={"help": "Of what is drawn; of the questions and wording of embedded."})
+    documents: list[str] = field(
+        default_factory=list, metadata={"help": "Of files: tables, TREC collections, pages, folders of pages."}
+    )
+    queries: list[str] = field(default_factory=list, metadata={"help": "Of files: tables or TREC topics."})
+    qrels: list[str] = field(default_factory=list, metadata={"help": "Of files: SPLIT=FILE each, or one FILE."})
+    document_fields: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Of files: id=NAME, title=NAME, text=NAME, where names are not usual."},
+    )
+    query_fields: list[str] = field(
+        default_factory=list, metadata={"help": "Of files: id=NAME, text=NAME, history=NAME, likewise."}
+    )
     sources: list[str] = field(default_factory=list, metadata={"help": "BEIR folders that a union is made of."})
 
 
@@ -97,16 +133,17 @@ def command_of(config: PrepareDataConfig) -> str:
     """The command that makes the data set, without its folder."""
     settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
     settings |= {key: " ".join(map(str, getattr(config, key))) or None for key in ("limit", "joined")}
+    settings |= {key: shlex.join(getattr(config, key)) or None for key in (*OF_FILES, "sources")}
     given = [f"--{key} {value}" for key, value in settings.items() if value is not None]
-    return " ".join(
-        ["python scripts/prepare_data.py", *given, *(["--sources", *config.sources] if config.sources else [])]
-    )
+    return " ".join(["python scripts/prepare_data.py", *given])
 
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set into a folder that is not there."""
     if (config.sources or config.joined) and config.dataset != "union":
         raise ConfigError(f"sources and joined are for --dataset union, not for {config.dataset}.")
+    if config.dataset != "files" and (given := [key for key in OF_FILES if getattr(config, key)]):
+        raise ConfigError(f"{' and '.join(given)} are for --dataset files, not for {config.dataset}.")
     if config.dataset == "union":
         from acqo_rl.data.union import write_union
 
@@ -120,6 +157,12 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
             seed=config.seed,
             command=command_of(config),
         )
+    elif config.dataset == "files":
+        from acqo_rl.data.files import write_files
+
+        if config.limit or config.distractors is not None:
+            raise ConfigError("All documents and queries of files are written: limit and distractors are for others.")
+        write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=command_of(config))
     elif config.dataset == "embedded":
         from acqo_rl.data.embedded import write_embedded
 

@@ -57,8 +57,8 @@ def find(path: Path) -> Path:
     return zipped if zipped.is_file() and not path.is_file() else path
 
 
-def read_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and the lines that are not blank, without line ends or byte order mark."""
+def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[tuple[int, str]]:
+    """Line numbers from 1 and the lines, without line ends or byte order mark; blank ones only if wanted."""
     if not path.is_file():
         faults.add(path, None, f"no such file, nor {path.name}.gz.")
         return
@@ -71,7 +71,7 @@ def read_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
                 except UnicodeDecodeError as error:
                     faults.add(path, number, f"not UTF-8 ({error.reason}); convert the file to UTF-8.")
                     continue
-                if text.strip():
+                if blank or text.strip():
                     yield number, text
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         faults.add(path, None, f"broken gzip file after line {number} ({error}); fetch or write it again.")
@@ -82,7 +82,7 @@ def _constant(name: str) -> None:
         raise ValueError(f"{name} is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_constant)
+DECODER = json.JSONDecoder(parse_constant=_constant)
 """Reads NaN, which pandas writes for what is missing, as null."""
 
 
@@ -90,7 +90,7 @@ def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]
     """Line numbers from 1 and the JSON objects of the lines."""
     for number, line in read_lines(path, faults):
         try:
-            row = _DECODER.decode(line)
+            row = DECODER.decode(line)
         except (ValueError, RecursionError) as error:
             faults.add(path, number, f"not JSON ({error}); write one JSON object a line.")
             continue

@@ -1,7 +1,8 @@
-"""Judgements in text files: BEIR's (three columns under a header) and TREC's (four columns), with or without header."""
+"""Judgements in text files: BEIR's (three columns under a header), TREC's (four columns) and those of JSON lines."""
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import unicodedata
@@ -70,12 +71,15 @@ class _Ids:
         self._composed: dict[str, str] | None = None
 
     def find(self, written: str) -> str | None:
-        """The id that is meant: the same one, else one in another normal form, or a number that is written as 1.0."""
+        """The id that is meant: the same one, else one that differs in normal form, in quotes or as 1.0 does from 1.
+
+        White space in it counts as an underscore, as importers write it.
+        """
         if self._ids is None or written in self._ids:
             return written
         if self._composed is None:
             self._composed = {unicodedata.normalize("NFC", one): one for one in self._ids if not one.isascii()}
-        plain = written.strip('"').removesuffix(".0")
+        plain = "_".join(written.strip('"').removesuffix(".0").split())
         return plain if plain in self._ids else self._composed.get(unicodedata.normalize("NFC", plain))
 
 
@@ -83,12 +87,14 @@ def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str
     """Line number, query id, document id and relevance of each judgement.
 
     Columns are separated by tabs, else by white space, else by commas. A header may name them in any order and may
-    name others too. A relevance such as 1.0 is a whole number.
+    name others too, or there is none; JSON objects name them on every line. A relevance such as 1.0 is a whole number.
     """
     header: tuple[int, tuple[int, ...]] | None = None
     for position, (number, line) in enumerate(read_lines(path, faults)):
         columns = _split(line)
-        if position == 0 and (places := _read_header(columns)):
+        if line.startswith("{"):
+            header, columns = _read_object(line)
+        elif position == 0 and (places := _read_header(columns)):
             header = len(columns), places
             continue
         width, places = header or (len(columns), _PLACES.get(len(columns), ()))
@@ -109,6 +115,16 @@ def _split(line: str) -> list[str]:
     words = line.split()
     separator = "\t" if "\t" in line else "," if len(words) == 1 else None
     return words if separator is None else [column.strip() for column in line.rstrip().split(separator)]
+
+
+def _read_object(line: str) -> tuple[tuple[int, tuple[int, ...]] | None, list[str]]:
+    """Header and columns of a JSON object."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None, []
+    places = _read_header(list(row))
+    return (len(row), places) if places else None, [str(value) for value in row.values()]
 
 
 def _read_header(columns: list[str]) -> tuple[int, ...]:

@@ -125,7 +125,7 @@ def _hold_out(examples: list[Example]) -> list[str]:
     there = {example.split for example in examples}
     missing = [split for split in ("dev", "test") if split not in there and "train" in there]
     for number, example in enumerate(examples):
-        place = int(_draw("held out", example.group) / HELD_OUT)
+        place = int(draw("held out", example.group) / HELD_OUT)
         if example.split == "train" and place < len(missing):
             examples[number] = replace(example, split=missing[place])
     return missing
@@ -138,7 +138,7 @@ def _sample(examples: list[Example], limit: int | None, seed: int) -> list[Examp
     kept: set[str] = set()
     for split in {example.split for example in examples}:
         ids = [example.query.id for example in examples if example.split == split]
-        kept.update(heapq.nsmallest(limit, ids, key=lambda query_id: _draw(f"query {seed}", query_id)))
+        kept.update(heapq.nsmallest(limit, ids, key=lambda query_id: draw(f"query {seed}", query_id)))
     return [example for example in examples if example.query.id in kept]
 
 
@@ -151,7 +151,7 @@ def _choose(documents: Iterable[Document], own: set[str], distractors: int | Non
             continue
         kept[document.id] = document
         if distractors is not None and document.id not in own:
-            heapq.heappush(furthest, (-_draw(f"document {seed}", document.id), document.id))
+            heapq.heappush(furthest, (-draw(f"document {seed}", document.id), document.id))
             if len(furthest) > distractors:
                 del kept[heapq.heappop(furthest)[1]]
     return list(kept.values())
@@ -161,7 +161,7 @@ def _is_judged(example: Example) -> bool:
     return max(example.relevance.values(), default=0) > 0
 
 
-def _draw(purpose: str, key: str) -> float:
+def draw(purpose: str, key: str) -> float:
     """A number in [0, 1) that follows from purpose and key alone, whatever else is in the source."""
     return int.from_bytes(hashlib.sha256(f"{purpose}\0{key}".encode()).digest()[:7]) / 2**56
 

@@ -1,0 +1,221 @@
+"""Files of one's own as a BEIR folder: tables, folders of pages, TREC files, exports of ir_datasets."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from acqo_rl.conversations import Turn, read_history
+from acqo_rl.data.beir import write_atomic, write_beir
+from acqo_rl.data.files.pages import PAGES, plain, read_page
+from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, read_table
+from acqo_rl.data.files.trec import is_trec, read_trec
+from acqo_rl.data.lines import Faults, shorten
+from acqo_rl.data.public import HELD_OUT, draw
+from acqo_rl.data.qrels import read_judged
+from acqo_rl.errors import ConfigError, ConversationError
+from acqo_rl.types import Document, Qrels, Query
+
+_log = logging.getLogger(__name__)
+
+__all__ = ["write_files"]
+
+
+def write_files(
+    folder: str | Path,
+    documents: Sequence[str | Path],
+    queries: Sequence[str | Path] = (),
+    qrels: Sequence[str] = (),
+    *,
+    document_fields: Sequence[str] = (),
+    query_fields: Sequence[str] = (),
+    command: str = "",
+) -> None:
+    """Writes documents, queries and judgements as a BEIR folder with a README that says what was left out.
+
+    Args:
+        folder: where to.
+        documents: tables (CSV, TSV, JSON, JSON lines), TREC collections, pages (Markdown, HTML, text) or folders of
+            pages.
+        queries: tables or TREC topics.
+        qrels: ``SPLIT=FILE`` each, or one ``FILE`` whose queries become train, dev and test.
+        document_fields: ``id=NAME``, ``title=NAME``, ``text=NAME``, where the usual names do not fit.
+        query_fields: ``id=NAME``, ``text=NAME``, ``history=NAME``, likewise.
+        command: that writes the folder, for its README.
+
+    Raises:
+        ConfigError: a setting is not of its form.
+        DataError: files are missing or malformed; all faults are listed.
+    """
+    faults, left_out = Faults(), Counter[str]()
+    corpus: dict[str, Document] = {}
+    for record in _records(documents, Fields.of(DOCUMENT, document_fields), faults, left_out):
+        document = Document(record.id(corpus), record.text("title"), record.text("text"), record.others())
+        if (document.title or document.text).strip():
+            corpus[document.id] = document
+        else:
+            left_out["documents without text"] += 1
+    asked: dict[str, Query] = {}
+    metadata: dict[str, dict[str, Any]] = {}
+    for record in _records(queries, Fields.of(QUERY, query_fields), faults, left_out):
+        query = Query(record.id(asked), " ".join(record.text("text").split()), record.history())
+        if query.text:
+            asked[query.id], metadata[query.id] = query, record.others()
+        else:
+            left_out["queries without text"] += 1
+    judged = _read_qrels(qrels, faults, asked, corpus)
+    faults.check()
+    if not corpus:
+        raise ConfigError("There is no document to write; give tables, TREC files or folders of pages as documents.")
+    write_beir(folder, corpus.values(), asked.values(), judged, metadata)
+    if left_out:
+        _log.warning("Left out: %s.", _counted(left_out))
+    write_atomic(Path(folder) / "README.md", [_readme(corpus, asked, judged, left_out, command)])
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A row of a file, read by its fields; what is wrong with it becomes a fault of its line."""
+
+    row: Row
+    fields: Fields
+    name: str
+    clean: Callable[[str], str]
+    fault: Callable[[str], None]
+
+    def id(self, seen: Collection[str]) -> str:
+        """Without white space, which becomes ``_``; the name of the file or the number of the row where it has none."""
+        names = self.fields.names(self.row, "id")
+        row_id = "_".join(" ".join(map(self._string, names) if names else [self.name]).split())
+        if not row_id:
+            self.fault(f"{' and '.join(names)} is empty; give each row an id of its own.")
+        elif row_id in seen:
+            self.fault(f"the id {row_id!r} was there before; ids are unique.")
+        return row_id
+
+    def text(self, target: str) -> str:
+        """The fields that are read as the target, as plain text."""
+        texts = (self._string(name) for name in self.fields.names(self.row, target))
+        return "\n".join(filter(None, map(self.clean, texts)))
+
+    def _string(self, name: str) -> str:
+        value = self.row[name]
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            value = "\n".join(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if value is None or isinstance(value, (dict, list, bool)):
+            if value is not None:
+                self.fault(f"{name} is {shorten(value)}, wanted a string.")
+            return ""
+        return str(value)
+
+    def history(self) -> tuple[Turn, ...]:
+        """The conversation before a query; a table without types has it as JSON or as a text."""
+        names = self.fields.names(self.row, "history")
+        given = self.row[names[0]] if names else (self.row.get("metadata") or {}).get("history")
+        try:
+            if isinstance(given, str) and given.lstrip().startswith(("[", "{")):
+                given = json.loads(given)
+            return read_history(given or None)
+        except (ConversationError, ValueError) as error:
+            self.fault(f"the conversation cannot be read ({error}).")
+            return ()
+
+    def others(self) -> dict[str, Any]:
+        """The other fields that say something."""
+        used = {name for target in self.fields.usual for name in self.fields.names(self.row, target)}
+        others = {name: value for name, value in self.row.items() if name not in used and value not in (None, "", {})}
+        inner = others.pop("metadata", {})
+        others |= {"metadata": inner} if not isinstance(inner, dict) else inner
+        others.pop("history", None)
+        try:
+            written = json.dumps([self.row, others], default=str, ensure_ascii=False)
+            written.encode()
+        except UnicodeEncodeError:
+            self.fault("a field holds half a surrogate pair; write it as UTF-8.")
+            return {}
+        return dict(json.loads(written)[1])
+
+
+def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: Counter[str]) -> Iterator[_Record]:
+    """The rows of all files."""
+    count, names = 0, dict[str, None]()
+    for path in map(Path, paths):
+        for file in _files_of(path) if path.is_dir() else [path]:
+            rows = _read(file, fields, faults)
+            if rows is None and path.is_dir():
+                left_out["files of other kinds"] += 1
+            elif rows is None:
+                faults.add(file, None, f"no such file, or neither TREC's nor one of {', '.join((*TABLES, *PAGES))}.")
+            for number, row in rows or ():
+                count += 1
+                names |= dict.fromkeys(row)
+                name = str(count) if number else file.relative_to(path if path.is_dir() else path.parent).as_posix()
+                clean = plain if _ending(file) in TABLES else str
+                yield _Record(row, fields, name, clean, partial(faults.add, file, number))
+    if count and (missing := fields.missing(names)):
+        faults.add(Path(paths[0]), None, f"no row has a field {missing[0]!r}; there are: {', '.join(names)}.")
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """All files in it and in the folders in it, but for hidden ones, in the order of their paths."""
+    files = ((file.relative_to(folder), file) for file in folder.rglob("*") if file.is_file())
+    return [file for inside, file in sorted(files) if not any(part.startswith(".") for part in inside.parts)]
+
+
+def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row]] | None:
+    """Line (of a file with several rows) and row, by the kind of the file; ``None`` for one of another kind."""
+    if not file.is_file():
+        return None
+    if _ending(file) in TABLES:
+        return read_table(file, fields, faults)
+    if is_trec(file):
+        return read_trec(file, faults)
+    return [(None, read_page(file, faults))] if _ending(file) in PAGES else None
+
+
+def _ending(file: Path) -> str:
+    return Path(file.name.removesuffix(".gz")).suffix.lower()
+
+
+def _read_qrels(
+    given: Sequence[str], faults: Faults, queries: Collection[str], documents: Collection[str]
+) -> dict[str, Qrels]:
+    """Judgements by split; a file without a split is dealt out by a hash of the query ids."""
+    qrels: dict[str, Qrels] = {}
+    for setting in given:
+        split, _, file = ("", "", setting) if Path(setting).exists() else setting.rpartition("=")
+        judged = read_judged(Path(file), faults, queries, documents)
+        for query_id, relevance in judged.items():
+            place = int(draw("held out", query_id) / HELD_OUT)
+            chosen = split or {0: "dev", 1: "test"}.get(place, "train")
+            qrels.setdefault(chosen, {}).setdefault(query_id, {}).update(relevance)
+    return qrels
+
+
+def _counted(left_out: Counter[str]) -> str:
+    return ", ".join(f"{number:,} {what}" for what, number in left_out.items())
+
+
+def _readme(
+    corpus: Mapping[str, Document],
+    queries: Mapping[str, Query],
+    qrels: Mapping[str, Qrels],
+    left_out: Counter[str],
+    command: str,
+) -> str:
+    judged = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items()) or "none"
+    return f"""# Imported files
+
+{len(corpus):,} documents and {len(queries):,} queries in BEIR format, written by
+
+`{command}`
+
+Queries with judgements: {judged}. Left out: {_counted(left_out) or "nothing"}."""

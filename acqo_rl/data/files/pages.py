@@ -1,0 +1,109 @@
+"""Markdown, HTML and text files as documents: the text without marks, tags and entities."""
+
+from __future__ import annotations
+
+import html
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.data.lines import Faults
+
+if TYPE_CHECKING:
+    from inscriptis.model.config import ParserConfig
+
+_MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
+PAGES = (*_MARKDOWN, *_HTML, ".txt")
+
+_TAG = re.compile(
+    r"</?(?:a|b|i|u|p|em|br|hr|h[1-6]|li|ul|ol|td|tr|th|div|img|pre|sub|sup|code|span|font|body|html|table|strong"
+    r"|script|style|blockquote|section|article)(?:\s[^<>]*)?/?>",
+    re.I,
+)
+_ENTITY = re.compile(r"&(?:#\d+|#x[\da-f]+|\w+);", re.I)
+_FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
+_TITLE = re.compile(r"<title\b[^>]*>(.*?)</title>", re.I | re.S)
+_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.I | re.S)
+_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.I)
+_HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
+
+
+def read_page(file: Path, faults: Faults) -> dict[str, Any]:
+    """Title and text of a page, and what else its front matter says.
+
+    The title is that of the front matter or of the page, else the first heading, else the name of the file.
+    """
+    suffix, content = file.suffix.lower(), _decode(file, faults)
+    stem = re.sub(r"[\s_-]+", " ", file.stem)
+    if suffix == ".txt":
+        return {"title": stem, "text": content.strip()}
+    front: dict[str, Any] = {}
+    if suffix in _MARKDOWN:
+        from markdown_it import MarkdownIt
+
+        front, content = _read_front(file, content, faults)
+        content = MarkdownIt().enable("table").render(content)
+    return {"title": _title(content) or stem, **front, "text": strip_html(content)}
+
+
+def _decode(file: Path, faults: Faults) -> str:
+    """UTF-8; else what an HTML page says it is."""
+    content = file.read_bytes()
+    declared = _CHARSET.search(content[:4096]) if file.suffix.lower() in _HTML else None
+    for encoding in ("utf-8-sig", declared[1].decode() if declared else ""):
+        try:
+            return content.decode(encoding or "utf-8")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    faults.add(file, None, "not UTF-8; convert the file to UTF-8.")
+    return ""
+
+
+def _read_front(file: Path, content: str, faults: Faults) -> tuple[dict[str, Any], str]:
+    """YAML at the beginning of a Markdown file, and the rest."""
+    import yaml
+
+    match = _FRONT.match(content)
+    if not match:
+        return {}, content
+    try:
+        front = yaml.safe_load(match[1])
+    except yaml.YAMLError as error:
+        faults.add(file, 1, f"the front matter is no YAML ({str(error).splitlines()[0]}).")
+        return {}, content
+    if not isinstance(front, dict):
+        return {}, content
+    return {str(key): value for key, value in front.items()}, content[match.end() :]
+
+
+def _title(page: str) -> str:
+    title, heading = _TITLE.search(page), _HEADING.search(page)
+    titled = html.unescape(title[1]) if title else ""
+    return " ".join((titled.strip() or (strip_html(heading[2]) if heading else "")).split())
+
+
+def strip_html(page: str) -> str:
+    """The text of a page or of a piece of one, as a browser shows it."""
+    from inscriptis import get_text
+
+    lines = (line.rstrip() for line in get_text(page, _config()).splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+def plain(text: str) -> str:
+    """A field of a table: tags are stripped where there are some, and entities decoded."""
+    if _TAG.search(text):
+        return strip_html(text)
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
+
+
+@cache
+def _config() -> ParserConfig:
+    from inscriptis.css_profiles import CSS_PROFILES
+    from inscriptis.html_properties import Display
+    from inscriptis.model.config import ParserConfig
+    from inscriptis.model.html_element import HtmlElement
+
+    hidden = dict.fromkeys(_HIDDEN, HtmlElement(display=Display.none))
+    return ParserConfig(css={**CSS_PROFILES["strict"], **hidden})

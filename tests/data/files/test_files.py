@@ -1,0 +1,246 @@
+"""Files of one's own become a BEIR folder that the reader reads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.data.beir import read_beir, read_corpus
+from acqo_rl.data.files import write_files
+from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.types import Document, Query
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Puts contents into files beside each other; gives a path by name."""
+
+    def put(name, content):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return put
+
+
+@pytest.fixture
+def imported(tmp_path):
+    def run(documents, queries=(), qrels=(), **fields):
+        write_files(tmp_path / "out", documents, queries, qrels, **fields)
+        return read_beir(tmp_path / "out", *{setting.partition("=")[0] for setting in map(str, qrels)})
+
+    return run
+
+
+def documents_of(data):
+    return list(data.corpus.values())
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "csv.gz"])
+def test_tables_with_field_names(write, imported, ending):
+    rows = [
+        {"Article No": "a 1", "headline": "R&amp;D", "summary": "<p>Short<br>text</p>", "body": "x < y", "url": "u1"},
+        {"Article No": "a2", "headline": "", "summary": 'says "no"', "body": "", "url": ""},
+    ]
+    quoted = {
+        "csv": "\r\n".join([",".join(rows[0]), "a 1,R&amp;D,<p>Short<br>text</p>,x < y,u1", 'a2,,"says ""no""",,', ""]),
+        "tsv": "\n".join("\t".join(row) for row in (rows[0], *(row.values() for row in rows))),
+        "jsonl": "\n".join(map(json.dumps, rows)),
+        "json": json.dumps(rows),
+    }
+    content = ("\ufeff" + quoted[ending.removesuffix(".gz")]).encode()
+    file = write(f"articles.{ending}", gzip.compress(content) if ending.endswith("gz") else content)
+    data = imported([file], document_fields=["id=Article No", "title=headline", "text=summary+body"])
+    assert documents_of(data) == [
+        Document("a_1", "R&D", "Short\ntext\nx < y", {"url": "u1"}),
+        Document("a2", "", 'says "no"'),
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|"])
+def test_a_csv_file_whose_cells_hold_line_breaks(write, imported, delimiter):
+    lines = ["id,question,context", '7.0,"Two\n\nlines","a, b"', "8,One,c"]
+    file = write("faq.csv", "\n".join(line.replace(",", delimiter) for line in lines))
+    data = imported([file], document_fields=["text=question"])
+    assert documents_of(data) == [
+        Document("7.0", "", "Two\n\nlines", {"context": f"a{delimiter} b"}),
+        Document("8", "", "One", {"context": "c"}),
+    ]
+
+
+def test_rows_without_an_id_are_numbered_and_those_without_text_left_out(write, imported, caplog):
+    data = imported([write("faq.csv", "title,text,by\nA,one,\n,,me\nB,two,\n")])
+    assert documents_of(data) == [Document("1", "A", "one"), Document("3", "B", "two")]
+    assert "1 documents without text" in caplog.text
+
+
+def test_a_table_without_a_header(write, imported):
+    two = imported([write("collection.tsv", 'd1\t"Quoted" start\nd2\tplain\n')])
+    assert documents_of(two) == [Document("d1", "", '"Quoted" start'), Document("d2", "", "plain")]
+    four = imported([write("docs.tsv", "D1\thttps://x\tTitle\tBody\n")], document_fields=["id=1", "title=3", "text=4"])
+    assert documents_of(four) == [Document("D1", "Title", "Body", {"2": "https://x"})]
+
+
+def test_a_folder_of_pages(write, imported, caplog):
+    front = "---\ntitle: The guide\ndate: 2024-05-01\n---\n"
+    folder = write("pages/guide.md", f"{front}# Start\n\nUse `<div>` &amp; *go*.\n").parent
+    write("pages/sub dir/heading only.md", "Intro.\n\n## Oslo & Bergen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    page = """<!doctype html><meta charset="iso-8859-1"><title>K\u00f6ln &amp; more</title><script>x()</script>
+        <nav>Home</nav><p>An <b>in</b>line &eacute;"""
+    write("pages/old.html", page.encode("latin-1"))
+    write("pages/notes_2020.txt", "\ufeffPlain <b> &amp; text\n")
+    write("pages/logo.png", b"\x89PNG")
+    write("pages/.git/config.txt", "secret")
+    data = imported([folder])
+    guide, notes, old, heading = documents_of(data)
+    assert (guide.id, guide.title, guide.metadata) == ("guide.md", "The guide", {"date": "2024-05-01"})
+    assert guide.text == "Start\n\nUse <div> & go."
+    assert notes == Document("notes_2020.txt", "notes 2020", "Plain <b> &amp; text")
+    assert old == Document("old.html", "K\u00f6ln & more", "An inline \u00e9")
+    assert (heading.id, heading.title) == ("sub_dir/heading_only.md", "Oslo & Bergen")
+    assert "---" not in heading.text
+    assert "1 files of other kinds" in caplog.text
+
+
+TREC = """<DOC>
+<DOCNO> FT-1 </DOCNO>
+<HEADLINE>Sums &amp; more</HEADLINE>
+<TEXT>
+<P>First.</P>
+<P>Second.</P>
+</TEXT>
+</DOC>
+<doc><docno>FT-2</docno>Only a body, K\u00f6ln.</doc>
+"""
+TOPICS = """<top>
+<num> Number: 301
+<title> International Organized Crime
+
+<desc> Description:
+Identify organizations &amp; more.
+
+<narr> Narrative:
+Long.
+</top>
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_trec_collections_topics_and_judgements(write, imported, encoding):
+    collection = write("ft.gz", gzip.compress(TREC.encode(encoding)))
+    data = imported(
+        [collection],
+        [write("topics.301", TOPICS)],
+        [f"test={write('qrels.txt', '301 0 FT-1 1' + chr(10) + '301 0 FT-9 1' + chr(10))}"],
+    )
+    assert documents_of(data) == [
+        Document("FT-1", "Sums & more", "First.\n\nSecond."),
+        Document("FT-2", "", "Only a body, K\u00f6ln."),
+    ]
+    assert data.queries["test"] == [Query("301", "International Organized Crime")]
+    assert data.qrels["test"] == {"301": {"FT-1": 1}}
+    assert data.metadata["301"]["desc"] == "Identify organizations & more."
+
+
+def test_topics_in_xml_by_a_chosen_field(write, imported):
+    topics = """<?xml version="1.0"?>
+        <topics><topic number="1"><query>virus</query><question>What &lt;is&gt; it?</question></topic></topics>"""
+    data = imported(
+        [write("d.jsonl", '{"id": 1, "contents": "t"}\n')],
+        [write("topics.xml", topics)],
+        [f"test={write('q.txt', '1 0 1 1')}"],
+        query_fields=["text=question"],
+    )
+    assert data.queries["test"] == [Query("1", "What <is> it?")]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "trec", "tsv"])
+def test_exports_of_ir_datasets(write, imported, kind):
+    docs = write("docs.jsonl", '{"doc_id": "1", "text": "one"}\n{"doc_id": "2", "text": "two"}\n')
+    queries = write("queries.jsonl", '{"query_id": "9", "title": "ask", "description": "d", "narrative": "n"}\n')
+    judged = {
+        "jsonl": '{"query_id": "9", "doc_id": "2", "relevance": 1, "iteration": "0"}\n',
+        "trec": "9 0 2 1\n",
+        "tsv": "9\t2\t1\n",
+    }[kind]
+    data = imported([docs], [queries], [f"test={write(f'qrels.{kind}', judged)}"])
+    assert data.queries["test"] == [Query("9", "ask")]
+    assert data.qrels["test"] == {"9": {"2": 1}}
+    assert data.metadata["9"] == {"description": "d", "narrative": "n"}
+
+
+def test_conversations_in_a_table(write, imported):
+    turns = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
+    rows = [["id", "text", "history"], ["q1", "its capital?", json.dumps(turns)], ["q2", "x", ""]]
+    cells = "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
+    data = imported(
+        [write("d.jsonl", '{"id": "d", "text": "t"}\n')],
+        [write("questions.csv", cells)],
+        [f"test={write('q.txt', 'q1 0 d 1')}"],
+    )
+    assert data.queries["test"] == [Query("q1", "its capital?", ("U: Peru?", "S: A country."))]
+
+
+def test_judgements_without_a_split_are_divided_by_query(write, tmp_path):
+    docs = write("d.jsonl", '{"id": "d", "text": "t"}\n')
+    queries = write("q.tsv", "".join(f"q{n}\tquestion {n}\n" for n in range(200)))
+    qrels = write("all.qrels", "".join(f"q{n} 0 d 1\n" for n in range(200)))
+    write_files(tmp_path / "out", [docs], [queries], [str(qrels)])
+    sizes = {split: len(qrels) for split, qrels in read_beir(tmp_path / "out", "train", "dev", "test").qrels.items()}
+    assert sum(sizes.values()) == 200
+    assert 140 <= sizes["train"] <= 180
+    assert min(sizes.values()) >= 8
+
+
+def test_every_fault_is_listed_at_once(write, tmp_path):
+    table = write(
+        "d.jsonl",
+        '{"id": "d1", "title": {}, "text": "t"}\n{"id": "d1", "text": "t"}\nno JSON\n{"id": "", "text": "\\ud800"}\n',
+    )
+    short = write("e.csv", "id,text\n1,a,b\n")
+    unknown = write("f.docx", b"PK")
+    qrels = write("q.txt", "q1 0 d1\n")
+    with pytest.raises(DataError) as error:
+        write_files(tmp_path / "out", [table, short, unknown, tmp_path / "none.csv"], [], [f"test={qrels}"])
+    message = str(error.value)
+    for place in (f"{table}, line 1", f"{table}, line 2", f"{table}, line 3", f"{table}, line 4", f"{short}, line 2"):
+        assert f"{place}: " in message
+    for path in (unknown, tmp_path / "none.csv"):
+        assert f"{path}: " in message
+    assert f"{qrels}, line 1" in message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "seen"),
+    [
+        ("nr,inhalt\n1,a\n", [], "'inhalt'"),
+        ("id,text\n1,a\n", ["text=inhalt"], "'inhalt'"),
+        ('id,text\n1,"open\n2,b\n', [], "line"),
+    ],
+)
+def test_a_table_that_cannot_be_understood(write, tmp_path, content, fields, seen):
+    with pytest.raises(DataError, match=seen):
+        write_files(tmp_path / "out", [write("x.csv", content)], document_fields=fields)
+
+
+def test_settings_that_are_refused(write, tmp_path):
+    with pytest.raises(ConfigError, match="'colour=x'"):
+        write_files(tmp_path / "out", [write("x.csv", "id,text\n1,a\n")], document_fields=["colour=x"])
+    with pytest.raises(ConfigError):
+        write_files(tmp_path / "out", [])
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\t"), min_size=1), min_size=1))
+def test_any_plain_text_in_a_table_stays(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("any")
+    texts = [text.replace("<", "(").replace("&", "+") for text in texts if text.strip()] or ["t"]
+    rows = [json.dumps({"_id": f"d{number}", "text": text}) for number, text in enumerate(texts)]
+    (folder / "d.jsonl").write_text("\n".join(rows))
+    write_files(folder / "out", [folder / "d.jsonl"])
+    assert [document.text for document in read_corpus(folder / "out").values()] == texts
