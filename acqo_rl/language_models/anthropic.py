@@ -22,7 +22,7 @@ class AnthropicModel:
         name: str,
         *,
         base_url: str | None = None,
-        max_new_tokens: int = 200,
+        max_new_tokens: int = 300,
         timeout: float = 30.0,
         max_retries: int = 2,
         concurrency: int = 8,

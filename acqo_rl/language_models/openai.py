@@ -34,7 +34,7 @@ class OpenAIModel:
         name: str,
         *,
         base_url: str | None = None,
-        max_new_tokens: int = 200,
+        max_new_tokens: int = 300,
         temperature: float = 0.0,
         seed: int | None = None,
         timeout: float = 30.0,

@@ -87,7 +87,7 @@ class StrategySettings:
     )
     hyde_temperature: float | None = field(default=None, metadata={"help": "hyde: in place of temperature."})
     seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
-    max_new_tokens: int = field(default=200, metadata={"help": "Limit of each completion."})
+    max_new_tokens: int = field(default=300, metadata={"help": "Limit of each completion."})
     timeout: float = field(
         default=30.0, metadata={"help": "Seconds for a model server's answer; each retry has as many again."}
     )

@@ -93,7 +93,7 @@ def test_what_needs_no_model(name):
 @pytest.mark.parametrize("name", ["hyde", "multi_query", "prompted"])
 def test_a_completion_has_room_for_a_passage_by_default(model, name):
     reformulate(name)
-    assert model.settings["max_new_tokens"] == 200
+    assert model.settings["max_new_tokens"] == 300
 
 
 def test_the_prompted_baseline_is_greedy_and_keeps_to_the_token_limit(model):
