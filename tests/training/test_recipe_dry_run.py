@@ -1,0 +1,82 @@
+"""The paper's recipes from index to model card, on a tiny model and two processes that talk through gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import yaml
+from shared import load_script
+
+from acqo_rl import command
+from acqo_rl.curriculum import load_difficulties
+from acqo_rl.reformulation.policy import Policy
+from acqo_rl.training.run_folder import open_run
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+LAUNCH = "--num_processes 2 --mixed_precision no --dynamo_backend no --main_process_port 0"
+SMALL = {"use_vllm": False, "report_to": "none", "max_steps": 1, "per_device_train_batch_size": 8, "eval_limit": 4}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def recipe(data, passing, tmp_path):
+    """Settings of hotpotqa.yaml, changed only where they name a size, a GPU, a model or a network."""
+    settings = yaml.safe_load((ROOT / "configs/acqo/hotpotqa.yaml").read_text(encoding="utf-8"))
+    python = f"{sys.executable} -m accelerate.commands.launch"
+    settings |= {
+        "data": str(data),
+        "output_dir": str(tmp_path / "run"),
+        "model": passing,
+        "encoder": "embedded:minilm",
+        "launcher": f"{settings['launcher'].replace('accelerate launch', python)} {LAUNCH}",
+        "max_new_tokens": 4,
+        "test_split": "dev",
+        "prompted_baseline": False,
+    }
+    settings["warm_start"] |= {"examples": 8, "prompted_queries": 0}
+    settings["stage1"] |= SMALL
+    settings["stage2"] |= SMALL
+    settings["difficulty"] |= {"rollouts": 4, "temperature": 1.0, "top_p": 1.0}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    script = load_script(ROOT / "train/acqo.py", "dry_run_acqo")
+    return script, command.parse(script.make_parser(), ["--config", str(tmp_path / "recipe.yaml")])[0]
+
+
+def run(stage):
+    """Stages of GRPO as the recipe starts them, the others inside this process."""
+    if stage.name.startswith("Stage"):
+        done = subprocess.run(stage.argv(), cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return
+    words = stage.argv()
+    place = next(i for i, word in enumerate(words) if word.endswith(".py"))
+    script = load_script(ROOT / words[place], f"dry_run_{Path(words[place]).stem}")
+    script.main(*command.parse(script.make_parser(), words[place + 1 :]))
+
+
+def test_every_stage_of_the_recipe_runs(recipe, monkeypatch, tmp_path):
+    script, config = recipe
+    monkeypatch.chdir(ROOT)
+    stages = script.plan(config)
+    for stage in stages:
+        script.check(stage)
+    open_run(config.output_dir, asdict(config), [])
+    for stage in stages:
+        run(stage)
+    out = tmp_path / "run"
+    for name in ("stage1", "stage2"):
+        [entry] = [entry for entry in json.loads((out / name / "log.json").read_text()) if "reward" in entry]
+        assert (entry["step"], entry["reward"] > 0, entry["part/format"]) == (1, True, 1)
+        assert sorted(path.name for path in (out / name).glob(".lock-*")) == [".lock-0", ".lock-1"]  # of each process
+    assert len(load_difficulties(out / "warm_start_difficulty" / "difficulty.jsonl")) == 8
+    assert len(load_difficulties(out / "difficulty" / "difficulty.jsonl")) == 8
+    assert Policy.from_pretrained(str(out / "policy")).settings.query_tokens == 256
+    assert "nDCG@10" in (out / "policy" / "README.md").read_text(encoding="utf-8")
