@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from acqo_rl.errors import IndexMismatchError
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.text import distinct, one_line
+from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import (
     Document,
     Fusion,
@@ -75,7 +76,7 @@ def search_each(
     asked = _of_sub_queries(retriever)
     originals = [r.retriever for r in given if isinstance(r, OriginalOnly)]
     return find_lists(
-        with_leads_that_compare(reformulations, asked),
+        searchable(reformulations, asked),
         partial(search_all, asked, k=depth),
         partial(search_all, originals, k=depth) if originals else None,
     )
@@ -86,13 +87,33 @@ def _of_sub_queries(retriever: Retrievers) -> list[Retriever]:
     return [r for r in given if not isinstance(r, OriginalOnly)]
 
 
+def searchable(reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]) -> list[Reformulation]:
+    """The reformulations with exactly those sub-queries that are searched, in evaluation as in serving.
+
+    Empty and repeated sub-queries are left out. So are those that want a lead where the scores of a retriever are no
+    cosines: one word more gives every document more of BM25, and fused scores go in steps. Without any sub-query left
+    the raw query is searched. Where it is the only one, the route is ``pass``.
+    """
+    leads = all(map(has_cosines, retrievers))
+    return [_searchable(reformulation, leads=leads) for reformulation in reformulations]
+
+
+def _searchable(made: Reformulation, *, leads: bool) -> Reformulation:
+    raw = pass_through(made.query, "").sub_queries
+    searched = distinct(s for s in made.sub_queries if leads or s.lead is None) or raw
+    is_raw = len(searched) == 1 and normalised(searched[0].text) == normalised(made.query.text)
+    route = "pass" if is_raw else made.route
+    same = (searched, route) == (made.sub_queries, made.route)
+    return made if same else replace(made, sub_queries=searched, route=route)
+
+
 def find_lists(
     reformulations: Sequence[Reformulation], find: Find, find_originals: Find | None = None
 ) -> list[tuple[Ranking, ...]]:
     """The rankings of every distinct sub-query, in the order of the sub-queries, then those of the raw query alone.
 
     Args:
-        reformulations: one per query.
+        reformulations: one per query, of :func:`searchable`; a blank query is not searched.
         find: called once for the distinct texts of the batch. The same words are two texts if they are a question in
             one place and a hypothetical passage in another.
         find_originals: called once for the distinct raw queries of the batch.
@@ -108,22 +129,10 @@ def find_lists(
 
 
 def _by_sub_query(reformulations: Sequence[Reformulation], find: Find) -> list[tuple[Ranking, ...]]:
-    wanted = [distinct(r.sub_queries) or _blank_but_for_punctuation(r) for r in reformulations]
+    wanted = [[s for s in r.sub_queries if one_line(s.text)] for r in reformulations]
     texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
     found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
     return [_by_lead([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
-
-
-def with_leads_that_compare(
-    reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]
-) -> list[Reformulation]:
-    """The reformulations, without sub-queries that want a lead where the scores of a retriever are no cosines.
-
-    A lead is a difference of cosines: one word more gives every document more of BM25, and fused scores go in steps.
-    """
-    if all(map(has_cosines, retrievers)):
-        return list(reformulations)
-    return [replace(r, sub_queries=tuple(s for s in r.sub_queries if s.lead is None)) for r in reformulations]
 
 
 def _by_lead(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
@@ -161,11 +170,6 @@ def searched_text(sub_query: SubQuery) -> str:
     return Passage(sub_query.text) if sub_query.kind == "hypothetical" else sub_query.text
 
 
-def _blank_but_for_punctuation(reformulation: Reformulation) -> tuple[SubQuery, ...]:
-    """The raw query "???" is searched, though it holds no word."""
-    return tuple(s for s in reformulation.sub_queries if s.kind == "original" and one_line(s.text))[:1]
-
-
 def search(
     reformulations: Sequence[Reformulation],
     retriever: Retrievers,
@@ -184,32 +188,39 @@ def search(
             :class:`OriginalOnly` is asked for the query as it stands alone.
         fusion: merges the lists of each query.
         k: documents in each fused ranking.
-        depth: documents in each list before fusion.
+        depth: documents in each list before fusion, or ``k`` where that is more.
 
     Returns:
         One result a reformulation, position for position.
     """
-    reformulations = with_leads_that_compare(reformulations, _of_sub_queries(retriever))
-    rankings = search_each(reformulations, retriever, depth)
+    reformulations = searchable(reformulations, _of_sub_queries(retriever))
+    rankings = search_each(reformulations, retriever, max(k, depth))
     fused = fusion.fuse(rankings, k)
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
 
 
 def add_feedback(
-    queries: Sequence[Query], retriever: Retriever, corpus: Mapping[str, Document], results: int, words: int
+    queries: Sequence[Query],
+    retriever: Retrievers,
+    fusion: Fusion,
+    corpus: Mapping[str, Document],
+    results: int,
+    words: int,
 ) -> list[Query]:
     """The queries with title and first words of what a first search with the raw query finds.
 
     Args:
         queries: searched in one batch.
-        retriever: its document ids are keys of ``corpus``.
+        retriever: as in :func:`search`; its document ids are keys of ``corpus``.
+        fusion: as in :func:`search`.
         corpus: document id -> document.
         results: snippets a query; 0 leaves the queries as they are.
         words: words of each document's text; one without spaces ends after 16 characters a word.
     """
     if results == 0:
         return list(queries)
-    return with_snippets(queries, retriever.search([q.text for q in queries], results), corpus, results, words)
+    found = search([pass_through(query, "") for query in queries], retriever, fusion, results)
+    return with_snippets(queries, [result.fused for result in found], corpus, results, words)
 
 
 def with_snippets(

@@ -1,4 +1,4 @@
-"""A bounded cache whose entries grow old, and the key under which two queries are the same."""
+"""A bounded cache whose entries grow old, and the keys under which two queries are the same."""
 
 from __future__ import annotations
 
@@ -53,8 +53,13 @@ class TimedCache(Generic[Value]):
             self._values.clear()
 
 
+def exact_key(query: Query) -> Hashable:
+    """What is searched for a query depends on: its text as it was typed, its conversation and what it was shown."""
+    return query.text, query.history, query.feedback
+
+
 def query_key(query: Query) -> Hashable:
-    """What a query is known by: its normalised text, its conversation and what it was shown.
+    """What an answer is known by: the query's normalised text, its conversation and what it was shown.
 
     Case, spacing and closing punctuation do not matter; all other punctuation does ("C++", "C#" and "C" differ).
     """

@@ -7,7 +7,8 @@ Reformulators are compared to the first one; each is NAME or NAME=MODEL:
 
     raw, rules         no model
     turns              the last two turns of the conversation before the query; no model
-    prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id)
+    prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id); so are the strategies
+                       of scripts/compare.py, with their default settings
     policy=MODEL       a trained policy; any other name does as well: warm_start=runs/warm final=runs/final
     policy_else_rules=MODEL  the policy, and where it passes, the rules; any other name with _else_rules behind it
     trained:demo       a policy without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
@@ -29,7 +30,7 @@ from acqo_rl.evaluation.inputs import fingerprint, hash_queries, name_reformulat
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, lexicon_for, load_reformulator
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import DEPTH
 
@@ -138,6 +139,7 @@ def prepare(config: EvaluateConfig, data: Beir, lexicon: Lexicon | None) -> Call
     """Opens the index once; the result evaluates one reformulator by name and model."""
     from acqo_rl.data.beir import corpus_hash
     from acqo_rl.evaluation.run import evaluate
+    from acqo_rl.pipeline.rewrite_retrieve_read import look_first
     from acqo_rl.pipeline.rounds import Rounds
     from acqo_rl.search import add_feedback
 
@@ -147,6 +149,9 @@ def prepare(config: EvaluateConfig, data: Beir, lexicon: Lexicon | None) -> Call
 
     def run(name: str, model: str) -> Any:
         reformulator, results, words = load_reformulator(name, model, lexicon=lexicon)
+        if name == LOOKS_FIRST:
+            threshold = StrategySettings().similarity_threshold
+            reformulator = look_first(reformulator, retriever, fusion, corpus, threshold)
         if results and config.rounds > 1:
             reformulator = Rounds(reformulator, retriever, fusion, corpus, results, words, config.rounds)
         return evaluate(
@@ -158,7 +163,9 @@ def prepare(config: EvaluateConfig, data: Beir, lexicon: Lexicon | None) -> Call
             measures=config.measures,
             batch_size=config.batch_size,
             metadata=data.metadata,
-            add_feedback=partial(add_feedback, retriever=retriever, corpus=corpus, results=results, words=words)
+            add_feedback=partial(
+                add_feedback, retriever=retriever, fusion=fusion, corpus=corpus, results=results, words=words
+            )
             if results
             else None,
             name=name,

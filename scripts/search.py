@@ -38,8 +38,8 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.search import DEPTH, SearchResult, add_feedback, document_of, search
-from acqo_rl.text import distinct, one_line
+from acqo_rl.search import SearchResult, add_feedback, document_of, search
+from acqo_rl.text import one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery, has_cosines
 
 if TYPE_CHECKING:
@@ -157,11 +157,12 @@ class Searcher:
     def ask(self, text: str, history: object) -> Answer:
         """Walks one query along the path."""
         first, second = Stopwatch(self.retriever), Stopwatch(self.retriever)
-        queries = add_feedback([Query("query", text, history)], first, self.corpus, self.results, self.words)
+        query = Query("query", text, history)
+        queries = add_feedback([query], first, self.fusion, self.corpus, self.results, self.words)
         begin = time.perf_counter()
         reformulations = self.reformulator.reformulate(queries)
         reformulated = time.perf_counter()
-        [found] = search(reformulations, second, self.fusion, self.k, max(self.k, DEPTH))
+        [found] = search(reformulations, second, self.fusion, self.k)
         searched = time.perf_counter()
         ms = {
             "first search": first.ms,
@@ -186,7 +187,7 @@ def main(config: SearchConfig, strategies: StrategySettings) -> None:
     if config.query is None:
         converse(searcher, config)
     else:
-        answer_one(one_line(config.query), config.history, searcher, config)
+        answer_one(config.query, config.history, searcher, config)
 
 
 def check(config: SearchConfig) -> None:
@@ -219,10 +220,10 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
         print("Type a query. :new starts a new conversation, :quit ends.")
     history = list(read_history(config.history))
     with contextlib.suppress(EOFError, KeyboardInterrupt):
-        while (text := one_line(input("" if config.json else "\nquery> "))) != ":quit":
-            if text == ":new":
+        while one_line(text := input("" if config.json else "\nquery> ")) != ":quit":
+            if one_line(text) == ":new":
                 history = []
-            elif text:
+            elif one_line(text):
                 if not config.json:
                     print()
                 said = answer_one(text, history, searcher, config)
@@ -348,8 +349,8 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[
 
 
 def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
-    """Each distinct sub-query and its list."""
-    return list(zip(distinct(found.reformulation.sub_queries), found.rankings, strict=True))
+    """Each sub-query and its list."""
+    return list(zip(found.reformulation.sub_queries, found.rankings, strict=True))
 
 
 def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:

@@ -39,12 +39,16 @@ def test_normalised_duplicates_do_not_vote_twice():
     assert [r.doc_ids for r in search_each([reformulation("a", "A ?", "b")], retriever)[0]] == [("1", "2"), ("2", "3")]
 
 
-def test_empty_sub_queries_find_nothing_and_ask_nothing():
-    retriever = ScriptedRetriever(FOUND)
+def test_the_raw_query_is_searched_in_place_of_empty_sub_queries():
+    retriever = ScriptedRetriever({"raw": ("1",)})
     result = search([reformulation("", " \t", "?")], retriever, RankScoreFusion())[0]
-    assert retriever.calls == []
-    assert result.rankings == ()
-    assert result.fused.doc_ids == ()
+    assert (retriever.calls, result.fused.doc_ids, result.reformulation.route) == ([["raw"]], ("1",), "pass")
+
+
+def test_a_blank_query_finds_nothing_and_asks_nobody():
+    for retriever in (BrokenRetriever(), [BrokenRetriever(), BrokenRetriever()]):
+        [result] = search(PassThrough().reformulate([Query("q", " \x00")]), retriever, RankScoreFusion())
+        assert (result.rankings, result.fused.doc_ids) == ((), ())
 
 
 def test_a_query_of_punctuation_is_searched_as_it_stands():
@@ -134,7 +138,7 @@ def test_a_failing_retriever_raises():
     with pytest.raises(ConnectionError):
         search([reformulation("a")], BrokenRetriever(), RankScoreFusion())
     with pytest.raises(ConnectionError):
-        add_feedback([Query("q", "a")], BrokenRetriever(), {}, 1, 1)
+        add_feedback([Query("q", "a")], BrokenRetriever(), RankScoreFusion(), {}, 1, 1)
 
 
 def test_a_hypothetical_answer_is_searched_as_a_passage():
@@ -155,24 +159,24 @@ QUERY = Query("q", "a", history=("before",))
 
 class TestFeedback:
     def test_is_cut_to_results_and_words(self):
-        first = add_feedback([QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), CORPUS, 1, 3)
+        first = add_feedback([QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, 1, 3)
         assert first[0].feedback == (Snippet("One title", "first words of"),)
         assert (first[0].text, first[0].history) == ("a", QUERY.history)
         assert first[1].feedback == ()
-        both = add_feedback([QUERY], ScriptedRetriever(FOUND), CORPUS, 5, 100)[0].feedback
+        both = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, 5, 100)[0].feedback
         assert both[1] == Snippet("Two", "short")
 
     def test_a_document_without_spaces_does_not_fill_the_prompt(self):
         endless = {"1": Document("1", "t" * 5000, "x" * 5000)}
-        snippet = add_feedback([QUERY], ScriptedRetriever(FOUND), endless, 1, 28)[0].feedback[0]
+        snippet = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), endless, 1, 28)[0].feedback[0]
         assert (len(snippet.title), len(snippet.text)) == (200, 28 * 16)
 
     def test_none_is_no_search(self):
-        assert add_feedback([QUERY], BrokenRetriever(), CORPUS, 0, 3) == [QUERY]
+        assert add_feedback([QUERY], BrokenRetriever(), RankScoreFusion(), CORPUS, 0, 3) == [QUERY]
 
     def test_one_call_a_batch(self):
         retriever = ScriptedRetriever(FOUND)
-        add_feedback([QUERY] * 3, retriever, CORPUS, 2, 3)
+        add_feedback([QUERY] * 3, retriever, RankScoreFusion(), CORPUS, 2, 3)
         assert len(retriever.calls) == 1
 
 
@@ -243,9 +247,6 @@ class TestSeveralRetrievers:
         with pytest.raises(ConnectionError):
             search_each([reformulation("a")], [ScriptedRetriever(FOUND), BrokenRetriever()])
 
-    def test_nothing_to_search_asks_nobody(self):
-        assert search_each([reformulation("")], [BrokenRetriever(), BrokenRetriever()]) == [()]
-
 
 class Noting(ScriptedRetriever):
     """Keeps how many documents were asked for."""
@@ -269,11 +270,10 @@ def test_every_list_is_a_hundred_deep_and_the_fused_one_ten_by_default():
     assert result.fused.doc_ids == tuple(map(str, range(10)))
 
 
-def test_a_first_search_asks_for_as_many_results_as_are_read():
+def test_as_many_results_of_a_first_search_are_shown_as_are_read():
     corpus = {str(i): Document(str(i), f"title {i}", "some words") for i in range(9)}
     retriever = Noting({"raw": tuple(corpus)})
-    [query] = add_feedback([Query("q", "raw")], retriever, corpus, 2, 1)
-    assert retriever.depths == [2]
+    [query] = add_feedback([Query("q", "raw")], retriever, RankScoreFusion(), corpus, 2, 1)
     assert query.feedback == (Snippet("title 0", "some"), Snippet("title 1", "some"))
 
 

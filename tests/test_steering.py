@@ -71,7 +71,7 @@ class ObedientModel:
 
 
 def fed(doc_ids, query=QUERY):
-    return add_feedback([query], EverythingRetriever(*doc_ids), CORPUS, len(doc_ids), WORDS)[0]
+    return add_feedback([query], EverythingRetriever(*doc_ids), RankScoreFusion(), CORPUS, len(doc_ids), WORDS)[0]
 
 
 def searched(policy, doc_ids):

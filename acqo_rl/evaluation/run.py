@@ -13,7 +13,6 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
 from acqo_rl.search import DEPTH, Retrievers, SearchResult, search, searched_text
-from acqo_rl.text import distinct
 from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def _evaluate(
 
 def searched_texts(reformulation: Reformulation) -> list[str]:
     """Distinct texts that are searched, among them the query itself where it is searched first for feedback."""
-    texts = [searched_text(sub_query) for sub_query in distinct(reformulation.sub_queries)]
+    texts = [searched_text(sub_query) for sub_query in reformulation.sub_queries]
     first = [reformulation.query.text] if reformulation.query.feedback else []
     return list(dict.fromkeys([*first, *texts]))
 

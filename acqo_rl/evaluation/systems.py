@@ -10,6 +10,7 @@ from typing import Any
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
 from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, evaluate_searcher, searched_texts
+from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.search import OriginalOnly, Retrievers, add_feedback
@@ -39,7 +40,7 @@ class Parts:
     """What a retriever is made of.
 
     Attributes:
-        everything: those that search every sub-query; several are merged by the system's fusion.
+        everything: those that search every sub-query; several are a hybrid, whose lists of a text are merged by RSF.
         original: those that search the raw query only; each is a path of its own.
     """
 
@@ -51,18 +52,11 @@ class Parts:
         """Whether its scores are cosines."""
         return len(self.everything) == 1 and has_cosines(self.everything[0]) and not self.original
 
-    def first(self, name: str, fusion: Fusion) -> Retriever:
-        """What searches the raw query before a reformulator reads what that finds."""
-        return _merged(name, (*self.everything, *self.original), fusion)
-
-    def all(self, name: str, fusion: Fusion) -> Retrievers:
-        """What searches a reformulation."""
-        merged = _merged(name, self.everything, fusion)
+    def all(self, name: str) -> Retrievers:
+        """What searches a reformulation, as every other way in searches the same indexes."""
+        parts = self.everything
+        merged = parts[0] if len(parts) == 1 else HybridRetriever(parts, RankScoreFusion(), name=name)
         return [merged, *map(OriginalOnly, self.original)] if self.original else merged
-
-
-def _merged(name: str, parts: Sequence[CachedRetriever], fusion: Fusion) -> Retriever:
-    return parts[0] if len(parts) == 1 else HybridRetriever(parts, fusion, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +136,15 @@ def _as_read(bench: Bench, name: str, queries: Sequence[Query]) -> list[Query]:
     if results == 0:
         return list(queries)
     retrievers = [
-        parts.first(s, fusion) for (s, parts), fusion in product(bench.retrievers.items(), bench.fusions.values())
+        (parts.all(s), fusion) for (s, parts), fusion in product(bench.retrievers.items(), bench.fusions.values())
     ]
-    filled = (add_feedback(queries, retriever, bench.corpus, results, words) for retriever in retrievers)
+    filled = (add_feedback(queries, *searched, bench.corpus, results, words) for searched in retrievers)
     return list(dict.fromkeys(query for batch in filled for query in batch))
 
 
 def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluation:
     reformulator, parts = bench.reformulators[system.reformulator], bench.retrievers[system.retriever]
     fusion = bench.fusions[system.fusion]
-    first = parts.first(system.retriever, fusion)
     settings: dict[str, Any] = {
         "measures": bench.measures,
         "batch_size": bench.batch_size,
@@ -160,18 +153,22 @@ def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluat
         "progress": False,
     }
     if system.reformulator in bench.searchers:
-        searcher = bench.searchers[system.reformulator](reformulator, first, fusion)
+        searcher = bench.searchers[system.reformulator](reformulator, parts.everything[0], fusion)
         evaluation = evaluate_searcher(searcher, queries, bench.qrels, **settings)
         asked = partial(_asked_after_a_look, reformulator)
     else:
         results, words = reformulator.feedback()
+        searched = parts.all(system.retriever)
         if results:
             settings["add_feedback"] = partial(
-                add_feedback, retriever=first, corpus=bench.corpus, results=results, words=words
+                add_feedback,
+                retriever=searched,
+                fusion=fusion,
+                corpus=bench.corpus,
+                results=results,
+                words=words,
             )
-        evaluation = evaluate(
-            reformulator, queries, bench.qrels, parts.all(system.retriever, fusion), fusion, **settings
-        )
+        evaluation = evaluate(reformulator, queries, bench.qrels, searched, fusion, **settings)
         asked = partial(_asked, reformulator)
     return replace(
         evaluation, results=tuple(_with_costs(result, *asked(result), parts) for result in evaluation.results)

@@ -134,4 +134,4 @@ def _with_cosines(retriever: Retriever) -> Retriever | None:
 
 def best_similarity(result: SearchResult) -> float:
     """The greatest similarity of a search's documents; minus infinity where it found none."""
-    return max(result.fused.similarities, default=float("-inf"))
+    return max((ranking.scores[0] for ranking in result.rankings if ranking.scores), default=float("-inf"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.search import search, with_snippets
+from acqo_rl.search import search, searchable, with_snippets
 from acqo_rl.text import distinct
 from acqo_rl.types import Document, Fusion, Query, Reformulation, Reformulator, Retriever
 
@@ -76,11 +76,14 @@ class Rounds:
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """One reformulation a query with the searches of all rounds, position for position."""
 
+        def ask(looked: Sequence[Query]) -> list[Reformulation]:
+            return searchable(self._reformulator.reformulate(looked), [self._retriever])
+
         def look(answers: Sequence[Reformulation]) -> list[Query]:
             found = search(answers, self._retriever, self._fusion, self._feedback[0])
             return with_snippets(queries, [result.fused for result in found], self._corpus, *self._feedback)
 
-        return in_rounds(queries, self._reformulator.reformulate, look, self._rounds)
+        return in_rounds(queries, ask, look, self._rounds)
 
 
 def _joined(first: Reformulation, second: Reformulation) -> Reformulation:

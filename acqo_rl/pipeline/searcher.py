@@ -21,9 +21,8 @@ from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.search import DEPTH, OriginalOnly, Retrievers, with_leads_that_compare, with_snippets
-from acqo_rl.text import MAX_CHARACTERS, distinct, normalised
-from acqo_rl.timed_cache import TimedCache, query_key
+from acqo_rl.search import DEPTH, OriginalOnly, Retrievers, searchable, with_snippets
+from acqo_rl.timed_cache import TimedCache, exact_key
 from acqo_rl.types import (
     Document,
     Fusion,
@@ -41,9 +40,6 @@ REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
 """Log events, for review: a reformulation that was changed before it was searched, and one that failed."""
 
 _log = logging.getLogger(__name__)
-
-_SHORT = ("reading", "part", "variant")
-"""Kinds that are searches; the others are as long as they need be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +82,10 @@ class Found:
 class AdaptiveSearcher:
     """Reformulates, searches every sub-query at every retriever at the same time, and merges what came back.
 
-    A sub-query that fails or is late is left out and named (S0-30); a reformulation that fails falls back to the raw
-    query. Only complete results are cached. The cache belongs to one searcher, so that reformulator, retrievers and
-    fusion are the same for all it holds; a retriever whose documents change says so by an attribute ``fingerprint``.
+    A sub-query that fails or is late is left out and named; a reformulation that fails falls back to the raw query.
+    Only complete results are cached, each for the query exactly as it was typed. The cache belongs to one searcher, so
+    that reformulator, retrievers and fusion are the same for all it holds; a retriever whose documents change says so
+    by an attribute ``fingerprint``.
     """
 
     def __init__(
@@ -122,7 +119,7 @@ class AdaptiveSearcher:
             feedback_words: words of each of them, by default likewise.
             rounds: times that the reformulator looks at what was found and writes searches; a later one that passes
                 adds none.
-            depth: documents in each list before fusion.
+            depth: documents in each list before fusion, or ``k`` where that is more.
             timeouts: see :class:`Timeouts`.
             cache_size: reformulations, and results, that are kept; 0 keeps none.
             cache_seconds: how long they are kept.
@@ -201,7 +198,7 @@ class AdaptiveSearcher:
         if k < 1:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
         asked = [read_query(query) for query in queries]
-        keys: list[Hashable] = [(query_key(query), k, context, self.fingerprint) for query in asked]
+        keys: list[Hashable] = [(exact_key(query), k, context, self.fingerprint) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:
@@ -219,7 +216,7 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [reformulation] = self._reformulate([read_query(query)], context, self._lists(), Trace())
+        [reformulation] = self._reformulate([read_query(query)], context, self._lists(self._depth), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -235,7 +232,7 @@ class AdaptiveSearcher:
 
     def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
         """A batch along the path."""
-        trace, lists = Trace(), self._lists()
+        trace, lists = Trace(), self._lists(max(k, self._depth))
         reformulations = self._reformulate(queries, context, lists, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
             rankings = lists.find(reformulations)
@@ -245,12 +242,12 @@ class AdaptiveSearcher:
         failures = [(*_failed(r), *lists.failures(r, looked=looked)) for r in reformulations]
         return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
 
-    def _lists(self) -> Lists:
+    def _lists(self, depth: int) -> Lists:
         limit = self._timeouts.total
         deadline = None if limit is None else time.monotonic() + limit
 
         def gathering(retrievers: Sequence[Retriever]) -> Gathering:
-            return Gathering(retrievers, self._workers, self._depth, self._timeouts.sub_query, deadline)
+            return Gathering(retrievers, self._workers, depth, self._timeouts.sub_query, deadline)
 
         return Lists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
@@ -260,8 +257,10 @@ class AdaptiveSearcher:
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
                 answers = self._ask(looked, lists.deadline)
-            usable = [_with_context(_usable(answer), context) for answer in answers]
-            return with_leads_that_compare(usable, self.retrievers)
+            searched = searchable(answers, self.retrievers)
+            for before, after in zip(answers, searched, strict=True):
+                _log_repair(before, after)
+            return [_with_context(one, context) for one in searched]
 
         def look(answers: Sequence[Reformulation]) -> list[Query]:
             results, words = self._feedback
@@ -270,11 +269,11 @@ class AdaptiveSearcher:
             return with_snippets(queries, tops, self._corpus, results, words)
 
         looked = look([pass_through(query, "") for query in queries]) if self._feedback[0] else queries
-        return [_by_route(r) for r in in_rounds(looked, ask, look, self._rounds)]
+        return in_rounds(looked, ask, look, self._rounds)
 
     def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
         """From the cache, else from one call; if that fails, the raw queries, which say so."""
-        keys = [query_key(query) for query in queries]
+        keys = [exact_key(query) for query in queries]
         known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
         new = _unknown(keys, queries, known)
         if new:
@@ -291,7 +290,7 @@ class AdaptiveSearcher:
             for key, reformulation in zip(new, outcome, strict=True):
                 if reformulation.problem is None:
                     self._reformulations.put(key, reformulation)
-        return [_of(known[key], query) for key, query in zip(keys, queries, strict=True)]
+        return [replace(known[key], query=query) for key, query in zip(keys, queries, strict=True)]
 
 
 def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
@@ -302,18 +301,20 @@ def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
 def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformulation]:
     answers = reformulator.reformulate(queries)
     if len(answers) != len(queries):
-        raise ValueError(f"{len(answers)} reformulations for {len(queries)} queries; a reformulator owes one a query")
+        raise ValueError(
+            f"{len(answers)} reformulations for {len(queries)} queries; a reformulator must return one per query"
+        )
     return answers
 
 
 def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
-    """The fused documents of each sub-query: each under the one that ranks it best, in fused order (S0-21, 26)."""
+    """The fused documents of each sub-query: each under the one that ranks it best, in fused order."""
     rank: dict[str, tuple[int, str]] = {}
     for ranking in found.rankings:
         for position, doc_id in enumerate(ranking.doc_ids):
             if doc_id not in rank or position < rank[doc_id][0]:
                 rank[doc_id] = (position, ranking.query)
-    clusters: dict[str, list[str]] = {s.text: [] for s in distinct(found.reformulation.sub_queries)}
+    clusters: dict[str, list[str]] = {s.text: [] for s in found.reformulation.sub_queries}
     for doc_id in found.fused.doc_ids:
         clusters.setdefault(rank[doc_id][1], []).append(doc_id)
     return {text: tuple(doc_ids) for text, doc_ids in clusters.items()}
@@ -328,29 +329,15 @@ def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Containe
     return new
 
 
-def _usable(reformulation: Reformulation) -> Reformulation:
-    """Sub-queries that are not empty, not over-long and not the same; the raw query where none is left."""
-    short = (s for s in reformulation.sub_queries if s.kind not in _SHORT or len(s.text) <= MAX_CHARACTERS)
-    usable = distinct(short)
-    if usable:
-        if usable == reformulation.sub_queries:
-            return reformulation
-        return _repaired(reformulation, replace(reformulation, sub_queries=usable), "sub-queries were left out")
-    raw = replace(reformulation, route="pass", sub_queries=pass_through(reformulation.query, "").sub_queries)
-    return raw if _is_raw(reformulation) else _repaired(reformulation, raw, "no sub-query can be used")
-
-
-def _is_raw(reformulation: Reformulation) -> bool:
-    """Whether the query alone is searched, as of one without words."""
-    return [s.kind for s in reformulation.sub_queries] == ["original"]
-
-
-def _repaired(before: Reformulation, after: Reformulation, reason: str) -> Reformulation:
+def _log_repair(before: Reformulation, after: Reformulation) -> None:
     """Logs what was changed, without the texts."""
+    left_out = any(s.lead is None and s not in after.sub_queries for s in before.sub_queries)
+    if before.route == after.route and not left_out:
+        return
+    reason = "sub-queries were left out" if left_out else "the only sub-query is the query itself"
     told = {"strategy": before.made_by, "reason": reason, "route": after.route, "route_before": before.route}
     counts = {"num_variants": len(after.sub_queries), "num_variants_before": len(before.sub_queries)}
     _log.info(REPAIRED, extra={**told, **counts})
-    return after
 
 
 def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
@@ -360,27 +347,12 @@ def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
     return replace(reformulation, sub_queries=tuple(subs))
 
 
-def _of(reformulation: Reformulation, query: Query) -> Reformulation:
-    """A reformulation that another wording of the query, or another id, was given."""
-    return reformulation if reformulation.query is query else replace(reformulation, query=query)
-
-
-def _by_route(reformulation: Reformulation) -> Reformulation:
-    """The query alone is the pass route."""
-    subs, text = reformulation.sub_queries, reformulation.query.text
-    alone = len(subs) == 1 and normalised(subs[0].text) == normalised(text)
-    if not alone or reformulation.route == "pass":
-        return reformulation
-    return _repaired(reformulation, replace(reformulation, route="pass"), "the only sub-query is the query itself")
-
-
 def _for_query(found: Found, query: Query) -> Found:
-    """A result that another wording of the query, or another id, found."""
+    """A result that the same query of another id found."""
     there = found.reformulation.query
-    if (there.id, there.text, there.history) == (query.id, query.text, query.history):
+    if there.id == query.id:
         return found
-    asked = replace(query, feedback=there.feedback)
-    return replace(found, reformulation=replace(found.reformulation, query=asked))
+    return replace(found, reformulation=replace(found.reformulation, query=replace(there, id=query.id)))
 
 
 def _refuse_empty_handed(results: Sequence[Found]) -> None:

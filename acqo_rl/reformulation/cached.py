@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from acqo_rl.timed_cache import TimedCache, query_key
+from acqo_rl.timed_cache import TimedCache, exact_key
 from acqo_rl.types import Query, Reformulation, Reformulator
 
 
@@ -24,7 +24,10 @@ def reformulation_cache(
 
 
 class Cached:
-    """A reformulator that asks another one only for what it does not know; an answer with a problem is not kept."""
+    """A reformulator that asks another one only for what it does not know; an answer with a problem is not kept.
+
+    Another wording of a query is another query, since other texts may be searched for it.
+    """
 
     def __init__(self, reformulator: Reformulator, made_with: str, cache: TimedCache[Reformulation]) -> None:
         """Puts a cache before a reformulator.
@@ -51,15 +54,9 @@ class Cached:
             if answer.problem is None:
                 self._cache.put(key, answer)
         return [
-            known[key] if asked.get(key) == i else _again(known[key], query)
+            known[key] if asked.get(key) == i else replace(known[key], query=query, tokens=0, calls=0)
             for i, (key, query) in enumerate(zip(keys, queries, strict=True))
         ]
 
     def _key(self, query: Query) -> Hashable:
-        return query_key(query), self._made_with
-
-
-def _again(kept: Reformulation, query: Query) -> Reformulation:
-    """A kept answer as one to this query, whose own wording is searched where the raw query is."""
-    sub_queries = tuple(replace(s, text=query.text) if s.kind == "original" else s for s in kept.sub_queries)
-    return replace(kept, query=query, sub_queries=sub_queries, tokens=0, calls=0)
+        return exact_key(query), self._made_with

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from acqo_rl.batching import BatchedRetriever, Batcher
 from acqo_rl.errors import ConfigError, NotFoundError
@@ -25,7 +26,7 @@ class Collection:
     Attributes:
         name: letters, digits, ``_``, ``-``, ``.``; what people call it.
         documents: document id -> document.
-        retrievers: of its indexes, a dense one before a BM25 one.
+        retrievers: of its indexes, in the order given.
         originals: of indexes that search the raw query only; each list is a path of its own.
     """
 
@@ -102,7 +103,7 @@ def open_collection(
     retrievers, apart = tuple(map(in_collection, singles)), tuple(map(in_collection, originals))
     if len({retriever.name for retriever in (*retrievers, *apart)}) < len(retrievers) + len(apart):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
-    return Collection(name, documents, tuple(sorted(retrievers, key=lambda retriever: not retriever.cosine)), apart)
+    return Collection(name, documents, retrievers, apart)
 
 
 def split_paths(places: str) -> list[str]:
@@ -119,14 +120,15 @@ def split_paths(places: str) -> list[str]:
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:
     """One retriever over the collections: one list per text.
 
-    The first indexes of all collections make one list, and so do their second ones; the two lists are merged by RSF, as
-    in a hybrid index. A collection with one index has no document in the second list.
+    Two indexes of one collection are searched as a hybrid index is: their lists are merged by RSF. Of several
+    collections the first indexes make one of these lists and the second ones the other, dense before BM25. A collection
+    with one index has no document in the second list.
     """
-    most = max(len(collection.retrievers) for collection in collections)
-    paths: list[Retriever] = []
-    for place in range(most):
-        parts = [c.retrievers[place] for c in collections if place < len(c.retrievers)]
-        paths.append(parts[0] if len(parts) == 1 else FederatedRetriever(parts, f"{label} {place + 1}"))
+    paths: list[Retriever] = list(collections[0].retrievers)
+    if len(collections) > 1:
+        ordered = [sorted(c.retrievers, key=lambda retriever: not retriever.cosine) for c in collections]
+        places = [[one for one in parts if one] for parts in zip_longest(*ordered)]
+        paths = [p[0] if len(p) == 1 else FederatedRetriever(p, f"{label} {i}") for i, p in enumerate(places, start=1)]
     return paths[0] if len(paths) == 1 else HybridRetriever(paths, RankScoreFusion())
 
 

@@ -95,12 +95,13 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
     train, dev = parts
     if 0 < paths.limit < len(train):
         train = random.Random(paths.seed).sample(train, paths.limit)
-    look = prompt.feedback_results, prompt.feedback_words
+    fusion = fusion_named(paths.fusion)
+    look = retriever, fusion, corpus, prompt.feedback_results, prompt.feedback_words
     return Materials(
-        train=add_feedback(train, retriever, corpus, *look),
-        dev=add_feedback(dev, retriever, corpus, *look),
+        train=add_feedback(train, *look),
+        dev=add_feedback(dev, *look),
         qrels=qrels,
         corpus=corpus,
         retriever=retriever,
-        fusion=fusion_named(paths.fusion),
+        fusion=fusion,
     )

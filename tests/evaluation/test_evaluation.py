@@ -69,7 +69,7 @@ def test_times_and_searches_are_counted(good):
 
 def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted(world, retriever, scripted):
     queries, qrels, corpus, _ = world
-    feedback = partial(add_feedback, retriever=retriever, corpus=corpus, results=2, words=3)
+    feedback = partial(add_feedback, retriever=retriever, fusion=RankScoreFusion(), corpus=corpus, results=2, words=3)
     answers = {"compound": ("decompose", "capital of peru", "money of chad")}
     got = evaluate(scripted(answers), queries, qrels, retriever, RankScoreFusion(), add_feedback=feedback)
     assert [snippet.title for snippet in got.results[0].reformulation.query.feedback] == ["Peru", "Chad"]

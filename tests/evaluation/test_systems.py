@@ -166,7 +166,7 @@ class LooksFirst:
         reformulator, retriever, fusion = self.parts
         found = search(PassThrough().reformulate(queries), retriever, fusion, k)
         weak = [i for i, result in enumerate(found) if "peru" not in result.fused.doc_ids]
-        asked = add_feedback([queries[i] for i in weak], retriever, self.corpus, 1, 1)
+        asked = add_feedback([queries[i] for i in weak], retriever, fusion, self.corpus, 1, 1)
         again = search(reformulator.reformulate(asked), retriever, fusion, k)
         for i, second in zip(weak, again, strict=True):
             kept = replace(found[i].reformulation, query=second.reformulation.query, calls=1)

@@ -59,7 +59,7 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds,
     retriever.cosine = cosine
     settings = PolicySettings(feedback_results=results, feedback_words=9, raw_lead=raw_lead)
     policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), settings)
-    feedback = {"retriever": retriever, "corpus": CORPUS, "results": results, "words": 9}
+    feedback = {"retriever": retriever, "fusion": fusion, "corpus": CORPUS, "results": results, "words": 9}
     evaluation = evaluate(
         Rounds(policy, retriever, fusion, CORPUS, results, 9, rounds) if rounds > 1 else policy,
         QUERIES,

@@ -28,7 +28,7 @@ def ask(corpus):
         settings = PolicySettings(feedback_results=1, feedback_words=5, raw_lead=raw_lead)
         policy = Policy(model, Prompt(lambda text: len(text.split())), settings)
         looks = Rounds(policy, retriever, RankScoreFusion(), corpus, 1, 5, rounds)
-        [query] = add_feedback([Query("q", text)], retriever, corpus, 1, 5)
+        [query] = add_feedback([Query("q", text)], retriever, RankScoreFusion(), corpus, 1, 5)
         [answer] = looks.reformulate([query])
         return answer, [conversations[0][1]["content"] for conversations in model.calls]
 

@@ -199,14 +199,13 @@ class TestRetrieval:
 
 
 class TestSubQueries:
-    def test_empty_repeated_and_over_long_ones_are_left_out(self):
+    def test_empty_and_repeated_ones_are_left_out(self):
         retriever = ScriptedRetriever({})
-        searcher(Scripted(("a", " ", "A ?", "x" * 201, "b")), retriever).search("q")
+        searcher(Scripted(("a", " ", "A ?", "b")), retriever).search("q")
         assert retriever.calls == [["a", "b"]]
 
-    @pytest.mark.parametrize("texts", [(), ("", "?"), ("x" * 201,)])
+    @pytest.mark.parametrize("texts", [(), ("", "?")])
     def test_none_left_is_the_raw_query(self, texts):
-        """S0-29."""
         retriever = ScriptedRetriever({"q": ("1",)})
         found = searcher(Scripted(texts), retriever).search("q")
         assert (retriever.calls, found.reformulation.route) == ([["q"]], "pass")
@@ -216,9 +215,11 @@ class TestSubQueries:
         found = searcher(Scripted(("Q ?",)), ScriptedRetriever({})).search("q")
         assert found.reformulation.route == "pass"
 
-    def test_a_hypothetical_document_may_be_long(self):
+    @pytest.mark.parametrize("kind", ["hypothetical", "reading", "part", "variant"])
+    def test_one_may_be_long(self, kind):
+        """A policy's are limited by its grammar; the last turns are as long as they are."""
         retriever = ScriptedRetriever({})
-        searcher(Scripted(("x" * 900,), kind="hypothetical"), retriever).search("q")
+        searcher(Scripted(("x" * 900,), kind=kind), retriever).search("q")
         assert retriever.calls == [["x" * 900]]
 
     def test_readings_and_what_is_known_of_the_user(self):
@@ -301,7 +302,7 @@ class TestFeedback:
     def test_is_what_the_one_path_shows(self):
         reformulator, retriever = Scripted(("a",)), ScriptedRetriever(FOUND)
         searcher(reformulator, retriever, corpus=CORPUS, feedback_results=2, feedback_words=2).search("q")
-        [expected] = add_feedback([Query("query", "q")], retriever, CORPUS, 2, 2)
+        [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, 2, 2)
         assert reformulator.asked == [[expected]]
 
     def test_is_what_a_policy_was_trained_to_read(self):
@@ -311,7 +312,7 @@ class TestFeedback:
         for of in (lambda one: one, Logged):
             reformulator, retriever = Reads(("a",)), ScriptedRetriever(FOUND)
             searcher(of(reformulator), retriever, corpus=CORPUS).search("q")
-            [expected] = add_feedback([Query("query", "q")], retriever, CORPUS, 2, 3)
+            [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, 2, 3)
             assert reformulator.asked == [[expected]]
             with pytest.raises(ConfigError, match=r"reads 2 results of a first search.*give the corpus"):
                 searcher(of(reformulator), retriever)
@@ -376,21 +377,20 @@ class TestCache:
         return [front.search(text) for text in texts], retriever
 
     @pytest.mark.parametrize(
-        "texts", [("C++", "C", "C#"), ("10.5", "105"), ("-5", "5"), ("???", "!!!"), ("a b", "ab")], ids=str
+        "texts",
+        [("C++", "C", "C#"), ("10.5", "105"), ("-5", "5"), ("???", "!!!"), ("a b", "ab"), ("US?", "us?", "US ?")],
+        ids=str,
     )
     def test_what_differs(self, texts):
-        """D4-01."""
+        """An index finds other documents for another wording, if only by a little."""
         results, _ = self.ask(*texts)
         assert [r.fused.doc_ids for r in results] == [(text,) for text in texts]
         assert not any(r.cached for r in results)
 
-    def test_what_does_not(self):
-        """S4-27, 28."""
-        wordings = ("What is FAISS?", "what is faiss?", "What is FAISS!", "What is FAISS ?", " what  is faiss")
-        results, retriever = self.ask(*wordings)
-        assert [r.cached for r in results] == [False, True, True, True, True]
-        assert len(retriever.calls) == 1
-        assert [r.reformulation.query.text for r in results] == list(wordings)
+    def test_the_same_text_is_searched_once(self):
+        results, retriever = self.ask("What is FAISS?", "What is FAISS?")
+        assert [r.cached for r in results] == [False, True]
+        assert retriever.calls == [["What is FAISS?"]]
 
     def test_k_history_and_context_are_part_of_the_key(self):
         retriever = ScriptedRetriever({"q": ("1", "2")})
@@ -413,7 +413,7 @@ class TestCache:
         reformulator = Scripted(("a",))
         front = searcher(reformulator, ScriptedRetriever({}))
         assert front.search("q", 1).reformulation.calls == 1
-        assert front.search("Q ?", 2).reformulation.calls == 0
+        assert front.search("q", 2).reformulation.calls == 0
         assert len(reformulator.asked) == 1
         front.clear_cache()
         front.search("q", 1)
@@ -459,7 +459,7 @@ class TestCache:
 
     def test_a_batch_searches_the_same_query_once(self):
         retriever = ScriptedRetriever({"q": ("1",)})
-        results = searcher(PassThrough(), retriever).search_many([Query("1", "q"), Query("2", "Q?")])
+        results = searcher(PassThrough(), retriever).search_many([Query("1", "q"), Query("2", "q")])
         assert retriever.calls == [["q"]]
         assert [r.reformulation.query.id for r in results] == ["1", "2"]
 

@@ -32,11 +32,11 @@ def asked(model):
 def test_a_second_time_costs_nothing():
     reformulator, model = cached("reply")
     [first] = reformulator.reformulate([Query("1", "What is FAISS?")])
-    [again] = reformulator.reformulate([Query("2", "what is faiss ?")])
+    [again] = reformulator.reformulate([Query("2", "What is FAISS?")])
     assert (first.calls, first.tokens, again.calls, again.tokens) == (1, 1, 0, 0)
     assert asked(model) == 1
-    assert again.query == Query("2", "what is faiss ?")
-    assert again.sub_queries == (SubQuery("what is faiss ?", "original"), first.sub_queries[1])
+    assert again.query == Query("2", "What is FAISS?")
+    assert again.sub_queries == first.sub_queries
     assert reformulator.name == "step_back"
 
 
@@ -44,6 +44,7 @@ def test_a_second_time_costs_nothing():
     ("one", "other"),
     [
         (Query("q", "C++"), Query("q", "C#")),
+        (Query("q", "US politics"), Query("q", "us politics")),
         (Query("q", "???"), Query("q", "!!!")),
         (Query("q", "its capital"), Query("q", "its capital", history=("Peru?",))),
         (Query("q", "capital"), Query("q", "capital", feedback=(Snippet("Peru", "Lima"),))),
@@ -71,11 +72,10 @@ def test_a_batch_asks_for_each_query_once_and_for_unknown_ones_only():
     reformulator, model = cached("reply")
     reformulator.reformulate([Query("0", "Peru")])
     same = Query("1", "Chad")
-    answers = reformulator.reformulate([same, Query("2", "Peru"), Query("3", "chad?"), same])
+    answers = reformulator.reformulate([same, Query("2", "Peru"), Query("3", "Chad"), same])
     assert [len(call) for call in model.calls] == [1, 1]
     assert [a.calls for a in answers] == [1, 0, 0, 0]
     assert [a.query.id for a in answers] == ["1", "2", "3", "1"]
-    assert answers[2].sub_queries[0].text == "chad?"
 
 
 def test_a_failure_is_not_kept():
