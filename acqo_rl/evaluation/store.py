@@ -51,10 +51,10 @@ def write_trec(path: Path, evaluation: Evaluation) -> None:
 
 def reformulation_of(row: dict[str, Any]) -> Reformulation:
     """The reformulation whose ``asdict`` came back from JSON."""
-    row["query"]["feedback"] = [Snippet(**snippet) for snippet in row["query"]["feedback"]]
-    row["query"] = Query(**_with_tuples(row["query"]))
-    row["sub_queries"] = [SubQuery(**sub_query) for sub_query in row["sub_queries"]]
-    return Reformulation(**_with_tuples(row))
+    asked = row["query"]
+    feedback = tuple(Snippet(**snippet) for snippet in asked["feedback"])
+    sub_queries = tuple(SubQuery(**sub_query) for sub_query in row["sub_queries"])
+    return Reformulation(**{**row, "query": Query(**{**asked, "feedback": feedback}), "sub_queries": sub_queries})
 
 
 def _trec_lines(evaluation: Evaluation) -> Iterator[str]:

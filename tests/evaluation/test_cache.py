@@ -151,6 +151,16 @@ def test_each_query_is_reformulated_once_and_the_model_loaded_only_for_that(cach
     assert counting.calls == [queries, queries]  # the second one is of this test
 
 
+def test_two_queries_of_one_text_come_back_together_from_an_earlier_run(open_cache):
+    queries = [Query(name, "Peru Chad", feedback=(Snippet("one", "two"),)) for name in ("1", "2")]
+    answers = []
+    for _ in range(2):
+        asked = CachedReformulator("words", lambda: (CountingReformulator(), 1, 28), "1", open_cache())
+        answers.append(asked.reformulate(queries))
+    assert answers[0] == answers[1]
+    assert [answer.query for answer in answers[1]] == queries
+
+
 def test_the_same_question_under_another_id_is_known_but_not_with_other_feedback(cache):
     counting = CountingReformulator()
     reformulator = CachedReformulator("words", lambda: (counting, 0, 0), "model", cache)

@@ -1,0 +1,292 @@
+"""A strategy makes the same searches, and finds the same ranking, whichever way a query comes in.
+
+The commands, the service and the adapters are the real ones, over real indexes. Stand-ins are the language models,
+whose completion hangs on the prompt alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mcp.client import Client
+from shared import PLACES, load_script
+
+from acqo_rl.conversations import Turn
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.evaluation.cache import Cache
+from acqo_rl.evaluation.systems import evaluate_systems
+from acqo_rl.fusion import fusion_named
+from acqo_rl.integrations import haystack, langchain, llama_index
+from acqo_rl.integrations.mcp import make_server
+from acqo_rl.pipeline.rewrite_retrieve_read import look_first
+from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.reformulation.load import (
+    LOOKS_FIRST,
+    WITHOUT_MODEL,
+    StrategySettings,
+    lexicon_for,
+    load_reformulator,
+)
+from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.serving.app import make_app
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.load import ServiceSettings, load_service
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.text import normalised
+from acqo_rl.types import Completion, Document, Query
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+SHOWN = 20
+"""Documents of an answer of the service, at most."""
+
+NAMES = (
+    *("rules", "raw", "turns", "policy", "policy_else_rules", "prompted", "adaptive", "multi_query", "hyde"),
+    *("step_back", "decomposition", "expansion", "rewrite", "multi_query+hyde", LOOKS_FIRST),
+)
+LONG = "the harbour and the bank of the old town by the river in the north of the country " * 4
+
+OF_POLICY = ("pass", "resolve\nTokyo bank", "resolve\n=\nCuba", "split\ncapital\nmoney\nHavana", "resolve\n{asked}",
+             "resolve\n=", "gibberish", "split\nLima\nlima ?\n= Peru", "", f"split\n{LONG}\nOslo")  # fmt: skip
+OF_MODEL = ("1. capital of Peru\n2. Capital of  Peru?", "compound\nOslo\nOSLO.\n{asked}", "simple", "", "???",
+            "ambiguous\nbank of Kenya", f"{LONG}\nmoney", '["Lima", "currency of Cuba"]', "{asked}", "I cannot say.",
+            "Lima is the capital of Peru. It lies by the sea.")  # fmt: skip
+
+
+class ByPrompt:
+    """A language model whose completion hangs on its prompt alone; some repeat what was asked in capitals."""
+
+    def __init__(self, completions):
+        self.completions = completions
+
+    def generate(self, conversations):
+        return [self._complete(conversation[-1]["content"]) for conversation in conversations]
+
+    def _complete(self, prompt):
+        chosen = self.completions[hashlib.sha256(prompt.encode()).digest()[0] % len(self.completions)]
+        asked = prompt.rpartition("Question: ")[2].upper()
+        return Completion(chosen.replace("{asked}", asked), 3)
+
+
+class ByWords:
+    """An encoder that adds up a vector for each word."""
+
+    fingerprint, dim = "by words", 16
+
+    def encode_queries(self, texts):
+        rows = np.array([self._add(text.lower().split()) for text in texts], dtype=np.float32).reshape(-1, self.dim)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    encode_passages = encode_queries
+
+    def _add(self, words):
+        digests = [hashlib.sha256(word.strip("?!.,").encode()).digest()[: self.dim] for word in ["", *words]]
+        return [sum(byte - 127.5 for byte in bytes_) for bytes_ in zip(*digests, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ways")
+    documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
+    documents += [Document(f"{p}-money", p, f"The currency of {p} is printed by its own bank.") for p in PLACES]
+    documents += [Document(f"mercury-{what}", f"Mercury ({what})", f"A {what} of old.") for what in ("planet", "god")]
+    write_beir(folder / "data", documents, [Query("q", "Peru")], {"test": {"q": {"Peru-capital": 1}}})
+    build_bm25_index(folder / "bm25", documents)
+    build_dense_index(folder / "dense", documents, ByWords())
+    return folder
+
+
+class Ways:
+    """All ways in, opened once, over one index and one fusion."""
+
+    def __init__(self, folder, index, fusion):
+        self.data, self.index, self.fusion = str(folder / "data"), index, fusion
+        self.output = folder / "output"
+        self.corpus = read_corpus(self.data)
+        self.evaluate = load_script(SCRIPTS / "evaluate.py", "ways_evaluate")
+        self.compare = load_script(SCRIPTS / "compare.py", "ways_compare")
+        self.search = load_script(SCRIPTS / "search.py", "ways_search")
+        models = [name if name in WITHOUT_MODEL else f"{name}=model" for name in NAMES]
+        self.service = load_service(
+            ServiceSettings([f"world={self.data},{index}"], strategies=models, fusion=fusion), StrategySettings()
+        )
+        self.app = make_app(self.service, Metrics(), Limits())
+        self.mcp = make_server(self.service)
+        self.searchers, self.scripts = {}, {}
+
+    def all(self, name, queries):
+        """By way in, what each query searched and found."""
+        yield "evaluate", self.by_evaluation(name, queries)
+        yield "compare", self.by_comparison(name, queries)
+        yield "search.py", [self.by_script(name, query) for query in queries]
+        yield "searcher", [_seen(found) for found in self.searcher(name).search_many(queries, 100)]
+        yield "HTTP", asyncio.run(self.by_http(name, queries))
+        yield "MCP", asyncio.run(self.by_mcp(name, queries))
+        yield from self.by_frameworks(name, queries)
+
+    def by_evaluation(self, name, queries):
+        config = self.evaluate.EvaluateConfig(self.data, "test", self.index, "", fusion=self.fusion)
+        lexicon = lexicon_for([name], self.corpus.values())
+        run = self.evaluate.prepare(config, queries, _judged(queries), self.corpus, lexicon)
+        return [_seen(result, result.ranking) for result in run(name, "model").results]
+
+    def by_comparison(self, name, queries):
+        given = name if name in WITHOUT_MODEL else f"{name}=model"
+        config = self.compare.CompareConfig(
+            self.data, "test", [f"it={self.index}"], "", reformulator=[given], fusion=[self.fusion]
+        )
+        if name == LOOKS_FIRST and "+" in self.index:
+            return self.by_evaluation(name, queries)  # which only a dense index is compared with
+        cache = Cache(self.output)
+        try:
+            bench = self.compare.open_bench(config, StrategySettings(), cache, _judged(queries), {})
+            [evaluation] = evaluate_systems(bench, {"": queries})[""].values()
+        finally:
+            cache.close()
+        return [_seen(result, result.ranking) for result in evaluation.results]
+
+    def by_script(self, name, query):
+        if name not in self.scripts:
+            config = self.search.SearchConfig(self.data, self.index, name, "model", k=100, fusion=self.fusion)
+            self.scripts[name] = self.search.Searcher(config, StrategySettings())
+        return _seen(self.scripts[name].ask(query.text, query.history).found)
+
+    def searcher(self, name):
+        """The library's, as its users make it."""
+        if name not in self.searchers:
+            fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
+            lexicon = lexicon_for([name], self.corpus.values())
+            reformulator, *feedback = load_reformulator(name, "model", lexicon=lexicon)
+            if name == LOOKS_FIRST:
+                reformulator = look_first(reformulator, retriever, fusion, self.corpus, 0.7)
+            self.searchers[name] = AdaptiveSearcher(reformulator, retriever, fusion, corpus=self.corpus)
+            assert feedback == [2, 9] or "policy" not in name
+        return self.searchers[name]
+
+    async def by_http(self, name, queries):
+        transport = httpx.ASGITransport(self.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
+            return [await self._post(client, name, query) for query in queries]
+
+    async def _post(self, client, name, query):
+        body = {"query": query.text, "history": [*map(str, query.history)], "rewriting_strategy": name, "limit": SHOWN}
+        answer = await client.post("/v1/search", json=body)
+        assert answer.status_code == 200, answer.text
+        told = answer.json()
+        variants = told["query_rewrite_info"]["variants"]
+        found = [(row["document_id"], row["score"]) for row in told["results"]]
+        return [(v["text"], v["kind"], v["weight"], v["lead"]) for v in variants], found
+
+    async def by_mcp(self, name, queries):
+        seen = []
+        async with Client(self.mcp) as client:
+            for query in queries:
+                settings = {"query": query.text, "history": [*map(str, query.history)], "strategy": name, "k": SHOWN}
+                answer = await client.call_tool("search", settings)
+                assert not answer.is_error, answer.content
+                told = answer.structured_content
+                subs = [(s["text"], s["kind"]) for s in told["reformulation"]["sub_queries"]]
+                seen.append((subs, [(d["document_id"], d["score"]) for d in told["documents"]]))
+        return seen
+
+    def by_frameworks(self, name, queries):
+        searcher, corpus = self.searcher(name), self.corpus
+        chain = langchain.AdaptiveRetriever(searcher=searcher, corpus=corpus, k=SHOWN)
+        yield "LangChain", [_told(d.metadata for d in chain.invoke(q.text, history=q.history)) for q in queries]
+        nodes = llama_index.AdaptiveRetriever(searcher, corpus, SHOWN)
+        asked = [llama_index.ConversationQuery(query.text, chat_history=query.history) for query in queries]
+        yield "LlamaIndex", [_told(found.metadata for found in nodes.retrieve(query)) for query in asked]
+        component = haystack.AdaptiveRetriever(lambda: (searcher, corpus), SHOWN)
+        given = [(query.text, SHOWN, list(query.history)) for query in queries]
+        yield "Haystack", [_told(d.meta for d in component.run(*one)["documents"]) for one in given]
+
+    def close(self):
+        self.service.close()
+        for searcher in self.searchers.values():
+            searcher.close()
+
+
+def _judged(queries):
+    return {query.id: {"Peru-capital": 1} for query in queries}
+
+
+def _told(metadata):
+    told = list(metadata)
+    subs = [(text,) for text in told[0]["sub_queries"]] if told else None
+    return subs, [(one["doc_id"], one["score"]) for one in told]
+
+
+def _seen(result, ranking=None):
+    ranking = ranking or result.fused
+    subs = [(s.text, s.kind, s.weight, s.lead) for s in result.reformulation.sub_queries]
+    return subs, list(zip(ranking.doc_ids, ranking.scores, strict=True))
+
+
+@pytest.fixture(scope="module")
+def scripted():
+    """Every model that is loaded is a stand-in; the policy reads two first results and looks back at the raw query."""
+    settings = PolicySettings(feedback_results=2, feedback_words=9, raw_lead=0.05)
+
+    def load_policy(model, *, name, **_):
+        return Policy(ByPrompt(OF_POLICY), prompt_of(settings, lambda text: len(text.split())), settings, name)
+
+    @lru_cache
+    def open_index(index):
+        return load_retriever(index, encoder=ByWords())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IndexSettings, "open_index", lambda _, index, **__: open_index(index))
+        patch.setattr(Policy, "from_pretrained", load_policy)
+        patch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: ByPrompt(OF_MODEL))
+        yield
+
+
+@pytest.fixture(scope="module", params=[("dense", "rsf"), ("bm25+dense", "combsum"), ("dense+bm25", "rrf")], ids=str)
+def ways(folder, scripted, request):
+    index, fusion = request.param
+    ways = Ways(folder, "+".join(f"{folder}/{part}" for part in index.split("+")), fusion)
+    yield ways
+    ways.close()
+
+
+PHRASES = st.sampled_from(
+    ["Peru", "capital of Peru", "Compare Oslo and Lima", "compare the capital and the currency of Chad", "Mercury",
+     "and its bank?", "Where is it", "How long does it take", "US", "polish food", "Polish food", "R&D", "C++", "???",
+     "mer\u00adcury", "\u200bOslo", "caf\u00e9", "cafe\u0301", "\u6771\u4eac", "- x: y", LONG.strip()]
+)  # fmt: skip
+TEXTS = st.builds(
+    lambda words, space, case, end: case(space.join(words) + end),
+    st.lists(st.one_of(PHRASES, st.text(st.characters(codec="utf-8"), max_size=6)), min_size=1, max_size=4),
+    st.sampled_from([" ", "  ", "\u00a0", "\n", " and ", ", "]),
+    st.sampled_from([str, str.upper, str.lower]),
+    st.sampled_from(["", "?", " ?", " ", "!"]),
+).filter(lambda text: normalised(text) or text.strip() == "???")
+CONVERSATIONS = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), TEXTS.map(str.strip)), max_size=8)
+
+
+@given(st.sampled_from(NAMES), st.lists(st.tuples(TEXTS, CONVERSATIONS), min_size=1, max_size=3))
+@example("turns", [("its bank", [Turn("assistant", LONG.strip())])])
+@example("rules", [("polish food", []), ("Polish food", []), ("POLISH FOOD?", [])])
+@example("raw", [("Oslo", []), ("  oslo  ?", [])])
+@example("rules", [(f"Compare {LONG}in Peru and the {LONG}in Chad", [])])
+@example("multi_query", [("Peru", []), ("peru", [])])
+@settings(max_examples=60)
+def test_every_way_in_makes_the_same_searches_and_finds_the_same(ways, name, asked):
+    queries = [Query(str(i), text, history) for i, (text, history) in enumerate(asked)]
+    seen = dict(ways.all(name, queries))
+    evaluated = seen.pop("evaluate")
+    for way, results in seen.items():
+        for query, (searched, found), (subs, documents) in zip(queries, evaluated, results, strict=True):
+            if subs is not None:  # as it is where nothing was found
+                assert subs == [s[: len(subs[0])] for s in searched], (way, query)
+            assert len(documents) == len(found) or len(documents) == SHOWN < len(found), (way, query)
+            assert documents == [(d, pytest.approx(score)) for d, score in found[: len(documents)]], (way, query)
