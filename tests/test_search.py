@@ -281,7 +281,7 @@ def test_a_document_that_the_corpus_lacks_is_named():
     corpus = {"1": Document("1", "", "text")}
     assert document_of(corpus, "1") is corpus["1"]
     with pytest.raises(IndexMismatchError, match="'2'"):
-        add_feedback([Query("q", "a")], ScriptedRetriever(FOUND), corpus, 2, 5)
+        add_feedback([Query("q", "a")], ScriptedRetriever(FOUND), RankScoreFusion(), corpus, 2, 5)
 
 
 @pytest.mark.parametrize(("lead", "counts"), [(0.25, False), (0.2, True)])

@@ -20,7 +20,7 @@ from mcp.client import Client
 from shared import PLACES, load_script
 
 from acqo_rl.conversations import Turn
-from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.data.beir import Beir, read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.fusion import fusion_named
@@ -136,7 +136,8 @@ class Ways:
     def by_evaluation(self, name, queries):
         config = self.evaluate.EvaluateConfig(self.data, "test", self.index, "", fusion=self.fusion)
         lexicon = lexicon_for([name], self.corpus.values())
-        run = self.evaluate.prepare(config, queries, _judged(queries), self.corpus, lexicon)
+        data = Beir(self.corpus, {"test": queries}, {"test": _judged(queries)}, {})
+        run = self.evaluate.prepare(config, data, lexicon)
         return [_seen(result, result.ranking) for result in run(name, "model").results]
 
     def by_comparison(self, name, queries):
@@ -148,7 +149,7 @@ class Ways:
             return self.by_evaluation(name, queries)  # which only a dense index is compared with
         cache = Cache(self.output)
         try:
-            bench = self.compare.open_bench(config, StrategySettings(), cache, _judged(queries), {})
+            bench = self.compare.open_bench(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
             [evaluation] = evaluate_systems(bench, {"": queries})[""].values()
         finally:
             cache.close()
