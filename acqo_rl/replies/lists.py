@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from acqo_rl.replies.marks import bare, is_marked, uncounted, unmarked, without_markup
+from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, without_markup
 from acqo_rl.replies.remarks import is_refusal, is_remark
 from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.replies.values import value_at
@@ -15,12 +15,15 @@ from acqo_rl.types import Completion
 _SENTENCE_ENDS = (".", "!", ":", "\u3002", "\uff01", "\uff1a")
 _EXPLAINED = re.compile(
     r"^(?P<text>\S.*?)(?:\s+\([^()]*\s[^()]*\)|\s*\uff08[^\uff08\uff09]{4,}\uff09"
-    r"|\s+(?:[\u2013\u2014\u2192]{1,2}|->|--)\s+\S.*|\s+-\s+[^\W\d_A-Z]\S*(?:\s+\S+){2,})[.\u3002]?$"
+    r"|\s+(?:[\u2013\u2014\u2192]{1,2}|->|--)\s+\S.*|\s*\u2014\u2014\s*\S.*"
+    r"|\s+-\s+(?:[^\W\d_A-Z]\S*(?:\s+\S+){2,}|[\u3040-\u30ff\u4e00-\u9fff].{3,}))[.\u3002]?$"
 )
-_QUOTED_FIRST = re.compile(
-    r"^(?:\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c\u201d]+)[\u201c\u201d]|\u00ab\s*([^\u00bb]+?)\s*\u00bb"
-    r"|\u300c([^\u300d]+)\u300d|\*\*([^*:]+)\*\*)\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192]).*$"
+_QUOTED = (
+    r"(?:\"[^\"]+\"|\u201c[^\u201d]+\u201d|\u201e[^\u201c\u201d]+[\u201c\u201d]|\u00ab[^\u00bb]+\u00bb"
+    r"|\u300c[^\u300d]+\u300d)"
 )
+_QUOTED_FIRST = re.compile(rf"({_QUOTED}|\*\*[^*:]+\*\*)\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
+_QUOTED_IN_A_ROW = re.compile(rf"(?:{_QUOTED}\s*[,;\u3001\uff0c]\s*)+{_QUOTED}\.?")
 _JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
 _JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -52,12 +55,34 @@ def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False
 
 
 def _read_lines(text: str) -> list[str]:
-    lines = [line for line in map(one_line, text.splitlines()) if not line.startswith("```")]
-    lines = without_markup(lines)
+    rows = [row for row in text.splitlines() if not row.lstrip().startswith("```")]
+    lines = without_markup([part for row in _without_notes(rows) for part in _apart(one_line(row))])
     if is_refusal(next(filter(None, lines), "")) and all(unnumbered(line) == line for line in lines):
         return []
     lines = _explained(_without_framing(uncounted(lines)))
     return [entry for entry in map(bare, lines) if entry and not is_remark(entry)]
+
+
+def _without_notes(rows: Sequence[str]) -> list[str]:
+    """The rows without bullets that stand deeper than the entries, one at most under each: they explain it."""
+    depths = [len(row.expandtabs()) - len(row.expandtabs().lstrip()) for row in rows]
+    marked = [place for place, row in enumerate(rows) if is_marked(row.strip())]
+    top = min((depths[place] for place in marked), default=0)
+    deeper = {place for place in marked if depths[place] > top + 1}
+    entries = [place for place in marked if depths[place] <= top + 1]
+    if len(entries) < 2 or any(place - 1 in deeper or place < entries[0] for place in deeper):
+        return list(rows)
+    return [row for place, row in enumerate(rows) if place not in deeper]
+
+
+def _apart(line: str) -> list[str]:
+    """The entries of a line that holds several: quoted ones with commas between them, or "1. ... 2. ..."."""
+    if _QUOTED_IN_A_ROW.fullmatch(line):
+        return re.findall(_QUOTED, line)
+    parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", line)
+    if len(parts) > 1 and all(part[:1] == str(number) for number, part in enumerate(parts, start=1)):
+        return parts
+    return [line]
 
 
 def _without_framing(lines: Sequence[str]) -> list[str]:
@@ -95,7 +120,7 @@ def _is_long(line: str) -> bool:
 
 def _explained(lines: Sequence[str]) -> list[str]:
     """The lines without what explains them, where it stands behind every one of several, or of quoted ones."""
-    quoted = [next(filter(None, m.groups())) for line in lines if (m := _QUOTED_FIRST.match(line))]
+    quoted = [unquoted(plain(m[1])) for line in lines if (m := _QUOTED_FIRST.match(line))]
     if lines and len(set(quoted)) == len(lines):
         return quoted
     explained = [m["text"] for line in lines if (m := _EXPLAINED.match(line))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.replies.wording import HERE_ARE, SURE, WISHES, these_listed
+from acqo_rl.replies.wording import EXPLAINS, HERE_ARE, SURE, WISHES, these_listed
 
 _LISTED = (
     r"(?:quer(?:y|ies)|search(?:es)?|questions?|lists?|variants?|variations?|versions?|rewrit\w+|rewordings?|parts?"
@@ -23,7 +23,7 @@ _REMARK = re.compile(
     r"(?:\w+ ){0,2}(?:covers?|capture|address|focus|explore|aim|help|should|will|provide|target|ensure"
     r"|are designed|reflect)\b"
     r"|^depends(?: on)?\s*[:=]"
-    r"|^note\s*[:\uff1a]|^(?:please )?note that\b"
+    rf"|^{EXPLAINS}|^(?:please )?note that\b"
     r"|^#{1,6}\s|^\|.*\|$|^[-=*_|:\s]{3,}$"
     r"|^(?:(?:search |rewritten |alternative )?quer(?:y|ies)|sub-?quer(?:y|ies)|\u5b50?\u67e5\u8be2)$",
     re.I,

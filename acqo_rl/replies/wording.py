@@ -13,13 +13,15 @@ def _stems(*words: str) -> str:
 _ASKED = _stems(
     "query, queries, question, search, search query, subquery, sub-query, sub query, sub-question, subquestion, sub,"
     " rewritten query, rewrite, part, step back question, step-back question, q",
-    "frage, anfrage, suchanfrage, suchfrage, teilfrage, unterfrage, suche",
-    "requête, question de recherche, sous-question, sous-requête, recherche",
-    "consulta, subconsulta, pregunta, subpregunta, búsqueda",
-    "domanda, sottodomanda, ricerca, interrogazione",
-    "pergunta, subpergunta, questão, pesquisa, busca",
-    "vraag, deelvraag, zoekvraag, zoekopdracht",
-    "pytanie, podpytanie, zapytanie, wyszukiwanie",
+    "questions, searches, search queries, sub-queries, subqueries, sub-questions, rewritten queries",
+    "frage, anfrage, suchanfrage, suchfrage, teilfrage, unterfrage, suche, fragen, anfragen, suchanfragen, teilfragen",
+    "requête, question de recherche, sous-question, sous-requête, recherche, requêtes, recherches, sous-questions",
+    "consulta, subconsulta, pregunta, subpregunta, búsqueda, consultas, preguntas, búsquedas",
+    "domanda, sottodomanda, ricerca, interrogazione, domande, ricerche, sottodomande",
+    "pergunta, subpergunta, questão, pesquisa, busca, perguntas, questões, pesquisas, buscas",
+    "vraag, deelvraag, zoekvraag, zoekopdracht, vragen, deelvragen, zoekvragen, zoekopdrachten",
+    "pytanie, podpytanie, zapytanie, wyszukiwanie, pytania, podpytania, zapytania, wyszukiwania",
+    "frågor, sökfrågor, sökningar, запросы, вопросы, sorular, sorgular",
     "fråga, delfråga, sökfråga, sökning, spørgsmål, delspørgsmål, søgning, spørring, kysymys, haku",
     "запрос, вопрос, подвопрос, подзапрос, поиск, запит, питання",
     "soru, alt soru, sorgu, arama, otázka, dotaz, ερώτηση, câu hỏi, întrebare, kérdés, pertanyaan",
@@ -58,6 +60,14 @@ LABEL = re.compile(
 ANSWER_LABEL = rf"(?:{_ANSWERED})[*_\s]*[:：]"
 """A label before an answer, without what emphasises it."""
 
+EXPLAINS = (
+    r"(?:purpose|explanation|rationale|reason(?:ing)?|focus|goal|aim|intent|note|aspect|covers|begründung|erklärung"
+    r"|erläuterung|zweck|ziel|hinweis|anmerkung|explication|raison|objectif|remarque|justification|explicación|motivo"
+    r"|propósito|razón|objetivo|nota|spiegazione|scopo|motivazione|obiettivo|explicação|justificativa|razão|uitleg|reden"
+    r"|doel|opmerking|toelichting|wyjaśnienie|powód|uwaga|uzasadnienie|förklaring|syfte|пояснение|цель|примечание"
+    r"|说明|解释|理由|目的|备注|注意?|説明|解説|意図|補足|설명|이유|목적|참고)\s*[:：]"
+)
+"""A label before a line that explains the entry above it."""
 NONE = frozenset(
     [
         "",
@@ -139,8 +149,4 @@ def these_listed(text: str) -> bool:
     return bool(_THESE_LISTED.match(text))
 
 
-_THESE_LISTED = re.compile(
-    rf"{THESE}(?:{_ASKED}|{_LISTED}|{_HAN}|begriffe|ricerche|domande|opzioni|questões|pesquisas|opções|vragen"
-    r"|zoekvragen|deelvragen|zapytania|pytania|podpytania|frågor|sökfrågor|delfrågor)",
-    re.I,
-)
+_THESE_LISTED = re.compile(rf"{THESE}(?:{_ASKED}|{_LISTED}|{_HAN}|begriffe|opzioni|opções)", re.I)

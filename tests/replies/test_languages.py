@@ -410,3 +410,125 @@ def test_an_answer_is_read_without_what_stands_before_it(preface):
 )
 def test_an_answer_that_only_begins_like_a_preface_is_kept(answer):
     assert read_answer(answer, "which?") == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "entries"),
+    [
+        (
+            "Gerne! Hier sind drei Suchanfragen für Ihre Frage:\n\n1. **Miete in Oslo 2020** – deckt die Mietpreise ab\n2. **Löhne in Oslo 2020** – deckt die Löhne ab\n\nDiese Anfragen sollten helfen, die Informationen zu finden. Lassen Sie mich wissen, wenn Sie weitere benötigen!",
+            ["Miete in Oslo 2020", "Löhne in Oslo 2020"],
+        ),
+        (
+            "1. rent in Oslo\n   - Covers the price of housing.\n2. wages in Oslo\n   - Covers what people earn.",
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        (
+            "1. **Query:** rent in Oslo\n   **Purpose:** covers the price\n2. **Query:** wages in Oslo\n   **Purpose:** covers wages",
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        (
+            "**Query 1:** rent in Oslo\n*Explanation: this covers the price.*\n\n**Query 2:** wages in Oslo\n*Explanation: this covers wages.*",
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        (
+            "Voici trois requêtes de recherche :\n\n- « loyer à Oslo »\n- « salaires à Oslo »\n\nCes requêtes permettent de couvrir les différents aspects de la question. N'hésitez pas à me solliciter si besoin !",
+            ["loyer à Oslo", "salaires à Oslo"],
+        ),
+        (
+            "Voici les requêtes :\n1. « loyer à Oslo » : pour connaître les prix\n2. « salaires à Oslo » : pour connaître les revenus",
+            ["loyer à Oslo", "salaires à Oslo"],
+        ),
+        (
+            "¡Por supuesto! Aquí tienes tres búsquedas:\n\n1. **alquiler en Oslo** (precio de la vivienda)\n2. **salarios en Oslo** (ingresos de la gente)\n\n¿Quieres que añada más?",
+            ["alquiler en Oslo", "salarios en Oslo"],
+        ),
+        (
+            "Certo! Ecco tre possibili ricerche:\n\n* affitto a Oslo\n* stipendi a Oslo\n\nSe vuoi, posso aggiungerne altre.",
+            ["affitto a Oslo", "stipendi a Oslo"],
+        ),
+        (
+            'Claro! Aqui estão as consultas:\n\n1) "aluguel em Oslo"\n2) "salários em Oslo"\n\nSe precisar de mais alguma coisa, é só avisar!',
+            ["aluguel em Oslo", "salários em Oslo"],
+        ),
+        (
+            "Natuurlijk! Hier zijn drie zoekopdrachten:\n\n• huur in Oslo\n• lonen in Oslo\n\nAls je meer wilt, laat het me weten.",
+            ["huur in Oslo", "lonen in Oslo"],
+        ),
+        (
+            "Oczywiście! Oto trzy zapytania:\n\n1. „czynsz w Oslo”\n2. „płace w Oslo”\n\nJeśli potrzebujesz więcej, daj znać!",
+            ["czynsz w Oslo", "płace w Oslo"],
+        ),
+        (
+            "好的，以下是三个搜索查询：\n\n1. **奥斯陆房租** - 了解住房价格\n2. **奥斯陆工资** - 了解收入水平\n\n希望这些查询能帮到您！",
+            ["奥斯陆房租", "奥斯陆工资"],
+        ),
+        (
+            "はい、以下の3つの検索クエリをご提案します：\n\n1. 「オスロ 家賃」\n2. 「オスロ 賃金」\n\nこれらのクエリで必要な情報が見つかるはずです。",
+            ["オスロ 家賃", "オスロ 賃金"],
+        ),
+        (
+            "はい、承知しました。\n1. オスロ 家賃（住居費について）\n2. オスロ 賃金（収入について）",
+            ["オスロ 家賃", "オスロ 賃金"],
+        ),
+        (
+            "Here's a breakdown:\n\n**Housing:**\n- rent in Oslo\n\n**Income:**\n- wages in Oslo",
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        ("Option A: rent in Oslo\nOption B: wages in Oslo", ["rent in Oslo", "wages in Oslo"]),
+        ("A. rent in Oslo\nB. wages in Oslo", ["rent in Oslo", "wages in Oslo"]),
+        ('1. "rent in Oslo" (to find prices)\n2. "wages in Oslo"', ["rent in Oslo", "wages in Oslo"]),
+        ("- rent in Oslo\n- wages in Oslo\n\n(These cover both parts.)", ["rent in Oslo", "wages in Oslo"]),
+        ("- rent in Oslo\n- wages in Oslo\n\nNote: I assumed 2020.\n", ["rent in Oslo", "wages in Oslo"]),
+        (
+            "- rent in Oslo\n- wages in Oslo\n\nHinweis: Ich bin von 2020 ausgegangen.",
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        ("- loyer à Oslo\n- salaires à Oslo\n\nRemarque : j'ai supposé 2020.", ["loyer à Oslo", "salaires à Oslo"]),
+        ("```\nrent in Oslo\nwages in Oslo\n```\nThese two queries cover it.", ["rent in Oslo", "wages in Oslo"]),
+        (
+            '```json\n{"queries": ["rent in Oslo", "wages in Oslo"]}\n```\nLet me know!',
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        ('{"query_1": "rent in Oslo", "query_2": "wages in Oslo"}', ["rent in Oslo", "wages in Oslo"]),
+        (
+            '[{"id": 1, "query": "rent in Oslo", "reason": "prices"}, {"id": 2, "query": "wages in Oslo"}]',
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        ("Suchanfragen:\nMiete in Oslo\nLöhne in Oslo", ["Miete in Oslo", "Löhne in Oslo"]),
+        ("Zapytania:\n- czynsz w Oslo\n- płace w Oslo", ["czynsz w Oslo", "płace w Oslo"]),
+        ("Réponse :\n1. loyer à Oslo\n2. salaires à Oslo", ["loyer à Oslo", "salaires à Oslo"]),
+        ("Die Suchanfragen lauten wie folgt:\n„Miete in Oslo“, „Löhne in Oslo“", ["Miete in Oslo", "Löhne in Oslo"]),
+        ('"rent in Oslo", "wages in Oslo"', ["rent in Oslo", "wages in Oslo"]),
+        ("1. rent in Oslo, 2. wages in Oslo", ["rent in Oslo", "wages in Oslo"]),
+        (
+            "rent in Oslo\n\nwages in Oslo\n\nI hope these queries help you find what you need!",
+            ["rent in Oslo", "wages in Oslo"],
+        ),
+        ("1. 奥斯陆房租——了解价格\n2. 奥斯陆工资——了解收入", ["奥斯陆房租", "奥斯陆工资"]),
+        ("查询一：奥斯陆房租\n查询二：奥斯陆工资", ["奥斯陆房租", "奥斯陆工资"]),
+        ("（1）奥斯陆房租\n（2）奥斯陆工资\n以上查询涵盖了各个方面。", ["奥斯陆房租", "奥斯陆工资"]),
+        ("1、オスロの家賃\n2、オスロの賃金\n以上です。", ["オスロの家賃", "オスロの賃金"]),
+        ("１．オスロの家賃\n２．オスロの賃金", ["オスロの家賃", "オスロの賃金"]),
+        ("Recherche 1 – loyer à Oslo\nRecherche 2 – salaires à Oslo", ["loyer à Oslo", "salaires à Oslo"]),
+        ("Ricerca n. 1: affitto a Oslo\nRicerca n. 2: stipendi a Oslo", ["affitto a Oslo", "stipendi a Oslo"]),
+        ("Pergunta 1 - aluguel em Oslo\nPergunta 2 - salários em Oslo", ["aluguel em Oslo", "salários em Oslo"]),
+        ("1. huur in Oslo → prijzen\n2. lonen in Oslo → inkomen", ["huur in Oslo", "lonen in Oslo"]),
+        ("Deelvraag a) huur in Oslo\nDeelvraag b) lonen in Oslo", ["huur in Oslo", "lonen in Oslo"]),
+    ],
+)
+def test_whole_replies(reply, entries):
+    assert read(reply) == entries
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ["Housing", "rent in Oslo", "prices in Oslo", "Income", "wages in Oslo"],
+        ["purpose of the UN", "note to self film", "why: the story"],
+        ["Oslo 1. division 2. round", "a 1. b 2. c"],
+    ],
+)
+def test_texts_that_only_look_nested_or_explaining_survive(entries):
+    nested = "1. Housing\n   - rent in Oslo\n   - prices in Oslo\n2. Income\n   - wages in Oslo"
+    assert read(nested if entries[0] == "Housing" else "\n".join(entries)) == entries
