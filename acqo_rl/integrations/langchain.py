@@ -167,7 +167,14 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
     if not text:
         return failed("the model gave no text")
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    return Completion(text, usage["output_tokens"] if usage else 0)
+    return Completion(text, usage["output_tokens"] if usage else 0, finished=not _is_cut(reply))
+
+
+def _is_cut(reply: BaseMessage | str) -> bool:
+    """Whether the limit of tokens ended a reply, as OpenAI, Ollama and Anthropic say it."""
+    told = {} if isinstance(reply, str) else reply.response_metadata
+    reasons = {told.get(name) for name in ("finish_reason", "done_reason", "stop_reason")}
+    return bool(reasons & {"length", "max_tokens"})
 
 
 def _content_id(text: str) -> str:

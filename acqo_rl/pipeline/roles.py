@@ -126,7 +126,7 @@ class Asker:
             except Exception as error:
                 state.fail(step, reason_of(error), "model")
                 completions = []
-            completions = list(map(said_by, completions))
+            completions = [said_by(c, begins_in_thoughts=self._begins_in_thoughts) for c in completions]
             for problem in filter(None, (completion.problem for completion in completions)):
                 state.fail(step, problem, "model")
             replies = [None if completion.problem else completion.text for completion in completions]

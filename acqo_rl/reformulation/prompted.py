@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
-from acqo_rl.replies.thoughts import said_by
+from acqo_rl.replies.thoughts import begins_in_thoughts, said_by
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion, LanguageModel, Query, Reformulation, Route, SamplingModel, SubQuery
 
@@ -38,6 +38,7 @@ class Prompted:
         self.model = model
         self.strategies = strategies
         self.name = name or "+".join(strategy.name for strategy in strategies)
+        self._begins_in_thoughts = False  # until a reply shows it
         others = [s for s in strategies if s.name not in temperatures]
         groups = [(_at(model, temperatures[s.name]), [s]) for s in strategies if s.name in temperatures]
         self._groups = [*groups, *([(model, others)] if others else [])]
@@ -50,10 +51,12 @@ class Prompted:
             with ThreadPoolExecutor(len(self._groups)) as pool:
                 parts = pool.map(lambda group: _write(queries, *group), self._groups)
                 written = {name: completions for part in parts for name, completions in part.items()}
+        self._begins_in_thoughts |= any(begins_in_thoughts(c.text) for some in written.values() for c in some)
         return [self._read(q, [written[s.name][i] for s in self.strategies]) for i, q in enumerate(queries)]
 
     def _read(self, query: Query, completions: Sequence[Completion]) -> Reformulation:
-        readings = [_read(s, query, c) for s, c in zip(self.strategies, completions, strict=True)]
+        said = [said_by(c, begins_in_thoughts=self._begins_in_thoughts) for c in completions]
+        readings = [_read(s, query, c) for s, c in zip(self.strategies, said, strict=True)]
         asked = list(zip(self.strategies, readings, strict=True))
         problems = [f"{strategy.name}: {reading.problem}" for strategy, reading in asked if reading.problem]
         used = [(strategy, reading) for strategy, reading in asked if reading.sub_queries]
@@ -91,10 +94,9 @@ def _write(
 
 
 def _read(strategy: Strategy, query: Query, completion: Completion) -> Reading:
-    said = said_by(completion)
-    if said.problem is not None:
-        return Reading((), "pass", said.problem)
-    return strategy.read(query, said)
+    if completion.problem is not None:
+        return Reading((), "pass", completion.problem)
+    return strategy.read(query, completion)
 
 
 def _route(routes: Sequence[Route]) -> Route:

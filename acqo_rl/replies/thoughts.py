@@ -59,9 +59,16 @@ def begins_in_thoughts(text: str) -> bool:
     return first is not None and not first["open"]
 
 
-def said_by(completion: Completion) -> Completion:
-    """The completion without thoughts; a limit of tokens that ended within them is its ``problem``."""
+def said_by(completion: Completion, *, begins_in_thoughts: bool = False) -> Completion:
+    """The completion without thoughts; a limit of tokens that ended within them is its ``problem``.
+
+    Args:
+        completion: as the model wrote it.
+        begins_in_thoughts: other replies of the model do, so that one that was cut before any mark is all thoughts.
+    """
     text = without_thoughts(completion.text)
+    if begins_in_thoughts and not completion.finished and not _TAG.search(completion.text):
+        text = ""
     if completion.problem is None and not completion.finished and completion.text.strip() and not text.strip():
         why = f"the limit of tokens ended within thoughts ({completion.text[:40]!r}); raise max_new_tokens"
         return replace(completion, text="", problem=why)

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -179,6 +179,15 @@ def test_a_model_that_fails_leaves_the_query(store):
     [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), Down(responses=["never"])).invoke(QUERY)
     assert "the model does not answer" in first.metadata["problem"]
     assert first.metadata["sub_queries"] == [QUERY]
+
+
+@pytest.mark.parametrize(
+    "told", [{"finish_reason": "length"}, {"done_reason": "length"}, {"stop_reason": "max_tokens"}]
+)
+def test_a_reply_that_was_cut_within_thoughts_says_so(store, told):
+    llm = GenericFakeChatModel(messages=iter([AIMessage("<think>Capital or", response_metadata=told)]))
+    [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), llm).invoke(QUERY)
+    assert "max_new_tokens" in first.metadata["problem"]
 
 
 def test_a_store_that_fails_is_an_error():

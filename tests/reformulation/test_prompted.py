@@ -157,6 +157,15 @@ class TestSeveralStrategies:
         assert model.calls == [[]]
 
 
+def test_a_reply_cut_within_thoughts_that_the_template_opened_is_no_answer():
+    replies = ["Rings?</think>\nrings of Saturn", Completion("Moons? Then", 5, finished=False)]
+    model = ScriptedLanguageModel(*replies)
+    whole, cut = Prompted(model, [StepBack()]).reformulate([QUERY, QUERY])
+    assert [s.text for s in whole.sub_queries] == [QUERY.text, "rings of Saturn"]
+    assert [s.text for s in cut.sub_queries] == [QUERY.text]
+    assert "max_new_tokens" in cut.problem
+
+
 @pytest.mark.parametrize("begin", ["<think>", "<thinking>", "[THINK]", "<reasoning>\n"])
 def test_thoughts_are_no_answer_and_a_limit_that_ended_within_them_is_named(begin):
     end = begin.strip().replace("<", "</").replace("[", "[/")

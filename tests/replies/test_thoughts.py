@@ -45,6 +45,11 @@ class TestEveryMark:
         assert said.text == ""
         assert "max_new_tokens" in said.problem
 
+    def test_a_reply_that_was_cut_before_any_mark_is_all_thoughts_where_the_model_begins_so(self, begin, end):
+        cut = Completion(THOUGHT, 9, finished=False)
+        assert said_by(cut, begins_in_thoughts=True).text == ""
+        assert said_by(cut).text == said_by(Completion(THOUGHT, 9), begins_in_thoughts=True).text == THOUGHT
+
     def test_an_answer_that_was_cut_is_kept(self, begin, end):
         said = said_by(Completion(f"{begin}{THOUGHT}{end}Lim", 9, finished=False))
         assert (said.text, said.problem) == ("Lim", None)
