@@ -10,6 +10,7 @@ from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.signals import STRONG_REFERENCE, asked_first, bare_name, last_said, names, told_apart
+from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
@@ -57,8 +58,8 @@ class Heuristic:
         self._lexicon = lexicon or common_lexicon()
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position."""
-        return [self._reformulate(query) for query in queries]
+        """One reformulation per query, in input order; small talk passes."""
+        return past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
 
     def _reformulate(self, query: Query) -> Reformulation:
         route = route_of(query, self._lexicon)

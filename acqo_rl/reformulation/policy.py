@@ -13,6 +13,7 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt
+from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.text import distinct
 from acqo_rl.types import LanguageModel, Query, Reformulation, SubQuery
 
@@ -141,7 +142,10 @@ class Policy:
         return self.settings.feedback_words
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position, from one batched call of the model."""
+        """One reformulation per query, in input order, from one batched call of the model; small talk passes."""
+        return past_small_talk(queries, self._reformulate, self.name)
+
+    def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         completions = self.model.generate([self.prompt.render(query) for query in queries])
         answers = []
         for query, completion in zip(queries, completions, strict=True):

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
 from acqo_rl.replies.thoughts import begins_in_thoughts, said_by
 from acqo_rl.text import normalised
@@ -44,7 +45,13 @@ class Prompted:
         self._groups = [*groups, *([(model, others)] if others else [])]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position, from one batched call of the model per temperature."""
+        """One reformulation per query, in input order; one batched call of the model per temperature.
+
+        Small talk passes.
+        """
+        return past_small_talk(queries, self._reformulate, self.name)
+
+    def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         if len(self._groups) == 1:
             written = _write(queries, *self._groups[0])
         else:

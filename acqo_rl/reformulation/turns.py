@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 
@@ -20,8 +21,8 @@ class RecentTurns:
         self.turns = turns
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position."""
-        return [self._reformulate(query) for query in queries]
+        """One reformulation per query, in input order; small talk passes."""
+        return past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
 
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:

@@ -154,7 +154,7 @@ class TestSeveralStrategies:
     def test_no_query_no_call_that_asks(self):
         model = ScriptedLanguageModel("moons")
         assert Prompted(model, [HyDE()]).reformulate([]) == []
-        assert model.calls == [[]]
+        assert model.calls == []
 
 
 def test_a_reply_cut_within_thoughts_that_the_template_opened_is_no_answer():
