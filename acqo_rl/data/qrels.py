@@ -56,9 +56,8 @@ def read_judged(
         faults.add(path, None, f"no judgement of a query and a document of this folder ({found}).")
     elif left_out:
         _log.warning(
-            f"{path}: {len(left_out):,} judgements are left out, of queries or documents that are not in the folder"
-            f" ({left_out[0]} is the first); {len(lost):,} queries have no relevant document without them and are left"
-            " out too."
+            f"{path}: judgements left out because their query or document is not in the folder: {len(left_out):,} (the"
+            f" first: {left_out[0]}); queries left out because no relevant document remains: {len(lost):,}."
         )
     return qrels
 
@@ -86,8 +85,9 @@ class _Ids:
 def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str, int]]:
     """Line number, query id, document id and relevance of each judgement.
 
-    Columns are separated by tabs, else by white space, else by commas. A header may name them in any order and may
-    name others too, or there is none; JSON objects name them on every line. A relevance such as 1.0 is a whole number.
+    Columns are separated by tabs, else by white space, else by semicolons or commas. A header may name them in any
+    order and may name others too, or there is none; JSON objects name them on every line. A relevance such as 1.0 is a
+    whole number.
     """
     header: tuple[int, tuple[int, ...]] | None = None
     for position, (number, line) in enumerate(read_lines(path, faults)):
@@ -113,7 +113,7 @@ def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str
 
 def _split(line: str) -> list[str]:
     words = line.split()
-    separator = "\t" if "\t" in line else "," if len(words) == 1 else None
+    separator = "\t" if "\t" in line else None if len(words) > 1 else ";" if ";" in line else ","
     return words if separator is None else [column.strip() for column in line.rstrip().split(separator)]
 
 

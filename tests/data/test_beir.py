@@ -222,6 +222,7 @@ HEADERS = [
     "QID\tDOCNO\tREL",
     "\tquery-id\tcorpus-id\tscore",
     "score,doc-id,topic",
+    "query_id;doc_id;score",
     "query_id 0 docid label",
     '"query-id"\t"corpus-id"\t"score"',
     "",
@@ -234,6 +235,7 @@ def test_judgements_are_read_under_any_usual_header_and_without_one(folder, head
     rows = {
         "\tquery-id\tcorpus-id\tscore": ["0\tq1\td1\t2", "1\tq1\td2\t0"],
         "score,doc-id,topic": ["2.0,d1,q1", "0.0,d2,q1"],
+        "query_id;doc_id;score": ["q1;d1;2", "q1;d2;0"],
         "query_id 0 docid label": ["q1 0 d1 2", "q1 0 d2 0"],
         '"query-id"\t"corpus-id"\t"score"': ['"q1"\t"d1"\t"2"', '"q1"\t"d2"\t"0"'],
         "": ["q1\td1\t2.0", "q1\td2\t0.0"],
@@ -311,8 +313,7 @@ def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog
     assert data.qrels["test"] == {"q1": {"d1": 1}}
     assert data.queries["test"] == QUERIES[:1]
     [record] = caplog.records
-    assert f"{path}: 3 judgements" in record.message
-    assert "1 queries" in record.message
+    assert all(said in record.message for said in (str(path), ": 3 ", ": 1."))
     assert [query.id for query in read_queries(folder, "test")] == ["q1", "q2"]
     assert read_qrels(folder, "test")["q9"] == {"d1": 1}
 
@@ -355,3 +356,39 @@ def test_bytes_that_are_not_text(folder):
     zipped.write_bytes(b"no gzip")
     with pytest.raises(DataError, match="broken gzip file"):
         read_corpus(folder)
+
+
+IDS = st.sampled_from(["d1", "d2", "q1", 1, 1.0, "1", "d 1", " d1", "caf\u00e9", "cafe\u0301", "", None, True, [], {}])
+VALUES = st.one_of(IDS, st.text(max_size=5), st.floats(), st.integers(), st.lists(st.text(max_size=3), max_size=2))
+HISTORIES = st.one_of(VALUES, st.lists(VALUES), st.dictionaries(st.sampled_from(["role", "content", "text"]), VALUES))
+ANY_METADATA = st.one_of(VALUES, st.fixed_dictionaries({}, optional={"history": HISTORIES, "url": VALUES}))
+ROWS = st.fixed_dictionaries(
+    {}, optional={"_id": IDS, "id": IDS, "title": VALUES, "text": VALUES, "metadata": ANY_METADATA}
+)
+JSON_LINES = st.one_of(ROWS.map(json.dumps), VALUES.map(json.dumps), st.text(max_size=8)).map(
+    lambda line: line.encode("utf-8", "surrogatepass")
+)
+CELLS = st.one_of(IDS.map(str), st.sampled_from(["query-id", "docid", "score", "1", "0", "1.0", "2e3", "-1", "x"]))
+QRELS_LINES = st.builds(
+    lambda cells, separator: separator.join(cells).encode("utf-8", "surrogatepass"),
+    st.lists(CELLS, max_size=5),
+    st.sampled_from(["\t", " ", ",", ";", "\t\t"]),
+)
+
+
+@given(*(st.lists(lines, max_size=6) for lines in (JSON_LINES, JSON_LINES, QRELS_LINES)))
+def test_any_folder_is_read_or_its_faults_are_listed(tmp_path_factory, corpus, queries, qrels):
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "qrels").mkdir()
+    for name, lines in (("corpus.jsonl", corpus), ("queries.jsonl", queries), ("qrels/test.tsv", qrels)):
+        (folder / name).write_bytes(b"\n".join(lines))
+    try:
+        data = read_beir(folder, "test")
+    except DataError as error:
+        assert str(folder) in str(error)
+        return
+    assert {query.id for query in data.queries["test"]} == set(data.qrels["test"])
+    assert {doc_id for judged in data.qrels["test"].values() for doc_id in judged} <= set(data.corpus)
+    write_beir(folder / "again", data.corpus.values(), data.queries["test"], data.qrels, data.metadata)
+    again = read_beir(folder / "again", "test")
+    assert (again.corpus, again.queries, again.qrels) == (data.corpus, data.queries, data.qrels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,22 @@ def untrained(data):
     fast.save_pretrained(folder)
     PolicySettings(feedback_results=2, max_new_tokens=4).save(folder)
     return folder
+
+
+def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(data, index, tmp_path):
+    folder = tmp_path / "data"
+    shutil.copytree(data, folder)
+    with (folder / "qrels" / "test.tsv").open("a") as file:
+        file.write("s-Peru\tnone\t1\n")
+    shared = ("--split", "test", "--index", index, "--reformulator", "raw", *QUICK)
+    whole = run("--data", data, "--output", tmp_path / "whole", *shared)
+    lacking = run("--data", folder, "--output", tmp_path / "lacking", *shared)
+    assert "left out" not in whole.stderr
+    assert lacking.stderr.count("left out because their query or document is not in the folder: 1 ") == 1
+    rows = [(tmp_path / name / "raw.per_query.jsonl").read_text() for name in ("whole", "lacking")]
+    assert [json.loads(line)["measures"] for line in rows[0].splitlines()] == [
+        json.loads(line)["measures"] for line in rows[1].splitlines()
+    ]
 
 
 @pytest.mark.slow

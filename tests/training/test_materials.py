@@ -23,6 +23,23 @@ def test_a_query_of_both_splits_is_refused(data, index, tmp_path):
         open_materials(paths, PromptSettings())
 
 
+def test_judgements_of_documents_that_are_not_there_are_left_out(data, index, tmp_path, caplog):
+    folder = tmp_path / "data"
+    shutil.copytree(data, folder)
+    paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
+    whole = open_materials(paths, PromptSettings())
+    lost, *others = whole.train
+    for split in ("train", "dev"):
+        file = folder / "qrels" / f"{split}.tsv"
+        kept = [line for line in file.read_text().splitlines() if not line.startswith(f"{lost.id}\t")]
+        more = [f"{lost.id}\tnone\t1", f"{others[0].id}\tnone\t1"] if split == "train" else []
+        file.write_text("\n".join([*kept, *more]) + "\n")
+    materials = open_materials(paths, PromptSettings())
+    assert materials.train == others
+    assert materials.qrels == {query_id: judged for query_id, judged in whole.qrels.items() if query_id != lost.id}
+    assert len(caplog.records) == 1
+
+
 def test_the_reward_searches_as_the_policy_is_served(data, index):
     """The look back at the raw query, and how much may be searched, are the policy's in both."""
     materials = open_materials(

@@ -244,3 +244,25 @@ def test_any_plain_text_in_a_table_stays(tmp_path_factory, texts):
     (folder / "d.jsonl").write_text("\n".join(rows))
     write_files(folder / "out", [folder / "d.jsonl"])
     assert [document.text for document in read_corpus(folder / "out").values()] == texts
+
+
+PIECES = st.sampled_from(
+    ["id", "text", ",", "\t", '"', "\n", "\r", "<DOC>", "<DOCNO>1</DOCNO>", "</DOC>", "<top>", "<num>", "</top>", "<p>"]
+) | st.sampled_from(
+    ["---\n", "title: [", "# ", "&amp;", "<title>", "|", '{"id": ', "1", "}", "[", "]", "\ufeff", "\x00", "\u2028", "é"]
+)
+ENDINGS = st.sampled_from(["csv", "tsv", "json", "jsonl", "md", "html", "txt", "trec", "csv.gz"])
+
+
+@given(st.lists(st.tuples(ENDINGS, st.lists(PIECES, max_size=12).map("".join), st.booleans()), min_size=1, max_size=3))
+def test_any_files_are_imported_or_their_faults_are_listed(tmp_path_factory, files):
+    folder = tmp_path_factory.mktemp("any")
+    for number, (ending, content, is_latin) in enumerate(files):
+        (folder / f"{number}.{ending}").write_bytes(content.encode("latin-1" if is_latin else "utf-8", "replace"))
+    paths = sorted(folder.iterdir())
+    try:
+        write_files(folder / "out", [folder / "0", *paths] if len(files) > 2 else paths, paths)
+    except (DataError, ConfigError):
+        return
+    data = read_beir(folder / "out")
+    assert all(document.title.strip() or document.text.strip() for document in data.corpus.values())
