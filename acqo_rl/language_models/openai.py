@@ -23,7 +23,7 @@ _REFUSED = re.compile(
     r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)",
     re.I,
 )
-_OPTIONAL = ("temperature", "seed", "stream_options")
+_REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
 
 class OpenAIModel:
@@ -82,6 +82,7 @@ class OpenAIModel:
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         self._settings["stream_options"] = {"include_usage": True}
+        self._refused: set[str] = set()  # shared with the same model at other temperatures
         if seed is not None:
             self._settings["seed"] = seed
 
@@ -127,7 +128,7 @@ class OpenAIModel:
         if text:
             return Completion(text, tokens, finished=reason != "length")
         if reason == "length":
-            return failed(f"{self._limit()} tokens ended before the answer began; raise max_new_tokens")
+            return failed(f"{self._settings['max_tokens']} tokens ended before the answer began; raise max_new_tokens")
         if has_thoughts:
             return failed("the model wrote thoughts and no answer")
         return failed(f"the server gave no text: {seen}" if seen else "the server gave no text")
@@ -136,32 +137,36 @@ class OpenAIModel:
         """A call without the settings that the server says it does not take; they are left out from then on."""
         import openai
 
-        settings = self._settings
+        refused = set(self._refused)
+        wanted = {"stream": True, **self._settings} if stream else _without(self._settings, {"stream_options"})
         while True:
-            sent = {"stream": True, **settings} if stream else _without(settings, {"stream_options"})
+            sent = _accepted(wanted, refused)
             try:
                 reply = self._client.chat.completions.create(model=self.name, messages=cast(Any, conversation), **sent)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                adapted = _adapted(settings, str(error))
-                if adapted == settings:
+                named = _refused_by(str(error), sent)
+                if not named:
                     raise
-                logger.warning("%s does not take all settings; it is asked with %s", self.name, ", ".join(adapted))
-                settings = adapted
+                logger.warning("%s does not take %s", self.name, ", ".join(named))
+                refused |= named
             else:
-                self._settings = settings
+                self._refused |= refused
                 return reply
 
-    def _limit(self) -> int:
-        return int(self._settings.get("max_tokens") or self._settings["max_completion_tokens"])
+
+def _accepted(settings: dict[str, Any], refused: set[str]) -> dict[str, Any]:
+    """The settings without those that a server refuses; newer models call ``max_tokens`` otherwise."""
+    renamed = {"max_completion_tokens": settings["max_tokens"]} if "max_tokens" in refused else {}
+    return {**_without(settings, refused), **renamed}
 
 
-def _adapted(settings: dict[str, Any], complaint: str) -> dict[str, Any]:
-    """The settings without what a server's complaint says it does not take; newer models rename ``max_tokens``."""
-    is_refused = bool(_REFUSED.search(complaint))
-    named = {name for name in settings if re.search(rf"\b{name}\b", complaint)}
-    if "max_tokens" in settings and ("max_completion_tokens" in complaint or (is_refused and "max_tokens" in named)):
-        return {"max_completion_tokens": settings["max_tokens"], **_without(settings, {"max_tokens"})}
-    return _without(settings, named.intersection(_OPTIONAL) if is_refused else set())
+def _refused_by(complaint: str, sent: dict[str, Any]) -> set[str]:
+    """The settings that a server's complaint says it does not take."""
+    if "max_tokens" in sent and "max_completion_tokens" in complaint:
+        return {"max_tokens"}
+    if not _REFUSED.search(complaint):
+        return set()
+    return {name for name in _REFUSABLE if name in sent and re.search(rf"\b{name}\b", complaint)}
 
 
 def _without(settings: dict[str, Any], names: set[str]) -> dict[str, Any]:

@@ -134,6 +134,15 @@ class TestWhatAServerTakes:
         assert sum(refused) == 1
         assert (server.requests[-1][1].get("max_completion_tokens") == 9) == (name == "max_tokens")
 
+    def test_what_was_refused_is_known_at_every_temperature(self, model, server):
+        other = model.at_temperature(0.3)
+        model.generate([say("newer model")])
+        for warm in (other, model.at_temperature(0.7)):
+            assert warm.generate([say("newer model")])[0].text == "reply to newer model"
+        sent = [set(body) - {"model", "messages"} for _, body, _ in server.requests]
+        assert len(sent) == 5
+        assert sent[-3:] == [{"max_completion_tokens", "seed"}] * 3
+
     def test_thoughts_without_an_answer_are_the_reason(self, model):
         body = '{"choices": [{"finish_reason": "stop", "message": {"content": "", "reasoning_content": "Hm"}}]}'
         assert "thoughts" in model.generate([say(body)])[0].problem

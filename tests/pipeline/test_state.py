@@ -33,7 +33,7 @@ def test_a_failed_search_is_named_and_finds_nothing(state, corpus):
 
 @pytest.mark.parametrize(
     ("rankings", "reason"),
-    [([], "ValueError"), (None, "TypeError"), ([Ranking(("no such",), (1.0,), "r")], "KeyError: 'no such'")],
+    [([], "ValueError"), (None, "TypeError"), ([Ranking(("no such",), (1.0,), "r")], "IndexMismatchError")],
 )
 def test_a_retriever_that_does_not_keep_its_word_has_failed(state, corpus, rankings, reason):
     class Careless:
