@@ -45,3 +45,14 @@ def tiny_model(tokenizer, tmp_path_factory):
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(params=["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
+def dead_proxy(request, monkeypatch):
+    """All proxies of the environment are one that nobody runs; of SOCKS, the packages of the client may be missing."""
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, request.param)
+        monkeypatch.setenv(name.lower(), request.param)
+    return request.param

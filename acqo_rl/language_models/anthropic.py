@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import ODD_ANSWERS, answers_within, complete_each, counted, failed
+from acqo_rl.language_models.remote import ODD_ANSWERS, client_settings, complete_each, counted, failed
 from acqo_rl.types import Completion, Conversation
 
 
@@ -31,7 +31,7 @@ class AnthropicModel:
 
         Args:
             name: of the model.
-            base_url: of the server; Anthropic's own by default.
+            base_url: of the server; by default that of ``ANTHROPIC_BASE_URL``, else Anthropic's own.
             max_new_tokens: limit of each completion.
             timeout: seconds that the server may take to connect, may be silent, and may take for an answer in all
                 before a call has failed; each retry has as many again.
@@ -48,6 +48,7 @@ class AnthropicModel:
             raise ConfigError(
                 "A model of Anthropic needs the package anthropic: pip install 'acqo-rl[anthropic]'."
             ) from error
+        base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
         key = os.environ.get("ANTHROPIC_API_KEY")
         if not key:
             raise ConfigError("ANTHROPIC_API_KEY is not set: a model of Anthropic cannot be asked without it.")
@@ -57,7 +58,7 @@ class AnthropicModel:
             base_url=base_url,
             timeout=timeout,
             max_retries=max_retries,
-            http_client=anthropic.DefaultHttpxClient(event_hooks=answers_within(timeout)),
+            http_client=anthropic.DefaultHttpxClient(**client_settings(base_url, timeout)),
         )
         self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
         self._concurrency = concurrency

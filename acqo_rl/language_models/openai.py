@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import ODD_ANSWERS, answers_within, complete_each, counted, failed
+from acqo_rl.language_models.remote import ODD_ANSWERS, client_settings, complete_each, counted, failed
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class OpenAIModel:
 
         Args:
             name: of the model, as the server calls it.
-            base_url: of the server, such as ``http://localhost:8000/v1``; OpenAI's own by default. One that wants no
-                key needs none.
+            base_url: of the server, such as ``http://localhost:8000/v1``; by default that of
+                ``OPENAI_BASE_URL``, else OpenAI's own. One that wants no key needs none.
             max_new_tokens: limit of each completion.
             temperature: 0 is greedy.
             seed: of the sampling, where the server heeds it.
@@ -65,6 +65,7 @@ class OpenAIModel:
             raise ConfigError(
                 "A model behind a server needs the package openai: pip install 'acqo-rl[openai]'."
             ) from error
+        base_url = base_url or os.environ.get("OPENAI_BASE_URL")
         key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
         if key is None:
             raise ConfigError(
@@ -76,7 +77,7 @@ class OpenAIModel:
             base_url=base_url,
             timeout=timeout,
             max_retries=max_retries,
-            http_client=openai.DefaultHttpxClient(event_hooks=answers_within(timeout)),
+            http_client=openai.DefaultHttpxClient(**client_settings(base_url, timeout)),
         )
         self._errors = (openai.OpenAIError, *ODD_ANSWERS)
         self._concurrency = concurrency

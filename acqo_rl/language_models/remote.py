@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from acqo_rl.loopback import is_loopback
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
@@ -55,7 +56,20 @@ def counted(tokens: Any) -> int:
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
-def answers_within(seconds: float) -> dict[str, list[Callable[[Any], None]]]:
+def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
+    """Settings of an HTTP client (of httpx2): the end of long answers, and no proxy before a server on this machine.
+
+    Args:
+        url: of the server; ``None`` for the provider's own.
+        seconds: for an answer.
+    """
+    import httpx2
+
+    hooks = {"event_hooks": _answers_within(seconds)}
+    return {**hooks, "transport": httpx2.HTTPTransport()} if is_loopback(url or "") else hooks
+
+
+def _answers_within(seconds: float) -> dict[str, list[Callable[[Any], None]]]:
     """Event hooks for an HTTP client, which end an answer that goes on so long after its request began.
 
     The client's own time-out is one of silence: alone, it reads a server that sends a byte now and then for ever.

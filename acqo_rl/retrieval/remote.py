@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.passage import well_formed
@@ -171,7 +172,8 @@ class RemoteRetriever:
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         longest_call = timeout if seconds is None else min(timeout, seconds)
-        self._client = httpx.Client(base_url=self._url, timeout=longest_call, headers=headers)
+        direct = httpx.HTTPTransport() if is_loopback(self._url) else None  # a transport of its own takes no proxy
+        self._client = httpx.Client(base_url=self._url, timeout=longest_call, headers=headers, transport=direct)
         self._closing = weakref.finalize(self, self._client.close)  # nobody else closes what a command opens
         self._breaker = breaker or CircuitBreaker()
         by_chance = tenacity.wait_random_exponential(multiplier=0.1, max=longest_pause)

@@ -264,3 +264,32 @@ class TestNames:
     def test_no_name(self, name):
         with pytest.raises(ConfigError, match="names no model"):
             load_language_model(name, max_new_tokens=9)
+
+
+def test_a_server_on_this_machine_is_not_asked_through_a_proxy(dead_proxy, connect, server):
+    assert [c.text for c in connect().generate([say("hello")])] == ["reply to hello"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_so_is_one_that_the_environment_names(dead_proxy, server, monkeypatch, host):
+    address = server.url.replace("127.0.0.1", host)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "key-1")
+    for make in (OpenAIModel, AnthropicModel):
+        model = make("some-model", max_retries=0)
+        assert [c.text for c in model.generate([say("hello")])] == ["reply to hello"]
+        model._client.close()
+
+
+@pytest.mark.parametrize("make", [OpenAIModel, AnthropicModel])
+def test_other_servers_are_asked_through_the_proxy_of_the_environment(server, monkeypatch, make):
+    """The server plays the proxy: it is asked with the whole address."""
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-1")
+    model = make("some-model", base_url="http://models.example", max_retries=0)
+    assert [c.text for c in model.generate([say("hello")])] == ["reply to hello"]
+    assert server.requests[0][0].startswith("http://models.example/")
+    model._client.close()

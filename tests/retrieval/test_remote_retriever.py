@@ -261,6 +261,19 @@ class TestFailures:
             assert len(connect(url).search(["about red"], 3)[0].doc_ids) == 3
 
 
+class TestProxies:
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+    def test_a_server_on_this_machine_is_not_asked_through_one(self, dead_proxy, url, connect, host):
+        retriever = connect(url.replace("127.0.0.1", host), attempts=1)
+        assert len(retriever.search(["about red"], 3)[0].doc_ids) == 3
+
+    def test_other_servers_are(self, connect, scripted, monkeypatch):
+        scripted.script = [GOOD]
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, scripted.url)
+        assert connect("http://index.example", attempts=1).search(["x"], 1)[0].doc_ids == ("a",)
+
+
 class TestCircuitBreaker:
     def test_a_server_that_is_down_is_left_alone_then_tried_once(self, connect, scripted):
         now = [0.0]
