@@ -36,6 +36,11 @@ class ServeConfig:
 
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
     port: int = field(default=8080, metadata={"help": "Port to listen at; 0 takes a free one."})
+    root_path: str = field(default="", metadata={"help": "Prefix behind a reverse proxy, such as /search."})
+    cors_origins: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Origins whose pages may call, such as https://app.example.org; * for all, none by default."},
+    )
     max_body_bytes: int = field(default=262_144, metadata={"help": "Greatest body of a request; above it: 413."})
     rate: str = field(default="", metadata={"help": "Requests of one client, such as 20/second; above it: 429."})
     requests_at_once: int = field(default=32, metadata={"help": "Requests worked on at the same time."})
@@ -59,13 +64,14 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
         from acqo_rl.serving.http import serve
         from acqo_rl.serving.logs import configure_logs
         from acqo_rl.serving.metrics import Metrics
+        from acqo_rl.serving.web import Web
     except ImportError as error:
         raise ConfigError(f"The service needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
 
     configure_logs(config.log_level)
     metrics = Metrics()
-    limits = make_limits(config)
-    app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits)
+    limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
+    app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits, web)
     serve(app, config.host, config.port, config.graceful_seconds)
 
 

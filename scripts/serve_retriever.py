@@ -30,6 +30,11 @@ class ServeRetrieverConfig(IndexSettings):
     threads: int | None = field(default=None, metadata={"help": "Of a search; FAISS decides by default."})
     host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
     port: int = field(default=8100, metadata={"help": "Port to listen at; 0 takes a free one."})
+    root_path: str = field(default="", metadata={"help": "Prefix behind a reverse proxy, such as /search."})
+    cors_origins: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Origins whose pages may call, such as https://app.example.org; * for all, none by default."},
+    )
     max_body_bytes: int = field(default=16_777_216, metadata={"help": "Greatest body of a request; above it: 413."})
     waiting: int = field(default=256, metadata={"help": "Calls that wait for their turn; above it: 429."})
     waiting_seconds: float = field(default=30.0, metadata={"help": "How long they wait; then: 429."})
@@ -51,10 +56,12 @@ def main(config: ServeRetrieverConfig) -> None:
         from acqo_rl.serving.logs import configure_logs
         from acqo_rl.serving.metrics import Metrics
         from acqo_rl.serving.retriever_app import make_retriever_app
+        from acqo_rl.serving.web import Web
     except ImportError as error:
         raise ConfigError(f"The server needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
 
     configure_logs(config.log_level)
+    web = Web(config.root_path, tuple(config.cors_origins))  # refused before the index is opened
     retriever = config.open_index(config.index, mmap=config.mmap, threads=config.threads)
     retriever.search(["the first search of a process is slow"], 1)
     limits = Limits(
@@ -64,7 +71,7 @@ def main(config: ServeRetrieverConfig) -> None:
         waiting=config.waiting,
         waiting_seconds=config.waiting_seconds,
     )
-    app = make_retriever_app(retriever, describe(config.index), Metrics(), limits)
+    app = make_retriever_app(retriever, describe(config.index), Metrics(), limits, web)
     serve(app, config.host, config.port, config.graceful_seconds)
 
 

@@ -15,6 +15,7 @@ from acqo_rl.serving.collections import Collection, InCollection
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
+from acqo_rl.serving.web import AT_ROOT
 from acqo_rl.types import Document
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -35,7 +36,7 @@ class Writing(ModelByRole):
 
 
 @contextmanager
-def served(*, limits=None, retriever=None, fusion=None, names=("world",), **more):
+def served(*, limits=None, web=AT_ROOT, retriever=None, fusion=None, names=("world",), **more):
     documents = {**DOCUMENTS, "evil": EVIL_DOCUMENT}
     collections = [
         Collection(name, documents, (InCollection(retriever or Words(documents), name, f"dense {name}"),))
@@ -44,7 +45,7 @@ def served(*, limits=None, retriever=None, fusion=None, names=("world",), **more
     strategies = Scripted(parts=Parts(), **more)
     timeouts = Timeouts(sub_query=0.5)
     service = Service(collections, strategies, fusion or RankScoreFusion(), timeouts, answer_model=Writing(**MODEL))
-    with running(make_app(service, Metrics(), limits or Limits())) as url:
+    with running(make_app(service, Metrics(), limits or Limits(), web)) as url:
         yield url
 
 

@@ -39,16 +39,18 @@ from acqo_rl.serving.schemas import (
     Traced,
 )
 from acqo_rl.serving.service import Service, above
+from acqo_rl.serving.web import AT_ROOT, Web
 from acqo_rl.types import Query
 
 
-def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
+def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
     """The application; what it cannot do it refuses with a status and a reason.
 
     Args:
         service: does the work, and is closed with the application.
         metrics: shown at ``/metrics``.
         limits: keys, sizes, rates.
+        web: prefix and origins.
 
     Raises:
         ConfigError: a limit cannot be.
@@ -71,7 +73,7 @@ def make_app(service: Service, metrics: Metrics, limits: Limits) -> FastAPI:
     _add_listings(app, service)
     _add_searches(app, service, threads, metrics)
     _add_answers(app, service, threads, metrics)
-    finish_app(app, metrics, limits, service.is_ready, open_paths=add_page(app))
+    finish_app(app, metrics, limits, web, service.is_ready, open_paths=add_page(app))
     return app
 
 

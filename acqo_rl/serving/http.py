@@ -20,6 +20,7 @@ from acqo_rl.serving.limits import Guard, Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import Observed
 from acqo_rl.serving.schemas import Problem
+from acqo_rl.serving.web import AnswersHead, Web
 
 T = TypeVar("T")
 
@@ -63,14 +64,20 @@ class Threads:
 
 
 def finish_app(
-    app: FastAPI, metrics: Metrics, limits: Limits, is_ready: Callable[[], bool], open_paths: Collection[str] = ()
+    app: FastAPI,
+    metrics: Metrics,
+    limits: Limits,
+    web: Web,
+    is_ready: Callable[[], bool],
+    open_paths: Collection[str] = (),
 ) -> None:
-    """Adds health, metrics, errors, limits and logs to an application whose own paths are there.
+    """Adds health, metrics, errors, limits, logs, prefix and CORS to an application whose own paths are there.
 
     Args:
         app: gets them.
         metrics: shown at ``/metrics``.
         limits: keys, sizes, rates.
+        web: prefix and origins.
         is_ready: what ``/readyz`` tells.
         open_paths: paths of the application that need no key and have no limit.
     """
@@ -95,8 +102,10 @@ def finish_app(
     app.add_exception_handler(RequestValidationError, _refuse_schema)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
+    app.add_middleware(AnswersHead)
     app.add_middleware(Guard, limits=limits, metrics=metrics, open_paths=[*_PLAIN, *_documentation(app), *open_paths])
     app.add_middleware(Observed, metrics=metrics, paths=_paths(app), quiet=_PLAIN)
+    web.put_before(app, _paths(app))
 
 
 def _documentation(app: FastAPI) -> Collection[str]:

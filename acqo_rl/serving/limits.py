@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.web import path_of
 
 
 def keys_of_environment() -> tuple[str, ...]:
@@ -103,7 +104,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets a request through, or answers it with the reason why not."""
-        if scope["type"] != "http" or scope["path"] in self._open:
+        if scope["type"] != "http" or path_of(scope) in self._open:
             await self._app(scope, receive, send)
             return
         try:

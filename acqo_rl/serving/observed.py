@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acqo_rl.serving.logs import begin_request
 from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.web import path_of
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class Observed:
             return
         request_id = begin_request(Headers(scope=scope).get("x-request-id"))
         scope.setdefault("state", {})["request_id"] = request_id
+        asked = path_of(scope)  # a mounted application changes the scope
         begin, status = time.perf_counter(), 0
 
         async def with_id(message: Message) -> None:
@@ -61,7 +63,7 @@ class Observed:
             status = 500
         finally:
             seconds = time.perf_counter() - begin
-            path = scope["path"] if scope["path"] in self._paths else "other"
+            path = asked if asked in self._paths else "other"
             self._metrics.request(scope["method"], path, status, seconds)
             if path not in self._quiet:
                 told = {"method": scope["method"], "path": path, "status": status, "ms": round(1000 * seconds, 3)}

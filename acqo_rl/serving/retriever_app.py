@@ -16,6 +16,7 @@ from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.schemas import Position, Whole
+from acqo_rl.serving.web import AT_ROOT, Web
 from acqo_rl.types import Passage, Ranking, Retriever
 
 
@@ -63,7 +64,9 @@ class InfoResponse(BaseModel):
     encoder: str
 
 
-def make_retriever_app(retriever: Retriever, info: IndexInfo, metrics: Metrics, limits: Limits) -> FastAPI:
+def make_retriever_app(
+    retriever: Retriever, info: IndexInfo, metrics: Metrics, limits: Limits, web: Web = AT_ROOT
+) -> FastAPI:
     """The application around an index.
 
     One call after the other is searched, each as it came: an encoder rounds otherwise when it meets other texts in a
@@ -74,6 +77,7 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, metrics: Metrics, 
         info: what the index is.
         metrics: shown at ``/metrics``.
         limits: keys, sizes, rates.
+        web: prefix and origins.
     """
     thread = Threads(1)
     app = FastAPI(title="acqo_rl retriever", version=__version__)
@@ -89,7 +93,7 @@ def make_retriever_app(retriever: Retriever, info: IndexInfo, metrics: Metrics, 
         answer = await thread.run(lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint))
         return Response(answer, media_type="application/json")
 
-    finish_app(app, metrics, limits, lambda: True)
+    finish_app(app, metrics, limits, web, lambda: True)
     return app
 
 

@@ -1,0 +1,115 @@
+"""What browsers, proxies and monitors expect of a server: HEAD, a path prefix, other origins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from acqo_rl.errors import ConfigError
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.I)
+_PREFIX = re.compile(r"(/[\w.~-]+)+")
+
+
+@dataclass(frozen=True)
+class Web:
+    """Where a server stands on the web.
+
+    Attributes:
+        root_path: prefix under which a reverse proxy offers the server, such as ``/search``; empty for none. The proxy
+            may strip it or pass it on.
+        cors_origins: origins whose web pages may call the server, such as ``https://app.example.org``; ``*`` for all.
+    """
+
+    root_path: str = ""
+    cors_origins: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        trimmed = self.root_path.strip("/")
+        object.__setattr__(self, "root_path", f"/{trimmed}" if trimmed else "")
+        object.__setattr__(self, "cors_origins", tuple(origin.rstrip("/") for origin in self.cors_origins))
+        if self.root_path and not _PREFIX.fullmatch(self.root_path):
+            raise ConfigError(f"root_path is {self.root_path!r}; give the path that the proxy adds, such as /search.")
+        for origin in self.cors_origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ConfigError(f"{origin!r} is no origin; give scheme and host, such as https://app.example.org.")
+
+    def put_before(self, app: FastAPI, paths: Collection[str]) -> None:
+        """Adds the prefix and the headers for other origins to an application, before all that it has.
+
+        Args:
+            app: gets them.
+            paths: of the application.
+
+        Raises:
+            ConfigError: the prefix is the beginning of a path of the application, so that the two could be confused.
+        """
+        if self.root_path:
+            if taken := [path for path in paths if f"{path}/".startswith(f"{self.root_path}/")]:
+                raise ConfigError(
+                    f"root_path {self.root_path!r} is also a path of this server ({taken[0]}); choose another prefix."
+                )
+            app.root_path = self.root_path
+            app.add_middleware(_Prefixed, prefix=self.root_path)
+        if self.cors_origins:
+            app.add_middleware(
+                CORSMiddleware,
+                allow_origins=self.cors_origins,
+                allow_methods=["GET", "POST"],
+                allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Request-ID"],
+                expose_headers=["Retry-After", "X-Request-ID"],
+            )
+
+
+AT_ROOT = Web()
+"""Without a prefix, for pages of its own origin."""
+
+
+def path_of(scope: Scope) -> str:
+    """The path of a request without the prefix of the server."""
+    path: str = scope["path"]
+    prefix = scope.get("root_path", "")
+    return path[len(prefix) :] if prefix and path.startswith(f"{prefix}/") else path
+
+
+class AnswersHead:
+    """ASGI middleware: HEAD is answered as GET is, without the body (RFC 9110, section 9.3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
+class _Prefixed:
+    """ASGI middleware: every path begins with the prefix, as ASGI wants it, whether a proxy stripped it or not."""
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app = app
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on; the prefix itself is not the page, whose links are relative to the path with a slash."""
+        if scope["type"] == "http":
+            if scope["path"] == self._prefix:
+                await RedirectResponse(f"{self._prefix}/")(scope, receive, send)
+                return
+            if not scope["path"].startswith(f"{self._prefix}/"):
+                raw = self._prefix.encode() + scope.get("raw_path", scope["path"].encode())
+                scope = {**scope, "path": self._prefix + scope["path"], "raw_path": raw}
+        await self._app(scope, receive, send)
