@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from acqo_rl.errors import ConversationError
+from acqo_rl.surrogates import well_formed
 
 Speaker = Literal["user", "assistant"]
 
@@ -127,7 +128,7 @@ def _with_speakers(said: Sequence[_Said]) -> Iterator[Turn]:
     for one in said:
         speaker: Speaker = "assistant" if (one.role or _OTHER[before]) == "assistant" else "user"
         before = speaker
-        yield Turn(speaker, one.text.strip())
+        yield Turn(speaker, well_formed(one.text.strip()))
 
 
 _OTHER = {"user": "assistant", "assistant": "user"}

@@ -35,6 +35,19 @@ def one_line(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def both_ends(text: str, most: int) -> str:
+    """Both ends of a text, at most so many characters of it and "..." between; a text that has no more as it is."""
+    if len(text) <= most:
+        return text
+    return f"{_to_space(text[: most // 2])} ... {_to_space(text[len(text) - most // 2 :][::-1])[::-1]}"
+
+
+def _to_space(text: str) -> str:
+    """The text up to the end of a word, where a space stands in its second half."""
+    space = text.rfind(" ")
+    return text[:space] if 2 * space > len(text) else text
+
+
 def each_word_once(text: str, read: str = "") -> str:
     """The text without repeated words: "Oslo views Oslo views of Oslo" becomes "Oslo views of".
 

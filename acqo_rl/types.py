@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from acqo_rl.conversations import Turn, read_history
+from acqo_rl.surrogates import well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +40,14 @@ _NO_METADATA: Mapping[str, Any] = {}
 """Shared by all documents without metadata, since a corpus may hold millions of them."""
 
 
+def _write_well_formed(value: object, *names: str) -> None:
+    """Replaces lone surrogates in attributes of a new value: no file, tokenizer or answer takes them."""
+    for name in names:
+        text = getattr(value, name)
+        if text and not text.isascii():
+            object.__setattr__(value, name, well_formed(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One passage of a corpus.
@@ -54,6 +63,9 @@ class Document:
     title: str
     text: str
     metadata: Mapping[str, Any] = field(default_factory=lambda: _NO_METADATA, hash=False)
+
+    def __post_init__(self) -> None:
+        _write_well_formed(self, "title", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,7 @@ class Query:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "history", read_history(self.history))
+        _write_well_formed(self, "id", "text")
 
 
 class Passage(str):

@@ -26,11 +26,11 @@ def make_parser() -> Any:
 
 def main(settings: ServiceSettings, strategies: StrategySettings) -> None:
     """Load everything but the model that writes answers, then serve until stdin ends."""
-    from acqo_rl.integrations.mcp import make_server
+    from acqo_rl.integrations.mcp import make_server, run
 
     service = load_service(replace(settings, answer_model=None), strategies)
     try:
-        make_server(service).run()
+        run(make_server(service))
     finally:
         service.close()
 

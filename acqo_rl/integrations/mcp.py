@@ -1,18 +1,22 @@
 """A server of the Model Context Protocol: a service's ``search`` and ``reformulate`` as tools of a language model.
 
-    from acqo_rl.integrations.mcp import make_server
+    from acqo_rl.integrations.mcp import make_server, run
     from acqo_rl.reformulation.load import StrategySettings
     from acqo_rl.serving.load import ServiceSettings, load_service
 
     settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])
-    make_server(load_service(settings, StrategySettings())).run()  # over stdin and stdout
+    run(make_server(load_service(settings, StrategySettings())))  # over stdin and stdout
 
 scripts/serve_mcp.py does this from a file of settings. Needs ``pip install 'acqo-rl[mcp]'``.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
 
@@ -25,7 +29,9 @@ from acqo_rl.retrieval.federated import split_id
 from acqo_rl.serving.collections import DocumentsOf
 from acqo_rl.serving.schemas import MAX_LIMIT
 from acqo_rl.serving.service import Service
-from acqo_rl.types import Document, Query, Reformulation
+from acqo_rl.serving.shortening import as_query
+from acqo_rl.surrogates import well_formed
+from acqo_rl.types import Document, Reformulation
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -42,11 +48,12 @@ Collections: {collections}. Strategies: {strategies}."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Asked = Annotated[str, Field(max_length=2000, description="The question, as the user put it.")]
+Asked = Annotated[str, Field(description="The question, as the user put it.")]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Documents, at most.")]
 Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; all by default.")]
 Strategy = Annotated[str | None, Field(description="Who reformulates; the server's first strategy by default.")]
-History = Annotated[tuple[str | dict[str, Any], ...], Field(max_length=50, description=ACCEPTED)]
+History = Annotated[tuple[str | dict[str, Any], ...], Field(description=ACCEPTED)]
+Notes = Annotated[list[str], Field(description="What of the request was shortened, left out or replaced.")]
 
 
 class SubQueryReply(BaseModel):
@@ -71,6 +78,12 @@ class ReformulationReply(BaseModel):
             sub_queries=[SubQueryReply(text=s.text, kind=s.kind) for s in reformulation.sub_queries],
             problem=reformulation.problem,
         )
+
+
+class ReformulateReply(ReformulationReply):
+    """How a question would be searched, and what of it was read."""
+
+    notes: Notes
 
 
 class DocumentReply(BaseModel):
@@ -107,10 +120,39 @@ class SearchReply(BaseModel):
     documents: list[DocumentReply]
     reformulation: ReformulationReply
     failures: list[str] = Field(description="What did not come back; empty when all is well.")
+    notes: Notes
+
+
+def run(server: MCPServer[None]) -> None:
+    """Serves over stdin and stdout until stdin ends.
+
+    The SDK does not answer a message with half a surrogate pair, which is how JavaScript writes a broken emoji. Here
+    it is replaced by U+FFFD.
+    """
+    given, (read_end, write_end) = os.dup(0), os.pipe()
+    os.dup2(read_end, 0)
+    os.close(read_end)
+
+    def pass_on() -> None:
+        with open(given, "rb") as lines, open(write_end, "wb", buffering=0) as kept, suppress(BrokenPipeError):
+            for line in lines:
+                kept.write(_well_formed_json(line))
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    server.run()
+
+
+def _well_formed_json(line: bytes) -> bytes:
+    if b"\\ud" not in line.lower():
+        return line
+    try:
+        return well_formed(json.dumps(json.loads(line), ensure_ascii=False)).encode() + b"\n"
+    except (ValueError, RecursionError):
+        return line  # the SDK says what is wrong with it
 
 
 def make_server(service: Service) -> MCPServer[None]:
-    """A server with the tools ``search`` and ``reformulate``; its ``run()`` speaks over stdin and stdout.
+    """A server with the tools ``search`` and ``reformulate``; :func:`run` speaks over stdin and stdout.
 
     What the caller can put right (an empty question, an unknown strategy or collection, no search that came back) is
     an error of the tool with the message of the exception.
@@ -136,20 +178,22 @@ def make_server(service: Service) -> MCPServer[None]:
     ) -> SearchReply:
         """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
         chosen = service.collections.named(collections)
-        asked = Query("query", query, history)
+        asked, notes = as_query(query, history)
         found = service.search(asked, strategy or service.strategies.default, None, chosen, k)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
             reformulation=ReformulationReply.of(found.reformulation),
             failures=failures(found),
+            notes=notes,
         )
 
     @server.tool(annotations=read_only)
     @_with_tool_errors
-    def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulationReply:
+    def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
         """Tell what a search for a question would search, without searching."""
-        asked = Query("query", query, history)
-        return ReformulationReply.of(service.reformulate(asked, strategy or service.strategies.default, None))
+        asked, notes = as_query(query, history)
+        made = service.reformulate(asked, strategy or service.strategies.default, None)
+        return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)
 
     return server
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.grammar import ORIGINAL, TAGS
-from acqo_rl.text import one_line
+from acqo_rl.text import both_ends, one_line
 from acqo_rl.types import Conversation, Query, Snippet
 
 VERSION = "1"
@@ -64,7 +64,7 @@ class Prompt:
         room: dict[int, int] = {}
         lacking: dict[int, int] = {}
         for i in _by_right(history) if budget else ():
-            lines[i] = _shorter(untrusted(str(history[i])), 2 * budget * _LONGEST_TOKEN)
+            lines[i] = both_ends(untrusted(str(history[i])), 2 * budget * _LONGEST_TOKEN)
             cost = self.count_tokens(lines[i]) + 1
             share = cost if 2 * cost <= budget else budget // (2 if history[i].speaker == "user" else 4)
             if share > left:
@@ -93,7 +93,7 @@ class Prompt:
         mark, _, said = text.partition(" ")
         size = min(len(said) - 1, budget * _LONGEST_TOKEN)
         while size > 1:
-            if self.count_tokens(cut := f"{mark} {_shorter(said, size)}") <= budget:
+            if self.count_tokens(cut := f"{mark} {both_ends(said, size)}") <= budget:
                 return cut
             size = size * 7 // 8
         return ""
@@ -114,19 +114,6 @@ def _by_right(history: Sequence[Turn]) -> list[int]:
     newest_first = range(len(history) - 1, -1, -1)
     last_asked = next((i for i in newest_first if history[i].speaker == "user"), None)
     return [*(() if last_asked is None else (last_asked,)), *(i for i in newest_first if i != last_asked)]
-
-
-def _shorter(text: str, most: int) -> str:
-    """Both ends of a text, with at most so many characters of it."""
-    if len(text) <= most:
-        return text
-    return f"{_to_space(text[: most // 2])} ... {_to_space(text[len(text) - most // 2 :][::-1])[::-1]}"
-
-
-def _to_space(text: str) -> str:
-    """The text up to the end of a word, where a space stands in its second half."""
-    space = text.rfind(" ")
-    return text[:space] if 2 * space > len(text) else text
 
 
 def untrusted(text: str) -> str:

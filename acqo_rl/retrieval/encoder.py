@@ -13,7 +13,7 @@ import numpy as np
 
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.retrieval.passage import well_formed
+from acqo_rl.surrogates import well_formed
 
 if TYPE_CHECKING:
     import torch

@@ -15,8 +15,8 @@ from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
-from acqo_rl.retrieval.passage import well_formed
 from acqo_rl.retrieval.places import is_url, parts_of
+from acqo_rl.surrogates import well_formed
 from acqo_rl.types import Passage, Ranking
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.passage import passage_text, well_formed
+from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Document
 
 _BATCH = 1024  # texts counted at once
@@ -74,5 +74,5 @@ def _passages(document: Document, encoder: TokenCounter) -> list[Document]:
         raise ConfigError(
             f"The encoder reads {limit} tokens, all of which its prompt takes; raise max_length, or do not split."
         )
-    chunks = TextSplitter.from_callback(tokens, limit).chunks(well_formed(document.text))
+    chunks = TextSplitter.from_callback(tokens, limit).chunks(document.text)
     return [replace(document, text=chunk) for chunk in chunks] or [document]  # none of white space alone

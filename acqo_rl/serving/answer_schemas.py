@@ -10,7 +10,7 @@ from acqo_rl.pipeline.multi_step import Mode
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import Chunk, Hop, Iteration, RetrievalStep, SubQuestion
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.serving.schemas import Metadata, Name, QueryRewriteInfo, StrategyRequest, request_config
+from acqo_rl.serving.schemas import Metadata, Name, Notes, QueryRewriteInfo, StrategyRequest, request_config
 
 PASSAGES = 8
 
@@ -92,12 +92,15 @@ class AnswerResponse(BaseModel):
     model_calls: int
     skipped: list[str]
     failures: list[str]
+    notes: Notes
     cached: bool
     processing_time_ms: float
     request_id: str
 
     @classmethod
-    def of(cls, result: PipelineResult, mode: str, strategy: str, request_id: str, ms: float) -> AnswerResponse:
+    def of(
+        cls, result: PipelineResult, mode: str, strategy: str, notes: list[str], request_id: str, ms: float
+    ) -> AnswerResponse:
         """A result of pipeline or multi-step retrieval."""
         mode = mode if mode == "pipeline" else result.strategies[0]  # auto has chosen one
         made = result.reformulation
@@ -124,6 +127,7 @@ class AnswerResponse(BaseModel):
             model_calls=result.model_calls,
             skipped=list(result.skipped),
             failures=list(result.failures),
+            notes=notes,
             cached=result.cached,
             processing_time_ms=ms,
             request_id=request_id,

@@ -28,6 +28,7 @@ _PING_SECONDS = 15.0
 async def stream_answer(
     ask: Ask,
     query: Query,
+    notes: list[str],
     mode: str,
     threads: Threads,
     metrics: Metrics,
@@ -42,6 +43,7 @@ async def stream_answer(
     Args:
         ask: answers.
         query: the question.
+        notes: on what was shortened or replaced in it.
         mode: of the request.
         threads: one is taken.
         metrics: are told of the result.
@@ -67,7 +69,7 @@ async def stream_answer(
         result = work.result()
         metrics.answered(strategy, result, max_model_calls)
         ms = 1000 * (time.perf_counter() - begin)
-        yield _event("result", AnswerResponse.of(result, mode, strategy, request_id, ms).model_dump_json())
+        yield _event("result", AnswerResponse.of(result, mode, strategy, notes, request_id, ms).model_dump_json())
     except AcqoError as error:
         metrics.failed("answer", str(error))
         yield _event("error", Problem(detail=str(error)).model_dump_json())

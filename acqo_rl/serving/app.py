@@ -28,7 +28,6 @@ from acqo_rl.serving.schemas import (
     ListBefore,
     Place,
     PoolInfo,
-    QueryRequest,
     QueryRewriteInfo,
     ReformulateRequest,
     ReformulateResponse,
@@ -40,7 +39,6 @@ from acqo_rl.serving.schemas import (
 )
 from acqo_rl.serving.service import Service, above
 from acqo_rl.serving.web import AT_ROOT, Web
-from acqo_rl.types import Query
 
 
 def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
@@ -95,13 +93,15 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         """What a search would search; the query itself, and why, where reformulating fails."""
         begin = time.perf_counter()
         strategy = body.rewriting_strategy or service.strategies.default
-        made = await threads.run(service.reformulate, _query(body), strategy, body.num_variants, body.user_context)
+        query, context, notes = await threads.run(body.read)
+        made = await threads.run(service.reformulate, query, strategy, body.num_variants, context)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
             metrics.failed("reformulation", made.problem or "")
         return ReformulateResponse(
             query_rewrite_info=QueryRewriteInfo.of(made, strategy),
+            notes=notes,
             processing_time_ms=1000 * seconds,
             request_id=request.state.request_id,
         )
@@ -112,9 +112,10 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         begin = time.perf_counter()
         strategy = (body.rewriting_strategy or service.strategies.default) if body.use_query_rewriting else "raw"
         chosen = service.collections.named(body.knowledge_pool_ids)
+        query, context, notes = await threads.run(body.read)
         try:
             k = body.limit if body.score_threshold is None else DEPTH  # a threshold is applied before the list is cut
-            asked = _query(body), strategy, body.num_variants, chosen, k, body.user_context
+            asked = query, strategy, body.num_variants, chosen, k, context
             found = await threads.run(service.search, *asked)
         except SearchError as error:
             metrics.failed("search", str(error))
@@ -134,6 +135,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
             cached=found.cached,
             fusion=found.fused.retriever,
             rankings=[ListBefore.of(r, documents) for r in found.rankings] if body.include_rankings else [],
+            notes=notes,
             request_id=request.state.request_id,
         )
 
@@ -149,14 +151,11 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
         strategy = body.rewriting_strategy or service.strategies.default
         chosen = service.collections.named(body.knowledge_pool_ids)
-        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, body.user_context)
+        query, context, notes = await threads.run(body.read)
+        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, context)
         told = metrics, strategy, service.max_model_calls, request.state.request_id
-        events = stream_answer(ask, _query(body), body.mode, threads, *told)
+        events = stream_answer(ask, query, notes, body.mode, threads, *told)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-
-def _query(body: QueryRequest) -> Query:
-    return Query("query", body.query, body.history)
 
 
 def _results(

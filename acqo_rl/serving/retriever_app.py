@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
 
 from fastapi import FastAPI
 from fastapi.responses import Response
@@ -15,23 +14,29 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import Position, Whole
+from acqo_rl.serving.schemas import Body, Notes, Position, Whole
 from acqo_rl.serving.web import AT_ROOT, Web
+from acqo_rl.surrogates import REPLACEMENT
 from acqo_rl.types import Passage, Ranking, Retriever
 
 
-class TextsRequest(BaseModel):
+class TextsRequest(Body):
     """Texts to search."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"texts": ["capital of Peru"], "k": 10}]}
     )
 
-    texts: list[Annotated[str, Field(max_length=100_000)]] = Field(max_length=20_000)
+    texts: list[str] = Field(max_length=20_000)
     k: Whole = Field(default=10, ge=1, le=2000)
     passages: list[Position] = Field(
         default=[], max_length=20_000, description="Positions of texts that are embedded as passages are."
     )
+
+    def notes(self) -> list[str]:
+        """What of the texts is broken."""
+        broken = sum(REPLACEMENT in text for text in self.texts)
+        return [f"{broken} of {len(self.texts)} texts hold U+FFFD, where a character was broken."] if broken else []
 
     def marked(self) -> list[str]:
         """The texts, those that are passages as such."""
@@ -52,6 +57,7 @@ class RankingsResponse(BaseModel):
 
     rankings: list[OneRanking]
     fingerprint: str = Field(description="Of the index, as /info tells it.")
+    notes: Notes
 
 
 class InfoResponse(BaseModel):
@@ -90,13 +96,15 @@ def make_retriever_app(
     @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
     async def search(body: TextsRequest) -> Response:
         """The rankings of all texts; numbers are written so that they read back as they were."""
-        answer = await thread.run(lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint))
+        answer = await thread.run(
+            lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint, body.notes())
+        )
         return Response(answer, media_type="application/json")
 
     finish_app(app, metrics, limits, web, lambda: True)
     return app
 
 
-def _dump(rankings: list[Ranking], fingerprint: str) -> bytes:
+def _dump(rankings: list[Ranking], fingerprint: str, notes: list[str]) -> bytes:
     rows = [{"doc_ids": r.doc_ids, "scores": r.scores, "ceiling": r.ceiling} for r in rankings]
-    return json.dumps({"rankings": rows, "fingerprint": fingerprint}).encode()
+    return json.dumps({"rankings": rows, "fingerprint": fingerprint, "notes": notes}).encode()

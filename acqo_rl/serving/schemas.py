@@ -1,16 +1,25 @@
 """What goes over the wire.
 
-Requests are strict: an unknown field, a wrong type or a value out of range is refused. A field that may be left out may
-be null, which is the same.
+Requests are strict: an unknown field, a wrong type or a value out of range is refused. Texts that are too long or
+broken are not: they are shortened or cleaned, and ``notes`` in the answer say so. A field that may be left out may be
+null, which is the same.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    model_validator,
+)
 
 from acqo_rl.conversations import ACCEPTED
 from acqo_rl.pipeline.gathering import Failure
@@ -19,11 +28,12 @@ from acqo_rl.pipeline.trace import Step
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.search import document_of
 from acqo_rl.serving.collections import Collection
-from acqo_rl.types import Document, Ranking, Reformulation
+from acqo_rl.serving.shortening import MAX_CONTEXT, MAX_QUERY, MAX_TURN, MAX_TURNS, as_query, shortened
+from acqo_rl.surrogates import well_formed
+from acqo_rl.types import Document, Query, Ranking, Reformulation
 
 MAX_LIMIT = 20
 
-Turn = Annotated[str, Field(min_length=1, max_length=4000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -57,7 +67,7 @@ class Part(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    text: Turn | None = None
+    text: str | None = None
 
 
 class Message(BaseModel):
@@ -66,7 +76,7 @@ class Message(BaseModel):
     model_config = ConfigDict(strict=True)
 
     role: Name
-    content: Turn | list[Part] | None
+    content: str | list[Part] | None
 
 
 class Exchange(BaseModel):
@@ -74,11 +84,33 @@ class Exchange(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    question: Turn
-    answer: Turn | None
+    question: str
+    answer: str | None
 
 
-class QueryRequest(BaseModel):
+class Body(BaseModel):
+    """The JSON of a request."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_halves_of_characters(cls, body: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        """Replaces lone surrogates anywhere in the body, since no validated text may hold one."""
+        if not isinstance(body, dict):
+            return read(body)
+        try:
+            text = json.dumps(body, ensure_ascii=False)
+        except RecursionError as error:
+            raise ValueError("The body is nested too deeply.") from error
+        clean = well_formed(text)
+        return read(body if clean == text else json.loads(clean))
+
+
+Notes = Annotated[
+    list[str], Field(description="What of the request was shortened, left out or replaced; mostly empty.")
+]
+
+
+class QueryRequest(Body):
     """A query in its conversation."""
 
     model_config = request_config(query=_QUERY)
@@ -93,9 +125,14 @@ class QueryRequest(BaseModel):
         return {name: value for name, value in body.items() if value is not None or name not in optional}
 
     query: str = Field(
-        min_length=1, max_length=2000, pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]", description="What is asked, as typed."
+        min_length=1,
+        pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]",
+        description=f"What is asked, as typed; of more than {MAX_QUERY:,} characters, both ends are read.",
     )
-    history: list[Turn | Message | Exchange] = Field(default=[], max_length=50, description=ACCEPTED)
+    history: list[str | Message | Exchange] = Field(
+        default=[],
+        description=f"{ACCEPTED} The last {MAX_TURNS} are read, of more than {MAX_TURN:,} characters both ends.",
+    )
 
 
 class StrategyRequest(QueryRequest):
@@ -110,9 +147,20 @@ class StrategyRequest(QueryRequest):
     )
     user_context: str = Field(
         default="",
-        max_length=500,
-        description="What is known of the user, in a few words: added to each reading of an ambiguous query.",
+        description="What is known of the user, in a few words: added to each reading of an ambiguous query; of more"
+        f" than {MAX_CONTEXT} characters, both ends are read.",
     )
+
+    def read(self) -> tuple[Query, str, list[str]]:
+        """The query and what is known of the user, within the limits, and notes on what was shortened or is broken.
+
+        Raises:
+            ConversationError: a turn is of no shape that is read.
+        """
+        turns = [turn if isinstance(turn, str) else turn.model_dump() for turn in self.history]
+        query, notes = as_query(self.query, turns)
+        context, more = shortened(self.user_context, MAX_CONTEXT, "user_context")
+        return query, context, notes + more
 
 
 class ReformulateRequest(StrategyRequest):
@@ -259,6 +307,7 @@ class ReformulateResponse(BaseModel):
     """What was made of a query."""
 
     query_rewrite_info: QueryRewriteInfo
+    notes: Notes
     processing_time_ms: float
     request_id: str
 
@@ -301,6 +350,7 @@ class SearchResponse(BaseModel):
     cached: bool
     fusion: str = Field(description="What merged the lists: rsf, rrf, combsum or combmnz.")
     rankings: list[ListBefore]
+    notes: Notes
     request_id: str
 
 

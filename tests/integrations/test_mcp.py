@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +24,8 @@ from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
 
 ROOT = Path(__file__).parents[2]
+SCRIPT = str(ROOT / "scripts" / "serve_mcp.py")
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +41,8 @@ async def process(folder, *arguments):
     """A client of scripts/serve_mcp.py as a process."""
     server = StdioServerParameters(
         command=sys.executable,
-        args=[
-            str(ROOT / "scripts" / "serve_mcp.py"),
-            "--collections",
-            f"world={folder}/data,{folder}/index",
-            *arguments,
-        ],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        args=[SCRIPT, "--collections", f"world={folder}/data,{folder}/index", *arguments],
+        env=ENVIRONMENT,
     )
     async with Client(server, read_timeout_seconds=60) as client:
         yield client
@@ -78,8 +77,53 @@ async def test_a_process_over_stdio(folder):
         assert told["failures"] == []
         made = (await client.call_tool("reformulate", {"query": QUERY})).structured_content
         parts = [{"text": part, "kind": "part"} for part in PARTS]
-        assert made == told["reformulation"] == {"route": "decompose", "sub_queries": parts, "problem": None}
+        assert told["reformulation"] == {"route": "decompose", "sub_queries": parts, "problem": None}
+        assert made == {**told["reformulation"], "notes": []}
+        assert told["notes"] == []
         assert "there are: rules, turns, raw" in await refused(client, "search", query=QUERY, strategy="none")
+
+
+@pytest.mark.slow
+def test_a_broken_emoji_is_replaced_and_what_follows_is_answered(folder):
+    """Written as JavaScript clients do it, and as bytes that are no UTF-8."""
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages = [
+        json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": begin}).encode(),
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        *(
+            b'{"jsonrpc": "2.0", "id": %d, "method": "tools/call",'
+            b' "params": {"name": "reformulate", "arguments": {"query": "its %s", "history": ["a %s"]}}}'
+            % (number, half, half)
+            for number, half in enumerate([b"\\ud83d", b"\xed\xa0\xbd", b"currency"], start=1)
+        ),
+    ]
+    with subprocess.Popen(
+        [sys.executable, SCRIPT, "--collections", f"world={folder}/data,{folder}/index", "--strategies", "turns"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=ENVIRONMENT,
+    ) as server:
+        for message in messages:
+            server.stdin.write(message + b"\n")
+        server.stdin.flush()
+        answers = {}
+        while set(answers) < {0, 1, 2, 3}:
+            answer = json.loads(server.stdout.readline())
+            answers[answer["id"]] = answer["result"]
+        server.stdin.close()
+        assert server.wait(60) == 0
+    told = [answers[number]["structuredContent"] for number in (1, 2, 3)]
+    assert ["\ufffd" in one["sub_queries"][0]["text"] for one in told] == [True, True, False]
+    assert [len(one["notes"]) for one in told] == [2, 2, 0]
+
+
+async def test_long_queries_and_old_or_empty_turns_are_told(service):
+    async with Client(make_server(service)) as client:
+        settings = {"query": "Chad " * 5000, "history": ["", *["Chad " * 2000] * 51]}
+        for tool in ("search", "reformulate"):
+            answer = await client.call_tool(tool, settings)
+            assert not answer.is_error
+            assert len(answer.structured_content["notes"]) == 4
 
 
 async def test_collections_strategies_and_the_conversation(service):

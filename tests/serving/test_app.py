@@ -247,7 +247,6 @@ class TestRefusals:
             {},
             {"query": ""},
             {"query": " \n\u200b"},
-            {"query": "x" * 2001},
             {"query": 3},
             {"query": "a", "limit": 0},
             {"query": "a", "limit": 21},
@@ -259,7 +258,6 @@ class TestRefusals:
             {"query": "a", "use_query_rewriting": "yes"},
             {"query": "a", "knowledge_pool_ids": "world"},
             {"query": "a", "surprise": 1},
-            {"query": "a", "history": [""]},
             {"query": "a", "history": [{"role": "user"}]},
             {"query": "a", "history": [{"content": "a"}]},
             {"query": "a", "history": [3]},
@@ -276,7 +274,6 @@ class TestRefusals:
         [
             (b"{", 422),
             (b'{"query": "a", "score_threshold": NaN}', 422),
-            (b'{"query": "\\ud800"}', 422),
             (b'{"query": "a", "\\ud800": 1}', 422),
             (b"\xff\xfe", 400),
             (b"[" * 100_000, 400),

@@ -210,6 +210,13 @@ class TestSearch:
         assert asked["history"] == ["U: Where is Lima?", "S: In Peru."]
         assert asked["rewriting_strategy"] == page.input_value("#strategy")
 
+    def test_what_was_shortened_is_told(self, visit, url):
+        page = visit(url)
+        page.click("text=Earlier turns")
+        page.fill("#turns", "\n".join(["Where is Lima?", "In Peru."] * 26))
+        search(page, "capital of Peru")
+        assert "oldest 2" in page.locator("#notices").inner_text()
+
     def test_nothing_found(self, visit, url):
         page = visit(url)
         search(page, "zzz")

@@ -39,10 +39,11 @@ function showDecision({ query_rewrite_info: info, rankings, processing_time_ms: 
   }));
 }
 
-function showNotices({ query_rewrite_info: { problem }, failures }) {
+function showNotices({ query_rewrite_info: { problem }, failures, notes }) {
   const lost = failures.filter((failure) => failure.step === "retrieval");
   const notices = [];
   if (problem) notices.push(h("p", {}, h("strong", {}, "Searched as it stands, which was not wanted. "), problem));
+  notices.push(...notes.map((note) => h("p", {}, note)));
   if (lost.length) {
     notices.push(h("p", {}, h("strong", {}, "These results are partial. "),
       `${plural(lost.length, "search", "searches")} did not come back:`));

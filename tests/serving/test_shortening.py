@@ -1,0 +1,152 @@
+"""Texts of any length, empty turns and broken emoji: searched as far as they can be, and the answer says so."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pipeline_stand_ins import ModelByRole
+from serving_stand_ins import Parts, Scripted, Words, events, running
+
+from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.serving.limits import Limits
+from acqo_rl.serving.metrics import Metrics
+from acqo_rl.serving.retriever_app import make_retriever_app
+from acqo_rl.serving.shortening import MAX_CONTEXT, MAX_QUERY, MAX_TURN, MAX_TURNS, as_query, shortened
+from acqo_rl.text import one_line
+
+MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": []}'}
+PATHS = ["/v1/search", "/v1/reformulate", "/v1/answer"]
+HALF, EMOJI = "\ufffd", "\U0001f600"
+
+
+class Keeping(Parts):
+    """Keeps the queries that it was asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries = []
+
+    def reformulate(self, queries):
+        self.queries += queries
+        return super().reformulate(queries)
+
+
+@pytest.fixture
+def ask(serving):
+    """Sends a body, as bytes or not, and gives the variants that were searched, and the notes."""
+    keeping = Keeping()
+    with serving(strategies=Scripted(parts=keeping), answer_model=ModelByRole(**MODEL)) as client:
+
+        def asked(path, body):
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
+            assert answer.status_code == 200, answer.text
+            told = events(answer.text)[-1][1] if path == "/v1/answer" else answer.json()
+            return [variant["text"] for variant in told["query_rewrite_info"]["variants"]], told["notes"]
+
+        asked.client, asked.queries = client, keeping.queries
+        yield asked
+
+
+@pytest.mark.parametrize("path", PATHS)
+class TestService:
+    def test_nothing_is_noted_of_a_request_that_is_read_whole(self, ask, path):
+        history = ["Where is Lima?", "In Peru.", {"role": "assistant", "content": None}]
+        assert ask(path, {"query": "capital of Peru", "history": history}) == (["capital of Peru"], [])
+
+    def test_a_long_query_keeps_both_ends(self, ask, path):
+        [text], notes = ask(path, {"query": f"capital {'x ' * MAX_QUERY} Peru"})
+        assert text.startswith("capital x")
+        assert text.endswith("x Peru")
+        assert MAX_QUERY - 20 < len(text) <= MAX_QUERY
+        assert len(notes) == 1
+
+    def test_long_and_old_and_empty_turns(self, ask, path):
+        """Each is told by itself; what is left is read."""
+        turns = [f"{i} {'y ' * (MAX_TURN if i in (59, 60) else 1)}end{i}" for i in range(61)]
+        history = ["", *turns, " \n", "\u200b", {"role": "user", "content": ""}]
+        _, notes = ask(path, {"query": "its capital", "history": history})
+        assert len(notes) == 3
+        said = [turn.text for turn in ask.queries[-1].history]
+        assert [text.split()[0] for text in said] == [str(i) for i in range(11, 61)]
+        assert [text.split()[-1] for text in said] == [f"end{i}" for i in range(11, 61)]
+        assert [text for text in said if "..." in text] == said[-2:]
+        assert all(MAX_TURN - 20 < len(text) <= MAX_TURN for text in said[-2:])
+
+    @pytest.mark.parametrize(
+        ("written", "read"),
+        [
+            (b"\\ud83d", HALF),
+            (b"\\ude00 x", f"{HALF} x"),
+            (b"\xed\xa0\xbd", HALF),
+            (b"\\ud83d\\ud83d\\ude00", HALF + EMOJI),
+            (b"\xed\xa0\xbd\xed\xb8\x80", EMOJI),
+        ],
+    )
+    def test_a_broken_emoji_is_replaced(self, ask, path, written, read):
+        [text], notes = ask(path, b'{"query": "capital ' + written + b'"}')
+        assert text == f"capital {read}"
+        assert len(notes) == (HALF in read)
+
+    def test_a_broken_emoji_in_a_turn_is_replaced(self, ask, path):
+        _, notes = ask(path, b'{"query": "its capital", "history": [{"role": "user", "content": "a\\ud83d"}]}')
+        assert [turn.text for turn in ask.queries[-1].history] == [f"a{HALF}"]
+        assert len(notes) == 1
+
+    def test_a_broken_emoji_in_a_name_makes_it_unknown(self, ask, path):
+        bodies = {b'{"query": "a", "rewriting_strategy": "\\ud83d"}': 404, b'{"query": "a", "\\ud83d": 1}': 422}
+        for body, status in bodies.items():
+            answer = ask.client.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert (answer.status_code, bool(answer.json()["detail"])) == (status, True)
+
+    def test_a_whole_emoji_is_no_broken_one(self, ask, path):
+        assert ask(path, {"query": f"capital {EMOJI}"}) == ([f"capital {EMOJI}"], [])
+
+    def test_the_limit_in_bytes_holds(self, ask, path):
+        answer = ask.client.post(path, json={"query": "x" * 300_000})
+        assert answer.status_code == 413
+
+
+def test_what_is_known_of_the_user_is_shortened(serving):
+    with serving() as client:
+        for path in PATHS[:2]:
+            answer = client.post(path, json={"query": "capital of Peru", "user_context": "word " * MAX_CONTEXT})
+            assert (answer.status_code, len(answer.json()["notes"])) == (200, 1)
+
+
+def test_the_retriever_server_replaces_a_broken_emoji():
+    words = Words()
+    app = make_retriever_app(words, IndexInfo("dense", "f", "c", 3, "e"), Metrics(), Limits())
+    with running(app) as url:
+        body = b'{"texts": ["capital of Peru \\ud83d", "' + b"x" * 150_000 + b'"], "k": 1}'
+        answer = httpx.post(f"{url}/search", content=body, headers={"Content-Type": "application/json"})
+        whole = httpx.post(f"{url}/search", json={"texts": ["capital of Peru"]})
+    assert [row["doc_ids"] for row in answer.json()["rankings"]] == [["lima"], []]
+    assert words.calls[0] == [f"capital of Peru {HALF}", "x" * 150_000]
+    assert (len(answer.json()["notes"]), whole.json()["notes"]) == (1, [])
+
+
+TEXTS = st.one_of(st.text(), st.builds(lambda word, times: word * times, st.text(max_size=9), st.integers(0, 2000)))
+
+
+@given(TEXTS, st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"role": st.just("user"), "content": TEXTS}))))
+def test_every_request_is_within_the_limits_and_reading_it_again_changes_nothing(text, history):
+    query, notes = as_query(text, history)
+    assert len(query.text) <= MAX_QUERY
+    assert len(query.history) <= MAX_TURNS
+    assert all(0 < len(turn.text) <= MAX_TURN for turn in query.history)
+    assert len(notes) == len(set(notes)) <= 6
+    again, _ = as_query(query.text, list(map(str, query.history)))
+    assert again.text == query.text
+
+
+@given(TEXTS, st.integers(10, 100))
+def test_a_text_is_shortened_only_where_that_is_said(text, most):
+    short, notes = shortened(text, most, "The text")
+    assert len(short) <= most
+    if not notes:
+        assert one_line(short) == one_line(text)

@@ -1,0 +1,66 @@
+"""Lone surrogates: no value of the package holds one, so that no file, tokenizer or answer meets it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acqo_rl.data.beir import read_corpus, read_queries, write_beir
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.retrieval.build import build_bm25_index, load_retriever
+from acqo_rl.surrogates import well_formed
+from acqo_rl.types import Document, Query
+
+ANY = st.text(st.characters(exclude_categories=()))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("caf\u00e9 \U0001f600", "caf\u00e9 \U0001f600"),
+        ("a\ud83d", "a\ufffd"),
+        ("\ude00b", "\ufffdb"),
+        ("\ud83d\ude00", "\U0001f600"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("\ufeffa\ud800", "\ufeffa\ufffd"),
+    ],
+)
+def test_halves_become_replacement_characters(text, expected):
+    assert well_formed(text) == expected
+
+
+@given(ANY)
+def test_every_text_can_be_written(text):
+    clean = well_formed(text)
+    clean.encode()
+    assert well_formed(clean) == clean
+    if max(text, default="") < "\ud800":
+        assert clean == text
+
+
+def test_queries_and_documents_hold_none():
+    query = Query("q\ud800", "a\ud83d", ["U: b\ud83d", {"role": "assistant", "content": "c\ude00"}])
+    assert (query.id, query.text, [turn.text for turn in query.history]) == (
+        "q\ufffd",
+        "a\ufffd",
+        ["b\ufffd", "c\ufffd"],
+    )
+    document = Document("d", "t\ud83d", "x\ude00")
+    assert (document.title, document.text) == ("t\ufffd", "x\ufffd")
+    json.dumps([query.text, document.text], ensure_ascii=False).encode()
+
+
+def test_they_are_written_indexed_and_searched(tmp_path):
+    documents = [Document("d", "red \ud83d", "Red things."), Document("e", "", "Blue \ude00 things.")]
+    queries = [Query("q", "red \ud83d", ["where \ud83d?", "here"])]
+    write_beir(tmp_path, documents, queries, {"dev": {"q": {"d": 1}}})
+    assert list(read_corpus(tmp_path).values()) == documents
+    assert read_queries(tmp_path, "dev") == queries
+    build_bm25_index(tmp_path / "index", documents)
+    retriever = load_retriever(str(tmp_path / "index"))
+    texts = [sub.text for made in Heuristic().reformulate(queries) for sub in made.sub_queries]
+    assert [ranking.doc_ids for ranking in retriever.search([*texts, "blue \ude00", "\ude00"], 1)][-2:] == [("e",), ()]
