@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.replies.wording import EXPLAINS, HERE_ARE, SURE, WISHES, these_listed
+from acqo_rl.replies.wording import EXPLAINS, HERE_ARE, REFUSALS, SURE, WISHES, these_listed
 
 _LISTED = (
     r"(?:quer(?:y|ies)|search(?:es)?|questions?|lists?|variants?|variations?|versions?|rewrit\w+|rewordings?|parts?"
@@ -30,7 +30,8 @@ _REMARK = re.compile(
 )
 _ENDS = (".", "!", "\u3002", "\uff01")
 _REFUSAL = re.compile(
-    r"^(?:i'm|i am) (?:very |really |so )?(?:sorry|afraid)(?:[,.!]|$| but\b| i (?:can|am|do)| (?:that )?i can)"
+    rf"^(?:{REFUSALS})"
+    r"|^(?:i'm|i am) (?:very |really |so )?(?:sorry|afraid)(?:[,.!]|$| but\b| i (?:can|am|do)| (?:that )?i can)"
     r"|^sorry, (?:but|i)\b|^my apologies\b|^i apologi[sz]e\b"
     r"|^(?:unfortunately, )?i (?:can't|cannot|can not|won't|am unable to|am not able to|'m unable to)"
     r" (?:help (?:you|with)|assist|answer|provide|comply|fulfil|generate|access|discuss)"

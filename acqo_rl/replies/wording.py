@@ -138,6 +138,23 @@ WISHES = (
     r"|bana bildirin\b|如(?:果|有)(?:您|你)?(?:还|仍)?(?:需要|有)|请(?:告诉|随时)"
     r"|(?:他に|さらに|もし|必要).*ください|.*알려 ?주"
 )
+REFUSALS = (
+    r"(?:es )?tut mir (?:wirklich |sehr )?leid(?:[,.!]| dass\b| aber\b)|leider kann ich\b"
+    r"|entschuldigung, (?:aber|ich)\b"
+    r"|ich kann (?:dir|ihnen|dabei|diese|das)\b.* nicht (?:helfen|beantworten)\b"
+    r"|(?:je suis )?(?:vraiment )?désolée?(?:[,.!]| mais\b)|malheureusement, je\b"
+    r"|je ne (?:peux|suis) pas (?:répondre|vous aider|t'aider|en mesure)\b"
+    r"|lo siento(?: mucho)?(?:[,.!]| pero\b)|lamentablemente, no\b|no puedo (?:ayudar|responder|proporcionar)"
+    r"|mi dispiace(?:[,.!]| ma\b)|purtroppo,? non (?:posso|sono)\b|non posso (?:aiutar|rispondere|fornire)"
+    r"|(?:sinto muito|desculpe|lamento)(?:[,.!]| mas\b)|infelizmente,? não (?:posso|consigo)\b"
+    r"|não (?:posso|consigo) (?:ajudar|responder|fornecer)|het spijt me(?:[,.!]| maar\b)|helaas kan ik\b"
+    r"|ik kan (?:je|u|dit|deze)\b.* niet (?:helpen|beantwoorden)\b|przepraszam(?:[,.!]| ale\b)"
+    r"|niestety,? nie (?:mogę|jestem)\b|nie mogę (?:pomóc|odpowiedzieć|udzielić)\b|tyvärr kan jag\b"
+    r"|jag kan (?:tyvärr )?inte (?:hjälpa|svara)\b|(?:извините|простите)[,.!]|к сожалению, я\b"
+    r"|я не могу (?:помочь|ответить)"
+    r"|(?:çok )?üzgünüm[,.!]|maalesef,? (?:bu|size)\b|申し訳(?:ありません|ございません)|すみませんが|恐れ入りますが"
+    r"|お答え(?:できません|できかねます)|죄송(?:합니다|하지만)"
+)
 THESE = (
     r"(?:(?:diese|die obigen|ces|est[ao]s|queste?|quest[aei]|ess[ae]s|deze|te|dessa|эти|bu|alle|toutes ces|todas estas)"
     r" |这些|以上|上述|これらの?|上記の?|이 )"

@@ -532,3 +532,40 @@ def test_whole_replies(reply, entries):
 def test_texts_that_only_look_nested_or_explaining_survive(entries):
     nested = "1. Housing\n   - rent in Oslo\n   - prices in Oslo\n2. Income\n   - wages in Oslo"
     assert read(nested if entries[0] == "Housing" else "\n".join(entries)) == entries
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Es tut mir leid, aber ich kann diese Frage nicht beantworten.",
+        "Leider kann ich dabei nicht helfen.",
+        "Je suis désolé, mais je ne peux pas répondre à cette question.",
+        "Lo siento, pero no puedo ayudar con eso.",
+        "Mi dispiace, ma non posso rispondere.",
+        "Sinto muito, mas não posso ajudar com isso.",
+        "Het spijt me, maar ik kan deze vraag niet beantwoorden.",
+        "Przepraszam, ale nie mogę pomóc w tej sprawie.",
+        "\u5f88\u62b1\u6b49\uff0c\u6211\u65e0\u6cd5\u56de\u7b54\u3002",
+        "\u7533\u3057\u8a33\u3042\u308a\u307e\u305b\u3093\u304c\u3001\u305d\u306e\u8cea\u554f\u306b\u306f\u304a\u7b54\u3048\u3067\u304d\u307e\u305b\u3093\u3002",
+        "Tyv\u00e4rr kan jag inte svara p\u00e5 det.",
+        "\u0418\u0437\u0432\u0438\u043d\u0438\u0442\u0435, \u044f \u043d\u0435 \u043c\u043e\u0433\u0443 \u043f\u043e\u043c\u043e\u0447\u044c.",
+        "\uc8c4\uc1a1\ud569\ub2c8\ub2e4.",
+    ],
+)
+def test_a_refusal_holds_no_search(reply):
+    assert read(reply) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lo siento mi amor letra",
+        "Es tut mir leid auf Englisch",
+        "d\u00e9sol\u00e9 \u00e9tymologie",
+        "het spijt me liedje",
+        "przepraszam po angielsku",
+        "Desculpe o transtorno filme",
+    ],
+)
+def test_searches_for_words_of_a_refusal_survive(text):
+    assert read(text) == [text]

@@ -16,7 +16,7 @@ from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Weighted, 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.reformulation.turns import RecentTurns
-from acqo_rl.types import Document
+from acqo_rl.types import Completion, Document
 
 PERU_AND_CHAD = "capital of Peru and capital of Chad"
 
@@ -462,6 +462,18 @@ class TestAnswers:
                     heard.set()
         told = events(text)
         assert [data["text"] for name, data in told if name == "token"] == ["Li", "ma."]
+        assert told[-1][1]["answer"] == "Lima."
+
+    def test_thoughts_are_neither_told_nor_part_of_the_answer(self, serving):
+        class Thinking(ModelByRole):
+            def stream(self, conversation, on_text):
+                for piece in ("<thi", "nk>Quito?</th", "ink>\n\nLi", "ma."):
+                    on_text(piece)
+                return Completion("<think>Quito?</think>\n\nLima.", 9)
+
+        with serving(answer_model=Thinking(**MODEL)) as client:
+            told = events(post(client, "/v1/answer", query="capital of Peru").text)
+        assert "".join(data["text"] for name, data in told if name == "token") == "Lima."
         assert told[-1][1]["answer"] == "Lima."
 
     def test_a_model_that_is_down_is_told(self, serving):

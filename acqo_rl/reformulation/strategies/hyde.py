@@ -9,6 +9,7 @@ from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usab
 from acqo_rl.replies.answers import without_preface
 from acqo_rl.replies.remarks import is_refusal
 from acqo_rl.replies.thoughts import without_thoughts
+from acqo_rl.replies.wording import WISHES
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
@@ -32,7 +33,7 @@ _DISCLAIMER = re.compile(
     r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
     re.I,
 )
-_WISH = re.compile(r"^(?:i )?hope (?:this|that|it) helps\b", re.I)
+_WISH = re.compile(rf"^(?:(?:i )?hope (?:this|that|it) helps\b|{WISHES})", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 

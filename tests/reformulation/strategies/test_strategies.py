@@ -97,6 +97,12 @@ class TestHyDE:
         )
 
     @pytest.mark.parametrize(
+        "wish", ["Ich hoffe, das hilft!", "J'espère que cela aide.", "Espero que te sirva.", "Daj znać."]
+    )
+    def test_a_last_remark_is_not_searched(self, wish):
+        assert reformulate(HyDE(), f"Air scatters blue light. {wish}").sub_queries[1].text == "Air scatters blue light."
+
+    @pytest.mark.parametrize(
         "preface",
         ["Sure! Here is a passage:\n", "**Answer:** ", "Certainly! ", "Of course! Here's a passage: ", "Natürlich! ",
          "Voici un passage :\n", "Respuesta: ", "Ответ: ", "Answer:\n"],
