@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -181,8 +182,13 @@ def build_embeddings_index(
             f"The embeddings have the shape {embeddings.shape}; {len(doc_ids)} ids and the encoder's dimension want"
             f" {(len(doc_ids), encoder.dim)}."
         )
-    if corpus is not None and [document.id for document in corpus] != list(doc_ids):
-        raise DataError("The ids of the embeddings are not those of the corpus in its order; encode the corpus again.")
+    if corpus is not None:
+        given = [unicodedata.normalize("NFC", doc_id) for doc_id in doc_ids]
+        if [unicodedata.normalize("NFC", document.id) for document in corpus] != given:
+            raise DataError(
+                "The ids of the embeddings are not those of the corpus in its order; encode the corpus again."
+            )
+        doc_ids = [document.id for document in corpus]
     _check_ids(doc_ids)
     settings = dense_settings(
         encoder, factory=factory, build_parameters=build_parameters, search_parameters=search_parameters

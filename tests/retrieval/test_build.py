@@ -257,6 +257,12 @@ def test_precomputed_embeddings_find_the_same_up_to_their_length(tmp_path, docum
     assert known.corpus_hash == corpus_hash(documents)
 
 
+def test_ids_of_embeddings_may_be_in_another_normal_form_than_the_corpus(tmp_path, encoder):
+    corpus = [Document("cafe\u0301", "", "x"), Document("d2", "", "y")]
+    build_embeddings_index(tmp_path, encoder.encode_passages(["x", "y"]), ["caf\u00e9", "d2"], encoder, corpus=corpus)
+    assert load_retriever(tmp_path, encoder=encoder).search(["x"], 1)[0].doc_ids == (corpus[0].id,)
+
+
 def test_embeddings_that_do_not_fit_are_refused(tmp_path, documents, encoder):
     ids = [d.id for d in documents]
     embeddings = np.ones((70, 16), dtype=np.float32)

@@ -128,8 +128,9 @@ def _read_columns(path: Path, fields: Fields, faults: Faults, *, is_csv: bool) -
                 header = cells
                 continue
             else:
-                columns = ", ".join(map(repr, cells))
-                faults.add(path, number, f"no column is known as the text among {columns}; name it: text=NAME.")
+                columns = shorten(", ".join(cells))
+                advice = "name it (text=NAME), or give the numbers of the columns if this is no header (id=1 text=2)"
+                faults.add(path, number, f"no column of {columns} is known as the text; {advice}.")
                 return
         if len(cells) == len(header):
             yield number, dict(zip(header, cells, strict=True))

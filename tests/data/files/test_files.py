@@ -219,7 +219,7 @@ def test_every_fault_is_listed_at_once(write, tmp_path):
 @pytest.mark.parametrize(
     ("content", "fields", "seen"),
     [
-        ("nr,inhalt\n1,a\n", [], "'inhalt'"),
+        ("nr,inhalt\n1,a\n", [], "inhalt"),
         ("id,text\n1,a\n", ["text=inhalt"], "'inhalt'"),
         ('id,text\n1,"open\n2,b\n', [], "line"),
     ],
