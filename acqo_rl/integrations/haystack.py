@@ -12,7 +12,7 @@
         return searcher, read_corpus("outputs/demo/data")
 
     for document in AdaptiveRetriever(open_demo, top_k=3).run("compare Oslo and Bergen")["documents"]:
-        print(document.score, document.meta["found_by"], document.content)
+        print(document.score, document.meta["acqo_rl"]["found_by"], document.content)
 
 Needs ``pip install 'acqo-rl[haystack]'``.
 """
@@ -25,7 +25,7 @@ from typing import Any
 from acqo_rl import types
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
-from acqo_rl.integrations.hits import hits
+from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
 from acqo_rl.types import Query
 
@@ -42,9 +42,10 @@ Opened = tuple[AdaptiveSearcher, Mapping[str, types.Document]]
 class AdaptiveRetriever:
     """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`, as Haystack knows them.
 
-    A document's score is the fused one, by which they are ordered; ``meta`` is as
-    :func:`acqo_rl.integrations.hits.hits` says. A pipeline with it is saved and loaded by the name of the function that
-    opens the searcher, whose module loading has to allow: ``Pipeline.loads(text, allowed_modules=["acqo_rl.*", ...])``.
+    A document's score is the fused one, by which they are ordered. ``meta`` is its own metadata, and under the key
+    ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits` tells of it. A pipeline with it is saved and loaded by the
+    name of the function that opens the searcher, whose module loading has to allow:
+    ``Pipeline.loads(text, allowed_modules=["acqo_rl.*", ...])``.
     """
 
     def __init__(self, open_searcher: Callable[[], Opened], top_k: int = 10) -> None:
@@ -121,6 +122,6 @@ class AdaptiveRetriever:
 
 def _documents(found: Found, corpus: Mapping[str, types.Document]) -> list[Document]:
     return [
-        Document(id=document.id, content=document.text, meta=told, score=told["score"])
+        Document(id=document.id, content=document.text, meta=metadata_of(document, told), score=told["score"])
         for document, told in hits(found, corpus)
     ]

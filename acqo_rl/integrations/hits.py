@@ -9,15 +9,17 @@ from acqo_rl.pipeline.searcher import Found
 from acqo_rl.search import document_of
 from acqo_rl.types import Document
 
+KEY = "acqo_rl"
+"""Where the metadata of a framework's document holds what is told of it; all other keys are the document's own."""
+
 
 def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, dict[str, Any]]]:
-    """The documents of a result, best first, each with metadata that JSON can hold.
+    """The documents of a result, best first, each with what is told of it, which JSON can hold.
 
     ``doc_id``, ``title`` and ``rank`` (from 1); ``score`` of the fusion (how the lists agree) and ``similarity`` (the
     best score of a retriever); the ``route`` of the query and the ``sub_queries`` that were searched, those among them
     whose lists hold the document (``found_by``); ``problem``, why the query was searched as it stands where that was
-    not wanted, and ``failures``, what did not come back: ``None`` and empty when all is well. The metadata that the
-    document has in the corpus is there too; where a key is one of these, this one's value stays.
+    not wanted, and ``failures``, what did not come back: ``None`` and empty when all is well.
 
     Args:
         found: of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`.
@@ -35,14 +37,12 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
         for doc_id in found_by.keys() & ranking.doc_ids:
             found_by[doc_id][ranking.query] = None
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
-    documents = [document_of(corpus, doc_id) for doc_id in fused.doc_ids]
     return [
         (
-            document,
+            document_of(corpus, doc_id),
             {
-                **document.metadata,
                 "doc_id": doc_id,
-                "title": document.title,
+                "title": document_of(corpus, doc_id).title,
                 "rank": rank,
                 "score": score,
                 "similarity": similarity,
@@ -50,8 +50,19 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
                 "found_by": list(found_by[doc_id]),
             },
         )
-        for rank, (document, (doc_id, score, similarity)) in enumerate(zip(documents, scored, strict=True), start=1)
+        for rank, (doc_id, score, similarity) in enumerate(scored, start=1)
     ]
+
+
+def metadata_of(document: Document, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a framework's document: the document's own, its title, and what is told of it under ``KEY``.
+
+    A title that the metadata holds stays. So does a value under ``KEY``, such as that of an inner search: it moves to
+    the same key of what is told.
+    """
+    own = document.metadata
+    titled = {"title": document.title} if document.title else {}
+    return {**titled, **own, KEY: {**told, KEY: own[KEY]} if KEY in own else dict(told)}
 
 
 def failures(found: Found) -> list[str]:

@@ -10,20 +10,24 @@
     searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
     retriever = AdaptiveRetriever(searcher=searcher, corpus=read_corpus("outputs/demo/data"), k=3)
     for document in retriever.invoke("compare Oslo and Bergen"):
-        print(document.metadata["rank"], document.metadata["found_by"], document.page_content)
+        told = document.metadata["acqo_rl"]
+        print(told["rank"], told["found_by"], document.page_content)
 
 Needs ``pip install 'acqo-rl[langchain]'``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acqo_rl import types
 from acqo_rl.integrations import missing
-from acqo_rl.integrations.hits import hits
+from acqo_rl.integrations.either_call import call_either, called_from
+from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.remote import failed
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
 from acqo_rl.types import Completion, Conversation, Query, Ranking
@@ -44,14 +48,15 @@ class AdaptiveRetriever(BaseRetriever):
 
     ``invoke``, ``ainvoke`` and ``batch`` take ``k`` and ``history`` beside the query: earlier turns, oldest first, as
     LangChain's messages or whatever else :mod:`acqo_rl.conversations` reads.
-    ``metadata`` of each document is as :func:`acqo_rl.integrations.hits.hits` says. An empty query and ``k`` below 1
+    ``metadata`` of each document is its own, and under the key ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits`
+    tells of it. An empty query and ``k`` below 1
     raise :class:`acqo_rl.errors.ConfigError`, and :class:`acqo_rl.errors.SearchError` where no search came back.
 
     Attributes:
         searcher: reformulates, searches and merges.
         corpus: document id -> document.
         k: documents of a call that does not say how many.
-        document_metadata: document id -> what else is known of it, such as its source.
+        document_metadata: document id -> metadata that the corpus does not hold, such as its source.
     """
 
     searcher: AdaptiveSearcher = Field(repr=False)
@@ -68,10 +73,11 @@ class AdaptiveRetriever(BaseRetriever):
         strategy: str = "prompted",
         k: int = 10,
     ) -> AdaptiveRetriever:
-        """Searches a LangChain retriever with what a LangChain model writes (S0-22).
+        """Searches a LangChain retriever with what a LangChain model writes.
 
         Every list is as deep as ``base_retriever`` makes it: give a vector store's ``search_kwargs={"k": 50}``. It
-        tells no scores, so a document's ``similarity`` is 1 over its best rank.
+        tells no scores, so a document's ``similarity`` is 1 over its best rank. A retriever or a model that is only
+        synchronous, or only asynchronous, answers ``invoke`` and ``ainvoke``, in a running event loop as well.
 
         Args:
             base_retriever: its documents keep their metadata; those without an id are told apart by their text.
@@ -89,7 +95,7 @@ class AdaptiveRetriever(BaseRetriever):
         reformulator, _, _ = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
         source = LangChainSource(base_retriever)
         searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
-        return cls(searcher=searcher, corpus=source.documents, k=k, document_metadata=source.metadata)
+        return cls(searcher=searcher, corpus=source.documents, k=k)
 
     def _get_relevant_documents(
         self,
@@ -99,7 +105,9 @@ class AdaptiveRetriever(BaseRetriever):
         k: int | None = None,
         history: object = (),
     ) -> list[Document]:
-        return self._documents(self.searcher.search(Query("query", query, history), self.k if k is None else k))
+        with called_from(None):
+            found = self.searcher.search(Query("query", query, history), self.k if k is None else k)
+        return self._documents(found)
 
     async def _aget_relevant_documents(
         self,
@@ -109,33 +117,36 @@ class AdaptiveRetriever(BaseRetriever):
         k: int | None = None,
         history: object = (),
     ) -> list[Document]:
-        return self._documents(await self.searcher.asearch(Query("query", query, history), self.k if k is None else k))
+        with called_from(asyncio.get_running_loop()):
+            found = await self.searcher.asearch(Query("query", query, history), self.k if k is None else k)
+        return self._documents(found)
 
     def _documents(self, found: Found) -> list[Document]:
-        return [
-            Document(
-                id=document.id,
-                page_content=document.text,
-                metadata={**self.document_metadata.get(document.id, {}), **told},
-            )
-            for document, told in hits(found, self.corpus)
-        ]
+        documents = []
+        for document, told in hits(found, self.corpus):
+            more = self.document_metadata.get(document.id, {})
+            metadata = metadata_of(replace(document, metadata={**document.metadata, **more}), told)
+            documents.append(Document(id=document.id, page_content=document.text, metadata=metadata))
+        return documents
 
 
 class LangChainSource:
-    """A LangChain retriever in the role of ours; keeps every document that it has found."""
+    """A LangChain retriever in the role of ours; keeps every document that it has found.
+
+    It may be one that can only be called synchronously, or only asynchronously.
+    """
 
     name = "langchain"
     cosine = False
 
     def __init__(self, retriever: BaseRetriever) -> None:
         self.documents: dict[str, types.Document] = {}
-        self.metadata: dict[str, Mapping[str, Any]] = {}
         self._retriever = retriever
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """At most ``k`` of the retriever's documents a text, scored 1/rank."""
-        lists = self._retriever.batch(list(texts))
+        asked = list(texts)
+        lists = call_either(lambda: self._retriever.batch(asked), lambda: self._retriever.abatch(asked))
         return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
 
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
@@ -144,20 +155,39 @@ class LangChainSource:
             by_id.setdefault(document.id or _content_id(document.page_content), document)
         for doc_id, document in by_id.items():
             title = str(document.metadata.get("title") or "")
-            self.documents[doc_id] = types.Document(doc_id, title, document.page_content)
-            self.metadata[doc_id] = document.metadata
+            self.documents[doc_id] = types.Document(doc_id, title, document.page_content, document.metadata)
         return Ranking(tuple(by_id), tuple(1 / rank for rank in range(1, len(by_id) + 1)), self.name, text)
 
 
 class LangChainModel:
-    """A LangChain model in the role of ours; a call that fails is told in its completion and stops no other."""
+    """A LangChain model in the role of ours; a call that fails is told in its completion and stops no other.
+
+    It may be one that can only be called synchronously, or only asynchronously.
+    """
 
     def __init__(self, llm: BaseLanguageModel[Any]) -> None:
         self._llm = llm
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """One completion a conversation, position for position."""
-        return [_completion(reply) for reply in self._llm.batch(list(conversations), return_exceptions=True)]
+        asked: list[Any] = list(conversations)
+
+        def write() -> list[Any]:
+            return _unless_all_failed(self._llm.batch(asked, return_exceptions=True))
+
+        async def awrite() -> list[Any]:
+            return _unless_all_failed(await self._llm.abatch(asked, return_exceptions=True))
+
+        try:
+            return [_completion(reply) for reply in call_either(write, awrite)]
+        except Exception as error:
+            return [_completion(error) for _ in asked]
+
+
+def _unless_all_failed(replies: list[Any]) -> list[Any]:
+    if replies and all(isinstance(reply, Exception) for reply in replies):
+        raise replies[0]
+    return replies
 
 
 def _completion(reply: BaseMessage | str | Exception) -> Completion:

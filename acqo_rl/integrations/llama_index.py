@@ -10,7 +10,7 @@
     searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
     retriever = AdaptiveRetriever(searcher, read_corpus("outputs/demo/data"), similarity_top_k=3)
     for found in retriever.retrieve("compare Oslo and Bergen"):
-        print(found.score, found.node.metadata["found_by"], found.node.get_content())
+        print(found.score, found.node.metadata["acqo_rl"]["found_by"], found.node.get_content())
 
 Needs ``pip install 'acqo-rl[llama-index]'``.
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
-from acqo_rl.integrations.hits import hits
+from acqo_rl.integrations.hits import KEY, hits, metadata_of
 from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
 from acqo_rl.types import Document, Query
 
@@ -49,8 +49,9 @@ class ConversationQuery(QueryBundle):
 class AdaptiveRetriever(BaseRetriever):
     """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher` as nodes.
 
-    A node's score is the fused one, by which they are ordered; the rest stands in its metadata, as
-    :func:`acqo_rl.integrations.hits.hits` says. Language models and encoders are shown its title and text alone.
+    A node's score is the fused one, by which they are ordered. Its metadata is the document's own, and under the key
+    ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits` tells of it. Language models are shown text, title and the
+    document's own metadata, so that they can cite its URL or page; encoders are shown text and title.
     """
 
     def __init__(
@@ -87,13 +88,13 @@ class AdaptiveRetriever(BaseRetriever):
     def _nodes(self, found: Found) -> list[NodeWithScore]:
         nodes = []
         for document, told in hits(found, self._corpus):
-            hidden = [key for key in told if key != "title"]
+            metadata = metadata_of(document, told)
             node = TextNode(
                 id_=document.id,
                 text=document.text,
-                metadata=told,
-                excluded_llm_metadata_keys=hidden,
-                excluded_embed_metadata_keys=hidden,
+                metadata=metadata,
+                excluded_llm_metadata_keys=[KEY],
+                excluded_embed_metadata_keys=[key for key in metadata if key != "title"],
             )
             nodes.append(NodeWithScore(node=node, score=told["score"]))
         return nodes

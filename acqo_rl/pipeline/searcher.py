@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Container, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -180,7 +181,7 @@ class AdaptiveSearcher:
 
     async def asearch(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
         """As :meth:`search`, without holding up the event loop."""
-        call = partial(self.search, query, k, context=context)
+        call = partial(copy_context().run, self.search, query, k, context=context)
         return await asyncio.get_running_loop().run_in_executor(self._callers, call)
 
     def search_many(self, queries: Sequence[Query | str], k: int = 10, *, context: str = "") -> list[Found]:

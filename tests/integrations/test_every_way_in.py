@@ -202,7 +202,8 @@ class Ways:
     def by_frameworks(self, name, queries):
         searcher, corpus = self.searcher(name), self.corpus
         chain = langchain.AdaptiveRetriever(searcher=searcher, corpus=corpus, k=SHOWN)
-        yield "LangChain", [_told(d.metadata for d in chain.invoke(q.text, history=q.history)) for q in queries]
+        found = [chain.invoke(query.text, history=query.history) for query in queries]
+        yield "LangChain", [_told(document.metadata for document in documents) for documents in found]
         nodes = llama_index.AdaptiveRetriever(searcher, corpus, SHOWN)
         asked = [llama_index.ConversationQuery(query.text, chat_history=query.history) for query in queries]
         yield "LlamaIndex", [_told(found.metadata for found in nodes.retrieve(query)) for query in asked]
@@ -221,7 +222,7 @@ def _judged(queries):
 
 
 def _told(metadata):
-    told = list(metadata)
+    told = [one["acqo_rl"] for one in metadata]
     subs = [(text,) for text in told[0]["sub_queries"]] if told else None
     return subs, [(one["doc_id"], one["score"]) for one in told]
 

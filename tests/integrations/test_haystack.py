@@ -48,9 +48,25 @@ def test_documents_and_what_is_told_of_them():
     found = retriever.run(QUERY)["documents"]
     assert [document.id for document in found] == list(FOUND_BY)
     assert [document.content for document in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
-    assert {document.id: document.meta["found_by"] for document in found} == FOUND_BY
+    assert {document.id: document.meta["acqo_rl"]["found_by"] for document in found} == FOUND_BY
     assert [document.score for document in found] == pytest.approx(SCORES)
     assert asyncio.run(retriever.run_async(QUERY, top_k=1)) == retriever.run(QUERY, top_k=1) == {"documents": found[:1]}
+
+
+def test_metadata_of_the_corpus_comes_with_each_document():
+    [franc] = AdaptiveRetriever(open_small_world, top_k=1).run(QUERY)["documents"]
+    assert franc.meta == {"title": "CFA franc", **CORPUS["franc"].metadata, "acqo_rl": franc.meta["acqo_rl"]}
+
+
+def test_both_calls_answer_in_a_running_event_loop():
+    retriever = AdaptiveRetriever(open_small_world)
+
+    async def ask():
+        return retriever.run(QUERY), await retriever.run_async(QUERY)
+
+    one, other = asyncio.run(ask())
+    assert one == other
+    assert [document.id for document in one["documents"]] == list(FOUND_BY)
 
 
 def test_nothing_is_opened_before_it_is_needed():
@@ -70,7 +86,7 @@ def test_nothing_is_opened_before_it_is_needed():
 def test_the_conversation_reaches_the_reformulator():
     retriever = AdaptiveRetriever(lambda: (make_searcher(RecentTurns()), CORPUS), top_k=1)
     [found] = retriever.run("its currency?", history=HISTORY)["documents"]
-    assert (found.id, found.meta["route"]) == ("franc", "disambiguate")
+    assert (found.id, found.meta["acqo_rl"]["route"]) == ("franc", "disambiguate")
 
 
 def test_messages_of_haystack_reach_it_in_a_pipeline():
@@ -86,7 +102,7 @@ def test_messages_of_haystack_reach_it_in_a_pipeline():
     pipeline.connect("memory.messages", "retriever.history")
     done = pipeline.run({"memory": {"messages": said}, "retriever": {"query": "its currency?"}})
     [found] = done["retriever"]["documents"]
-    assert found.meta["sub_queries"] == ["U: Tell me about Chad. S: Chad is a country. its currency?"]
+    assert found.meta["acqo_rl"]["sub_queries"] == ["U: Tell me about Chad. S: Chad is a country. its currency?"]
 
 
 def test_a_pipeline_is_saved_and_loaded(pipeline):

@@ -8,13 +8,15 @@ import sys
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from serving_stand_ins import Words
-from small_world import CORPUS, FOUND_BY, PARTS, QUERY, SCORES, make_searcher
+from small_world import CORPUS, FOUND_BY, PARTS, QUERY, SCORES
 from stand_ins import BrokenRetriever
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.integrations.hits import hits
+from acqo_rl.integrations.hits import KEY, hits, metadata_of
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.heuristic import Heuristic
 
@@ -76,7 +78,20 @@ for module in ("langchain", "llama_index", "haystack", "mcp"):
     ]
 
 
-def test_metadata_of_the_corpus_is_told_and_hides_nothing():
-    corpus = {key: replace(d, metadata={"url": f"https://{key}", "rank": "ours"}) for key, d in CORPUS.items()}
-    for rank, (document, metadata) in enumerate(hits(make_searcher().search(QUERY, 4), corpus), start=1):
-        assert (metadata["url"], metadata["rank"]) == (f"https://{document.id}", rank)
+TOLD = ("doc_id", "title", "rank", "score", "similarity", "route", "sub_queries", "problem", "failures", "found_by")
+
+
+@given(st.dictionaries(st.sampled_from([*TOLD, "url", "page", KEY]), st.one_of(st.none(), st.integers(), st.text())))
+def test_metadata_of_a_document_is_never_lost(searcher, own):
+    corpus = {key: replace(document, metadata=own) for key, document in CORPUS.items()}
+    for document, told in hits(searcher.search(QUERY, 4), corpus):
+        metadata = metadata_of(document, told)
+        assert metadata.items() >= {key: value for key, value in own.items() if key != KEY}.items()
+        assert metadata.keys() - own.keys() <= {KEY, "title"}
+        assert {key: metadata[KEY][key] for key in TOLD} == told
+        assert metadata[KEY].get(KEY) == own.get(KEY)
+
+
+def test_a_document_without_title_has_none_in_its_metadata(searcher):
+    [(sol, told)] = [hit for hit in hits(searcher.search(QUERY, 4), CORPUS) if hit[0].id == "sol"]
+    assert metadata_of(sol, told) == {KEY: told}

@@ -83,8 +83,10 @@ def test_documents_and_what_is_told_of_them(retriever):
     found = retriever.invoke(QUERY)
     assert [document.id for document in found] == list(FOUND_BY)
     assert [document.page_content for document in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
-    assert {document.metadata["doc_id"]: document.metadata["found_by"] for document in found} == FOUND_BY
-    assert [document.metadata["score"] for document in found] == pytest.approx(SCORES)
+    assert {
+        document.metadata["acqo_rl"]["doc_id"]: document.metadata["acqo_rl"]["found_by"] for document in found
+    } == FOUND_BY
+    assert [document.metadata["acqo_rl"]["score"] for document in found] == pytest.approx(SCORES)
     assert asyncio.run(retriever.ainvoke(QUERY)) == found
     assert retriever.batch([QUERY, QUERY], k=1) == [found[:1]] * 2
     assert (retriever | RunnableLambda(len)).invoke(QUERY) == 4
@@ -92,9 +94,13 @@ def test_documents_and_what_is_told_of_them(retriever):
 
 
 def test_what_else_is_known_of_documents():
-    more = {"franc": {"source": "franc.txt", "rank": "ours wins"}}
+    more = {"franc": {"source": "franc.txt", "rank": "first class"}}
     [franc] = AdaptiveRetriever(searcher=make_searcher(), corpus=CORPUS, k=1, document_metadata=more).invoke(QUERY)
-    assert (franc.metadata["source"], franc.metadata["rank"]) == ("franc.txt", 1)
+    assert franc.metadata == {
+        **{"url": "https://franc.example", "source": "franc.txt", "rank": "first class"},
+        **{"title": "CFA franc", "acqo_rl": franc.metadata["acqo_rl"]},
+    }
+    assert franc.metadata["acqo_rl"]["rank"] == 1
 
 
 def test_the_conversation_reaches_the_reformulator():
@@ -102,7 +108,7 @@ def test_the_conversation_reaches_the_reformulator():
     [_, alone] = retriever.invoke("its currency?")
     assert alone.id == "franc"
     in_conversation = retriever.invoke("its currency?", history=HISTORY)[0]
-    assert (in_conversation.id, in_conversation.metadata["route"]) == ("franc", "disambiguate")
+    assert (in_conversation.id, in_conversation.metadata["acqo_rl"]["route"]) == ("franc", "disambiguate")
 
 
 def test_messages_of_langchain_are_read():
@@ -123,7 +129,7 @@ def test_messages_of_langchain_are_read():
         [found, *_] = retriever.invoke("its currency?", history=history)
         assert found.id == "franc"
         if not isinstance(history, str):
-            assert found.metadata["sub_queries"] == [searched]
+            assert found.metadata["acqo_rl"]["sub_queries"] == [searched]
 
 
 def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):
@@ -151,7 +157,7 @@ def test_over_a_retriever_and_a_model_of_langchain(store):
     llm = FakeListChatModel(responses=["compound\ncapital of Peru\ncurrency of Chad"])
     retriever = AdaptiveRetriever.from_retriever(store.as_retriever(search_kwargs={"k": 1}), llm, k=2)
     found = retriever.invoke(QUERY)
-    assert {document.id: document.metadata["found_by"] for document in found} == {
+    assert {document.id: document.metadata["acqo_rl"]["found_by"] for document in found} == {
         "lima": ["capital of Peru"],
         "franc": ["currency of Chad"],
     }
@@ -162,13 +168,13 @@ def test_over_a_retriever_and_a_model_of_langchain(store):
 def test_a_completion_model_and_another_strategy(store):
     llm = FakeListLLM(responses=["1. Peru capital\n2. Peru currency"])
     found = AdaptiveRetriever.from_retriever(store.as_retriever(), llm, strategy="multi_query").invoke("Peru")
-    assert found[0].metadata["sub_queries"] == ["Peru", "Peru capital", "Peru currency"]
+    assert found[0].metadata["acqo_rl"]["sub_queries"] == ["Peru", "Peru capital", "Peru currency"]
 
 
 def test_without_a_model_rules_decide(store):
     found = AdaptiveRetriever.from_retriever(store.as_retriever(), k=2).invoke(QUERY)
     assert {document.id for document in found} == {"lima", "franc"}
-    assert found[0].metadata["sub_queries"] == PARTS
+    assert found[0].metadata["acqo_rl"]["sub_queries"] == PARTS
 
 
 def test_a_model_that_fails_leaves_the_query(store):
@@ -177,8 +183,8 @@ def test_a_model_that_fails_leaves_the_query(store):
             raise ConnectionError("the model does not answer")
 
     [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), Down(responses=["never"])).invoke(QUERY)
-    assert "the model does not answer" in first.metadata["problem"]
-    assert first.metadata["sub_queries"] == [QUERY]
+    assert "the model does not answer" in first.metadata["acqo_rl"]["problem"]
+    assert first.metadata["acqo_rl"]["sub_queries"] == [QUERY]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +211,129 @@ def test_documents_without_id_are_told_apart_by_their_whole_text():
 
     found = AdaptiveRetriever.from_retriever(Nameless()).invoke("header")
     assert [document.page_content.rsplit(maxsplit=1)[1] for document in found] == ["one", "two"]
-    assert [document.metadata["title"] for document in found] == ["", ""]
+    assert [document.metadata["title"] for document in found] == [None, None]
+
+
+def test_metadata_of_a_store_is_never_lost():
+    """Its keys are those that are told of a document, and that of an inner search."""
+    own = dict.fromkeys(("doc_id", "title", "rank", "score", "similarity", "route", "found_by", "failures"), "theirs")
+    store = InMemoryVectorStore(WordCounts())
+    store.add_documents([Document(id=d.id, page_content=d.text, metadata={**own, "page": 3}) for d in CORPUS.values()])
+    inner = AdaptiveRetriever.from_retriever(store.as_retriever(), k=4)
+    for retriever in (inner, AdaptiveRetriever.from_retriever(inner, k=4)):
+        for rank, document in enumerate(retriever.invoke(QUERY), start=1):
+            told = document.metadata.pop("acqo_rl")
+            assert document.metadata == {**own, "page": 3}
+            assert (told["rank"], told["route"]) == (rank, "decompose")
+            assert ("acqo_rl" in told) == (retriever is not inner)
+
+
+class SyncOnly(BaseRetriever):
+    """Answers one kind of call; the other fails as it does in vector stores."""
+
+    store: InMemoryVectorStore
+    error: type[Exception] = NotImplementedError
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return self.store.similarity_search(query)
+
+    async def _aget_relevant_documents(self, query, *, run_manager):
+        raise self.error("call it synchronously")
+
+
+class AsyncOnly(SyncOnly):
+    def _get_relevant_documents(self, query, *, run_manager):
+        raise self.error("call it asynchronously")
+
+    async def _aget_relevant_documents(self, query, *, run_manager):
+        await asyncio.sleep(0)
+        return self.store.similarity_search(query)
+
+
+class AsyncStore(InMemoryVectorStore):
+    def similarity_search(self, query, k=4, **_):
+        raise AssertionError("This method must be called without async_mode")
+
+    async def asimilarity_search(self, query, k=4, **_):
+        await asyncio.sleep(0)
+        return super().similarity_search(query, k)
+
+
+class SyncModel(FakeListChatModel):
+    async def _agenerate(self, *_, **__):
+        raise NotImplementedError
+
+
+class AsyncModel(FakeListChatModel):
+    def _generate(self, *_, **__):
+        raise NotImplementedError
+
+    async def _agenerate(self, messages, *_, **__):
+        return super()._generate(messages)
+
+
+@pytest.mark.parametrize("model", [FakeListChatModel, SyncModel, AsyncModel])
+@pytest.mark.parametrize("kind", ["plain", "sync only", "async only", "async store", "not awaitable", "awaited only"])
+def test_what_can_be_called_in_one_way_answers_both_calls(store, kind, model):
+    """Outside an event loop, in one, and from threads while one runs."""
+    sources = {
+        "plain": store.as_retriever,
+        "sync only": lambda: SyncOnly(store=store),
+        "async only": lambda: AsyncOnly(store=store),
+        "async store": lambda: AsyncStore.from_documents(store.similarity_search(QUERY), WordCounts()).as_retriever(),
+        "not awaitable": lambda: SyncOnly(store=store, error=TypeError),
+        "awaited only": lambda: AsyncOnly(store=store, error=RuntimeError),
+    }
+    llm = model(responses=["compound\ncapital of Peru\ncurrency of Chad"])
+    retriever = AdaptiveRetriever.from_retriever(sources[kind](), llm, k=2)
+    found = retriever.invoke(QUERY)
+    assert {document.id for document in found} == {"lima", "franc"}
+    assert found[0].metadata["acqo_rl"]["problem"] is None
+
+    async def in_a_loop():
+        return [
+            retriever.invoke(QUERY),
+            await retriever.ainvoke(QUERY),
+            await asyncio.to_thread(retriever.invoke, QUERY),
+            *await retriever.abatch([QUERY, QUERY]),
+            *retriever.batch([QUERY, QUERY]),
+        ]
+
+    assert asyncio.run(in_a_loop()) == [found] * 7
+    assert asyncio.run(retriever.ainvoke(QUERY)) == found
+
+
+def test_an_asynchronous_source_is_awaited_in_the_callers_loop_and_else_in_one(store):
+    """Its connections belong to the loop that opened them."""
+    loops = []
+
+    class Noting(AsyncOnly):
+        async def _aget_relevant_documents(self, query, *, run_manager):
+            loops.append(asyncio.get_running_loop())
+            return await super()._aget_relevant_documents(query, run_manager=run_manager)
+
+    retriever = AdaptiveRetriever.from_retriever(Noting(store=store))
+
+    async def in_a_loop():
+        await retriever.ainvoke(QUERY)
+        return asyncio.get_running_loop()
+
+    assert asyncio.run(in_a_loop()) is loops[-1]
+    retriever.invoke(QUERY)
+    retriever.invoke(QUERY)
+    assert len(set(loops)) == 2
+
+
+def test_a_source_that_fails_both_ways_tells_the_first_failure(store):
+    class Neither(AsyncOnly):
+        async def _aget_relevant_documents(self, query, *, run_manager):
+            raise ConnectionError("the store does not answer")
+
+    retriever = AdaptiveRetriever.from_retriever(Neither(store=store))
+    with pytest.raises(SearchError, match="call it asynchronously"):
+        retriever.invoke(QUERY)
+    with pytest.raises(SearchError, match="the store does not answer"):
+        asyncio.run(retriever.ainvoke(QUERY))
 
 
 def test_the_example(run_example):

@@ -25,17 +25,27 @@ def test_nodes_and_what_is_told_of_them(retriever):
     found = retriever.retrieve(QUERY)
     assert [node.node_id for node in found] == list(FOUND_BY)
     assert [node.text for node in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
-    assert {node.node_id: node.metadata["found_by"] for node in found} == FOUND_BY
+    assert {node.node_id: node.metadata["acqo_rl"]["found_by"] for node in found} == FOUND_BY
     assert [node.score for node in found] == pytest.approx(SCORES)
     assert asyncio.run(retriever.aretrieve(QueryBundle(QUERY))) == found
     retriever.similarity_top_k = 1
     assert retriever.retrieve(QUERY) == found[:1]
 
 
-def test_a_model_reads_title_and_text_alone(retriever):
+def test_a_model_can_cite_and_an_encoder_reads_title_and_text_alone(retriever):
     [franc, *_] = retriever.retrieve(QUERY)
-    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
-        assert franc.node.get_content(mode) == "title: CFA franc\n\nThe CFA franc is the currency of Chad."
+    assert franc.metadata == {"title": "CFA franc", **CORPUS["franc"].metadata, "acqo_rl": franc.metadata["acqo_rl"]}
+    shown = franc.node.get_content(MetadataMode.LLM)
+    assert shown == "title: CFA franc\nurl: https://franc.example\n\nThe CFA franc is the currency of Chad."
+    embedded = franc.node.get_content(MetadataMode.EMBED)
+    assert embedded == "title: CFA franc\n\nThe CFA franc is the currency of Chad."
+
+
+def test_both_calls_answer_in_a_running_event_loop(retriever):
+    async def ask():
+        return retriever.retrieve(QUERY), await retriever.aretrieve(QUERY)
+
+    assert [[node.node_id for node in found] for found in asyncio.run(ask())] == [list(FOUND_BY)] * 2
 
 
 def test_the_conversation_reaches_the_reformulator():
@@ -50,7 +60,7 @@ def test_the_conversation_reaches_the_reformulator():
         query = ConversationQuery("its currency?", chat_history=history)
         [found] = retriever.retrieve(query)
         assert asyncio.run(retriever.aretrieve(query)) == [found]
-        searched = found.node.metadata["sub_queries"]
+        searched = found.node.metadata["acqo_rl"]["sub_queries"]
         assert [" ".join(text.split()) for text in searched] == [
             "U: Tell me about Chad. S: Chad is a country. its currency?"
         ]
@@ -60,6 +70,7 @@ def test_in_a_query_engine(retriever):
     answer = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUERY)
     assert [node.node_id for node in answer.source_nodes] == list(FOUND_BY)
     assert "Lima is the capital of Peru." in answer.response
+    assert "https://franc.example" in answer.response
 
 
 def test_errors_are_raised(retriever, broken_searcher):
