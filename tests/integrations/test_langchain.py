@@ -193,7 +193,7 @@ def test_a_model_that_fails_leaves_the_query(store):
 def test_a_reply_that_was_cut_within_thoughts_says_so(store, told):
     llm = GenericFakeChatModel(messages=iter([AIMessage("<think>Capital or", response_metadata=told)]))
     [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), llm).invoke(QUERY)
-    assert "max_new_tokens" in first.metadata["problem"]
+    assert "max_new_tokens" in first.metadata["acqo_rl"]["problem"]
 
 
 def test_a_store_that_fails_is_an_error():
