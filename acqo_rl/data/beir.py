@@ -263,10 +263,6 @@ def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:
         seen = f"{key} is {shorten(value)}" if key in row else f"no {key!r} among {', '.join(row) or 'nothing'}"
         fault(f"{seen}, wanted a string.")
         return ""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        fault(f"{key} holds half a surrogate pair; write it as UTF-8.")
     return value
 
 
@@ -279,9 +275,9 @@ def _read_metadata(row: dict[str, Any], fault: _AddFault) -> dict[str, Any]:
 
 
 def _check_json(metadata: dict[str, Any], fault: _AddFault) -> None:
-    """Metadata is sent over HTTP as it is, so it must be JSON in UTF-8: no infinity and no half of a surrogate pair."""
+    """Metadata is sent over HTTP as it is, so it must be JSON: no infinity."""
     try:
-        json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+        json.dumps(metadata, allow_nan=False)
     except ValueError as error:
         fault(f"metadata is {shorten(metadata)}, wanted JSON ({error}).")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import DataError
+from acqo_rl.surrogates import well_formed
+
+_log = logging.getLogger(__name__)
 
 SHOWN = 20
 """Faults that an error lists; it counts the others."""
@@ -82,15 +86,39 @@ def _constant(name: str) -> None:
         raise ValueError(f"{name} is no JSON")
 
 
-DECODER = json.JSONDecoder(parse_constant=_constant)
-"""Reads NaN, which pandas writes for what is missing, as null."""
+_DECODER = json.JSONDecoder(parse_constant=_constant)
+
+
+def decode_json(text: str) -> tuple[Any, bool]:
+    """The value of a JSON text, and whether it held half of a surrogate pair (a broken emoji), read as U+FFFD.
+
+    NaN, which pandas writes for what is missing, is read as null.
+
+    Raises:
+        ValueError: the text is no JSON.
+        RecursionError: it is nested too deeply.
+    """
+    value = _DECODER.decode(text)
+    if "\\ud" not in text.lower():  # the escape of a surrogate
+        return value, False
+    written = json.dumps(value, ensure_ascii=False)
+    clean = well_formed(written)
+    return json.loads(clean), clean != written
+
+
+def warn_of_broken(path: Path, texts: int) -> None:
+    """Says how many JSON texts of a file held halves of surrogate pairs, if any."""
+    if texts:
+        _log.warning("%s: broken characters (half an emoji) are read as U+FFFD; JSON values: %d.", path, texts)
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line numbers from 1 and the JSON objects of the lines."""
+    broken = 0
     for number, line in read_lines(path, faults):
         try:
-            row = DECODER.decode(line)
+            row, is_broken = decode_json(line)
+            broken += is_broken
         except (ValueError, RecursionError) as error:
             faults.add(path, number, f"not JSON ({error}); write one JSON object a line.")
             continue
@@ -98,6 +126,7 @@ def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]
             yield number, row
         else:
             faults.add(path, number, f"found {shorten(row)}, wanted a JSON object.")
+    warn_of_broken(path, broken)
 
 
 def shorten(value: object) -> str:

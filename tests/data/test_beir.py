@@ -147,12 +147,25 @@ BAD_LINES = [
     ('{"_id": "d 3", "text": "t"}', "no white space"),
     ('{"_id": "d1", "text": "t"}', "on an earlier line too"),
     ('{"_id": " d1 ", "text": "t"}', "on an earlier line too"),
-    ('{"_id": "d3", "text": "\\ud800"}', "surrogate"),
     ("[" * 100_000, "not JSON"),
     ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url'], wanted a JSON object"),
     ('{"_id": "d3", "text": "t", "metadata": {"score": 1e999}}', "metadata is {'score': inf}"),
-    ('{"_id": "d3", "text": "t", "metadata": {"url": "\\ud800"}}', "surrogate"),
 ]
+
+
+def test_a_broken_emoji_is_read_as_a_replacement_character_and_counted(folder, caplog):
+    """A whole emoji that is written as two escapes is read as it is."""
+    lines = {
+        "corpus.jsonl": [r'{"_id": "d3", "title": "\ud83d", "text": "\uD83D\uDE00", "metadata": {"url": "a\ude00"}}'],
+        "queries.jsonl": [r'{"_id": "q3", "text": "b\ud83d", "metadata": {"history": ["U: c\ud83d", "S: d"]}}'],
+    }
+    for name, more in lines.items():
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in more)
+    document, query = read_corpus(folder)["d3"], read_queries(folder)[-1]
+    assert (document.title, document.text, document.metadata) == ("\ufffd", "\U0001f600", {"url": "a\ufffd"})
+    assert (query.text, [str(turn) for turn in query.history]) == ("b\ufffd", ["U: c\ufffd", "S: d"])
+    assert [(record.args[0].name, record.args[1]) for record in caplog.records] == [(name, 1) for name in lines]
 
 
 @pytest.mark.parametrize(("line", "problem"), BAD_LINES)

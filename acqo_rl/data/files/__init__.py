@@ -135,13 +135,7 @@ class _Record:
         inner = others.pop("metadata", {})
         others |= {"metadata": inner} if not isinstance(inner, dict) else inner
         others.pop("history", None)
-        try:
-            written = json.dumps([self.row, others], default=str, ensure_ascii=False)
-            written.encode()
-        except UnicodeEncodeError:
-            self.fault("a field holds half a surrogate pair; write it as UTF-8.")
-            return {}
-        return dict(json.loads(written)[1])
+        return dict(json.loads(json.dumps(others, default=str)))
 
 
 def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: Counter[str]) -> Iterator[_Record]:

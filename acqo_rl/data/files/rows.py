@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.data.lines import DECODER, Faults, read_jsonl, read_lines, shorten
+from acqo_rl.data.lines import Faults, decode_json, read_jsonl, read_lines, shorten, warn_of_broken
 from acqo_rl.errors import ConfigError
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
@@ -99,10 +99,11 @@ def _read_json(path: Path, faults: Faults) -> Rows:
     """One JSON array of objects; the number of a row is its place in it."""
     text = "\n".join(line for _, line in read_lines(path, faults))
     try:
-        rows = DECODER.decode(text)
+        rows, is_broken = decode_json(text)
     except (ValueError, RecursionError) as error:
         faults.add(path, None, f"not JSON ({error}); name it .jsonl if it holds one JSON object a line.")
         return
+    warn_of_broken(path, int(is_broken))
     for number, row in enumerate(rows if isinstance(rows, list) else [rows], start=1):
         if isinstance(row, dict):
             yield number, row
