@@ -23,6 +23,7 @@ from acqo_rl.types import (
     fingerprint_of,
     has_cosines,
     search_key,
+    starts_thinking,
 )
 
 Item = TypeVar("Item")
@@ -141,6 +142,7 @@ class BatchedModel:
     """A language model whose concurrent calls become one."""
 
     def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
+        self.starts_thinking = starts_thinking(model)
         self._model = model
         self._make_batcher = batcher
         self._batcher = batcher(model.generate)

@@ -301,6 +301,11 @@ def feedback_of(reformulator: object) -> tuple[int, int]:
     return int(getattr(reformulator, "feedback_results", 0)), int(getattr(reformulator, "feedback_words", 28))
 
 
+def starts_thinking(model: object) -> bool:
+    """Whether a language model's replies begin within thoughts, because its chat template opens them."""
+    return bool(getattr(model, "starts_thinking", False))
+
+
 def has_cosines(retriever: object) -> bool:
     """Whether a retriever's scores are cosines, as they are where it does not say otherwise."""
     return bool(getattr(retriever, "cosine", True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.replies.thoughts import ends_in_open_thoughts
 
 _PROBE = "acqo-probe"
 _FOLDED = (
@@ -41,6 +42,12 @@ def prepare_template(tokenizer: Any, name: str) -> None:
     end = _turn_end(tokenizer)
     if end is not None and end not in tokenizer.all_special_ids:
         tokenizer.add_tokens([tokenizer.convert_ids_to_tokens(end)], special_tokens=True)
+
+
+def opens_thoughts(tokenizer: Any) -> bool:
+    """Whether the template writes the opening mark of thoughts before every reply."""
+    talk = [{"role": "user", "content": "?"}]
+    return ends_in_open_thoughts(str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)))
 
 
 def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.chat import end_tokens, prepare_template
+from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
 from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.types import Completion, Conversation
 
@@ -128,6 +128,7 @@ class TransformersModel:
         seed: of the samples of every call; ``None`` leaves torch's global generator as it stands.
         forbidden: guides decoding; see :class:`acqo_rl.language_models.words_once.WordsOnce`.
         ends: ids of the tokens that end a completion.
+        starts_thinking: the chat template opens thoughts, so that completions only close them.
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class TransformersModel:
         self.seed = seed
         self.forbidden = WordsOnce(tokenizer) if words_once else None
         self.ends = end_tokens(tokenizer, model.generation_config)
+        self.starts_thinking = opens_thoughts(tokenizer)
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:

@@ -20,6 +20,7 @@ from acqo_rl.types import (
     Retriever,
     StreamingModel,
     has_cosines,
+    starts_thinking,
 )
 
 
@@ -89,7 +90,7 @@ class Asker:
 
     def __init__(self, model: LanguageModel | None) -> None:
         self.model = model
-        self._begins_in_thoughts = False  # until a reply shows it
+        self._begins_in_thoughts = starts_thinking(model)  # or a reply shows it
 
     def ask(
         self,

@@ -11,7 +11,16 @@ from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
 from acqo_rl.replies.thoughts import begins_in_thoughts, said_by
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, LanguageModel, Query, Reformulation, Route, SamplingModel, SubQuery
+from acqo_rl.types import (
+    Completion,
+    LanguageModel,
+    Query,
+    Reformulation,
+    Route,
+    SamplingModel,
+    SubQuery,
+    starts_thinking,
+)
 
 
 class Prompted:
@@ -39,7 +48,7 @@ class Prompted:
         self.model = model
         self.strategies = strategies
         self.name = name or "+".join(strategy.name for strategy in strategies)
-        self._begins_in_thoughts = False  # until a reply shows it
+        self._begins_in_thoughts = starts_thinking(model)  # or a reply shows it
         others = [s for s in strategies if s.name not in temperatures]
         groups = [(_at(model, temperatures[s.name]), [s]) for s in strategies if s.name in temperatures]
         self._groups = [*groups, *([(model, others)] if others else [])]

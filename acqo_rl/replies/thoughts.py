@@ -59,6 +59,12 @@ def begins_in_thoughts(text: str) -> bool:
     return first is not None and not first["open"]
 
 
+def ends_in_open_thoughts(prompt: str) -> bool:
+    """Whether a prompt opens thoughts, so that the reply only closes them."""
+    tags = list(_TAG.finditer(prompt))
+    return bool(tags and tags[-1]["open"]) and not prompt[tags[-1].end() :].strip()
+
+
 def said_by(completion: Completion, *, begins_in_thoughts: bool = False) -> Completion:
     """The completion without thoughts; a limit of tokens that ended within them is its ``problem``.
 
