@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
+from acqo_rl.conversations import Turn
 from acqo_rl.types import Query, SubQuery
+
+MAX_QUERY, MAX_TURN = 8_000, 4_000
+"""Characters that are read of a query and of an earlier turn."""
+
+MAX_TURNS = 50
+"""Earlier turns that are read."""
 
 MAX_CHARACTERS = 200
 """Longest sub-query."""
@@ -40,6 +48,22 @@ def both_ends(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{_to_space(text[: most // 2])} ... {_to_space(text[len(text) - most // 2 :][::-1])[::-1]}"
+
+
+def within(text: str, most: int) -> str:
+    """The text, or both ends of it in one line where it has more characters."""
+    if len(text) <= most:
+        return text
+    line = one_line(text)
+    return line if len(line) <= most else both_ends(line, most - len(" ... "))
+
+
+def within_limits(query: Query) -> Query:
+    """The query as every way in reads it: long texts keep both ends, empty turns and the oldest ones are left out."""
+    said = [turn for turn in query.history if one_line(turn.text)]
+    history = tuple(Turn(turn.speaker, within(turn.text, MAX_TURN)) for turn in said[-MAX_TURNS:])
+    text = within(query.text, MAX_QUERY)
+    return query if (text, history) == (query.text, query.history) else replace(query, text=text, history=history)
 
 
 def _to_space(text: str) -> str:

@@ -39,7 +39,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.search import SearchResult, add_feedback, document_of, search
-from acqo_rl.text import one_line
+from acqo_rl.text import one_line, within_limits
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery, has_cosines
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Searcher:
     def ask(self, text: str, history: object) -> Answer:
         """Walks one query along the path."""
         first, second = Stopwatch(self.retriever), Stopwatch(self.retriever)
-        query = Query("query", text, history)
+        query = within_limits(Query("query", text, history))
         queries = add_feedback([query], first, self.fusion, self.corpus, self.results, self.words)
         begin = time.perf_counter()
         reformulations = self.reformulator.reformulate(queries)

@@ -13,6 +13,7 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
 from acqo_rl.search import DEPTH, Retrievers, SearchResult, search, searched_text
+from acqo_rl.text import within_limits
 from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _evaluate(
 
     check_measures(measures, DEPTH)
     relevant = judged(qrels)
-    measured = [query for query in queries if query.id in relevant]
+    measured = [within_limits(query) for query in queries if query.id in relevant]
     if not measured:
         raise DataError(
             f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "

@@ -14,6 +14,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.search import OriginalOnly, Retrievers, add_feedback
+from acqo_rl.text import within_limits
 from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever, has_cosines
 
 
@@ -103,7 +104,7 @@ def reformulate_missing(bench: Bench, query_sets: Mapping[str, Sequence[Query]])
     from tqdm import tqdm
 
     relevant = judged(bench.qrels)
-    asked = [query for queries in query_sets.values() for query in queries if query.id in relevant]
+    asked = [within_limits(query) for queries in query_sets.values() for query in queries if query.id in relevant]
     at_once = [name for name in bench.reformulators if name not in bench.searchers]
     missing = {name: bench.reformulators[name].missing(_as_read(bench, name, asked)) for name in at_once}
     total = sum(map(len, missing.values()))

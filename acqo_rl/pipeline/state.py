@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.trace import Trace
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import normalised, one_line, within_limits
 from acqo_rl.types import Challenge, Document, Query, Reformulation
 
 _log = logging.getLogger(__name__)
@@ -240,12 +240,12 @@ class Engine(Protocol):
 
 
 def read_query(given: Query | str) -> Query:
-    """The query; a text is one without conversation.
+    """The query within the limits of :func:`acqo_rl.text.within_limits`; a text is one without conversation.
 
     Raises:
         ConfigError: it is empty.
     """
-    query = given if isinstance(given, Query) else Query("query", given)
+    query = within_limits(given if isinstance(given, Query) else Query("query", given))
     if not one_line(query.text):
         raise ConfigError("A query is empty; give some words.")
     return query

@@ -28,8 +28,9 @@ from acqo_rl.pipeline.trace import Step
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.search import document_of
 from acqo_rl.serving.collections import Collection
-from acqo_rl.serving.shortening import MAX_CONTEXT, MAX_QUERY, MAX_TURN, MAX_TURNS, as_query, shortened
+from acqo_rl.serving.shortening import MAX_CONTEXT, as_query, shortened
 from acqo_rl.surrogates import well_formed
+from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS
 from acqo_rl.types import Document, Query, Ranking, Reformulation
 
 MAX_LIMIT = 20
@@ -45,6 +46,9 @@ def _whole(value: Any) -> Any:
 Whole = Annotated[int, BeforeValidator(_whole)]
 Variants = Annotated[int, Field(ge=1, le=5), BeforeValidator(_whole)]
 Position = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
+
+_PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
+"""Characters for private use, which not every reader of a pattern knows by their category."""
 
 _QUERY = "Compare the populations of Oslo and Bergen"
 
@@ -126,7 +130,7 @@ class QueryRequest(Body):
 
     query: str = Field(
         min_length=1,
-        pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}]",
+        pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}" + _PRIVATE + "]",
         description=f"What is asked, as typed; of more than {MAX_QUERY:,} characters, both ends are read.",
     )
     history: list[str | Message | Exchange] = Field(

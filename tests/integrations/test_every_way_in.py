@@ -281,6 +281,9 @@ CONVERSATIONS = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]),
 @example("raw", [("Oslo", []), ("  oslo  ?", [])])
 @example("rules", [(f"Compare {LONG}in Peru and the {LONG}in Chad", [])])
 @example("multi_query", [("Peru", []), ("peru", [])])
+@example("raw", [(f"Peru \n{LONG * 50}", []), ("\ue000", [])])
+@example("turns", [("its bank?", [Turn("user", f"Peru {LONG * 20}"), Turn("user", "\u200b")])])
+@example("rules", [("Where is it?", [Turn("user", "Tell me about Lima.")] + [Turn("assistant", "no more")] * 55)])
 @settings(max_examples=60)
 def test_every_way_in_makes_the_same_searches_and_finds_the_same(ways, name, asked):
     queries = [Query(str(i), text, history) for i, (text, history) in enumerate(asked)]

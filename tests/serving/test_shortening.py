@@ -15,8 +15,8 @@ from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.serving.shortening import MAX_CONTEXT, MAX_QUERY, MAX_TURN, MAX_TURNS, as_query, shortened
-from acqo_rl.text import one_line
+from acqo_rl.serving.shortening import MAX_CONTEXT, as_query, shortened
+from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line
 
 MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": []}'}
 PATHS = ["/v1/search", "/v1/reformulate", "/v1/answer"]
