@@ -15,7 +15,7 @@ _REMARK = re.compile(
     rf"^(?!{_INTERROGATIVE}).*[:\uff1a]$"
     rf"|^(?:{SURE})(?:\s?[,.!:\uff01\u3002\uff0c\uff1a\u3001]| here\b)"
     rf"|^(?:{HERE_ARE}).*[.!\u3002\uff01]$"
-    rf"|^(?:{WISHES})"
+    rf"|^(?:{WISHES}).*[.!\u3002\uff01]$"
     rf"|^here(?: are| is|'s)\b.*\b{_LISTED}|^here (?:are|is)\b.*[:\uff1a]$"
     r"|^(?:below are|the following are)\b"
     r"|^(?:i )?hope (?:this|these|that|it)\b|^let me know (?:if|whether)\b|^feel free to\b"

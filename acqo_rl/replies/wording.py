@@ -68,48 +68,11 @@ EXPLAINS = (
     r"|说明|解释|理由|目的|备注|注意?|説明|解説|意図|補足|설명|이유|목적|참고)\s*[:：]"
 )
 """A label before a line that explains the entry above it."""
-NONE = frozenset(
-    [
-        "",
-        "none",
-        "null",
-        "nil",
-        "n/a",
-        "na",
-        "nothing",
-        "-",
-        "no",
-        "unknown",
-        "not applicable",
-        "keine",
-        "keiner",
-        "nichts",
-        "aucun",
-        "aucune",
-        "rien",
-        "ninguna",
-        "ninguno",
-        "nada",
-        "nessuna",
-        "nessuno",
-        "niente",
-        "nenhum",
-        "nenhuma",
-        "geen",
-        "niets",
-        "brak",
-        "żadne",
-        "无",
-        "無",
-        "没有",
-        "なし",
-        "ingen",
-        "inget",
-        "нет",
-        "yok",
-        "없음",
-    ]
-)
+_NONE = """
+none null nil n/a na nothing - no unknown keine keiner nichts aucun aucune rien ninguna ninguno nada nessuna
+nessuno niente nenhum nenhuma geen niets brak żadne 无 無 没有 なし ingen inget нет yok 없음
+"""
+NONE = frozenset(("", "not applicable", *_NONE.split()))
 """What stands for no text at all, in lower case."""
 YES = r"yes|true|y|sufficient|complete|answerable|ja|jawohl|oui|sí|si|sì|sim|tak|да|evet|是|可以|足够|はい|예|네"
 NO = (

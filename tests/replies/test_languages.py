@@ -319,6 +319,7 @@ def test_all_of_it_at_once(data):
         ["Variante 4 der Autobahn", "Option 3 in Brexit talks"],
         ["question de confiance", "recherche emploi Lyon"],
         ["Here Comes the Sun", "Te Deum", "Este domingo"],
+        ["espero que vuelvas letra", "spero di sole", "bei Bedarf Tabletten"],
         ["Klar\u00e4lven length", "Claro Colombia", "Certo prize winners"],
         ["\u95ee\u9898\u513f\u7ae5", "\u691c\u7d22\u30a8\u30f3\u30b8\u306e\u6b74\u53f2"],
         ["Yahoo!", "Oklahoma! cast", "Who wrote it"],
