@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from acqo_rl.errors import IndexMismatchError
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.text import distinct, normalised, one_line
@@ -176,6 +176,7 @@ def search(
     fusion: Fusion,
     k: int = 10,
     depth: int = DEPTH,
+    score_threshold: float | None = None,
 ) -> list[SearchResult]:
     """Searches the sub-queries of a batch in one call and merges each query's rankings.
 
@@ -189,14 +190,75 @@ def search(
         fusion: merges the lists of each query.
         k: documents in each fused ranking.
         depth: documents in each list before fusion, or ``k`` where that is more.
+        score_threshold: see :func:`fuse_similar`.
 
     Returns:
         One result a reformulation, position for position.
+
+    Raises:
+        ConfigError: there is a threshold, and a retriever's scores are no cosines.
     """
+    given = retriever if isinstance(retriever, Sequence) else [retriever]
+    check_score_threshold(score_threshold, [r.retriever if isinstance(r, OriginalOnly) else r for r in given])
     reformulations = searchable(reformulations, _of_sub_queries(retriever))
     rankings = search_each(reformulations, retriever, max(k, depth))
-    fused = fusion.fuse(rankings, k)
+    fused = fuse_similar(fusion, rankings, k, score_threshold)
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
+
+
+def fuse_similar(
+    fusion: Fusion, batch: Sequence[Sequence[Ranking]], k: int, score_threshold: float | None
+) -> list[Ranking]:
+    """One ranking per query of at most ``k`` documents that are similar enough to a sub-query.
+
+    Args:
+        fusion: merges the rankings of each query.
+        batch: the rankings of each query.
+        k: documents in each merged ranking.
+        score_threshold: least cosine of a document, the best one over the sub-queries; where no document reaches it,
+            nothing is found. ``None``: every document is similar enough.
+    """
+    if score_threshold is None:
+        return fusion.fuse(batch, k)
+    return [_first_similar(fusion, rankings, k, score_threshold) for rankings in batch]
+
+
+def _first_similar(fusion: Fusion, rankings: Sequence[Ranking], k: int, similarity: float) -> Ranking:
+    """Merges deeper and deeper, since a fusion over collections depends on how many documents are asked for."""
+    depth = k
+    while True:
+        [fused] = fusion.fuse([rankings], depth)
+        kept = _at_least(fused, similarity)
+        if len(kept.doc_ids) >= k or len(fused.doc_ids) < depth:
+            return kept.first(k)
+        depth *= 2
+
+
+def _at_least(fused: Ranking, similarity: float) -> Ranking:
+    kept = [i for i, its in enumerate(fused.similarities) if its >= similarity]
+    return replace(
+        fused,
+        doc_ids=tuple(fused.doc_ids[i] for i in kept),
+        scores=tuple(fused.scores[i] for i in kept),
+        similarities=tuple(fused.similarities[i] for i in kept),
+    )
+
+
+def check_score_threshold(score_threshold: float | None, retrievers: Sequence[Retriever]) -> None:
+    """Refuses a threshold that cannot be one of cosines.
+
+    Raises:
+        ConfigError: it is not between -1 and 1, or the scores of a retriever are no cosines, or not of one encoder.
+    """
+    if score_threshold is None:
+        return
+    if not -1 <= score_threshold <= 1:
+        raise ConfigError(f"score_threshold is {score_threshold}; it is a cosine, between -1 and 1.")
+    if without := [retriever.name for retriever in retrievers if not has_cosines(retriever)]:
+        raise ConfigError(
+            f"score_threshold compares cosines, and {without[0]!r} gives none; search dense indexes of one encoder"
+            " alone, or leave score_threshold out."
+        )
 
 
 def add_feedback(

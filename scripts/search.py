@@ -38,7 +38,7 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.search import SearchResult, add_feedback, document_of, search
+from acqo_rl.search import SearchResult, add_feedback, check_score_threshold, document_of, search
 from acqo_rl.text import one_line, within_limits
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery, has_cosines
 
@@ -66,6 +66,10 @@ class SearchConfig(IndexSettings):
         default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..." or without marks.'}
     )
     k: int = field(default=10, metadata={"help": "Documents of the fused list."})
+    score_threshold: float | None = field(
+        default=None,
+        metadata={"help": "Least cosine of a document; nothing is found where none reaches it. Dense indexes only."},
+    )
     multi_step: Literal["off", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
         default="off", metadata={"help": "Search more than once, and answer; see above."}
     )
@@ -115,6 +119,8 @@ class Searcher:
         self.k = config.k
         self.corpus = read_corpus(config.data)
         self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
+        self.score_threshold = config.score_threshold
+        check_score_threshold(config.score_threshold, [self.retriever])
         self.reformulator: Reformulator
         lexicon = lexicon_for([config.reformulator], self.corpus.values())
         self.reformulator, self.results, self.words = load_reformulator(
@@ -132,6 +138,7 @@ class Searcher:
         from acqo_rl.pipeline.multi_step import MultiStepRetriever
         from acqo_rl.pipeline.searcher import AdaptiveSearcher
         from acqo_rl.reformulation.load import most_calls
+        from acqo_rl.reformulation.pass_through import PassThrough
 
         model = None
         if config.answer_model:
@@ -144,9 +151,10 @@ class Searcher:
             corpus=self.corpus,
             feedback_results=self.results,
             feedback_words=self.words,
+            score_threshold=config.score_threshold,
         )
         return MultiStepRetriever(
-            self.retriever,
+            AdaptiveSearcher(PassThrough(), self.retriever, self.fusion, score_threshold=config.score_threshold),
             self.corpus,
             model,
             searcher=searcher,
@@ -162,7 +170,7 @@ class Searcher:
         begin = time.perf_counter()
         reformulations = self.reformulator.reformulate(queries)
         reformulated = time.perf_counter()
-        [found] = search(reformulations, second, self.fusion, self.k)
+        [found] = search(reformulations, second, self.fusion, self.k, score_threshold=self.score_threshold)
         searched = time.perf_counter()
         ms = {
             "first search": first.ms,

@@ -7,12 +7,12 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranking
 
-from acqo_rl.errors import IndexMismatchError
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.search import OriginalOnly, add_feedback, document_of, search, search_each
+from acqo_rl.search import OriginalOnly, add_feedback, document_of, fuse_similar, search, search_each
 from acqo_rl.types import Document, Passage, Query, Reformulation, Snippet, SubQuery
 
 FOUND = {"a": ("1", "2"), "b": ("2", "3"), "A ?": ("9",)}
@@ -291,3 +291,55 @@ def test_a_lead_is_more_than_wanted_over_the_best_list(lead, counts):
     retriever = ScoredRetriever("dense", {"one": 0.5, "two": 0.25, "raw": 0.75})
     [lists] = search_each([Reformulation(Query("q", "raw"), "disambiguate", subs, "test")], retriever)
     assert bool(lists[2].doc_ids) == counts
+
+
+lists_of_cosines = st.lists(
+    st.dictionaries(st.sampled_from("abcdefghij"), st.floats(-1, 1), max_size=10).map(
+        lambda scores: ranking(*sorted(scores, key=lambda d: (-scores[d], d)), scores=sorted(scores.values())[::-1])
+    ),
+    max_size=4,
+)
+
+
+@given(lists_of_cosines, st.integers(1, 12), st.floats(-1, 1))
+def test_a_threshold_keeps_the_documents_that_one_list_finds_similar_enough_in_the_order_of_the_fusion(
+    lists, k, threshold
+):
+    best = {}
+    for one in lists:
+        for doc_id, score in zip(one.doc_ids, one.scores, strict=True):
+            best[doc_id] = max(score, best.get(doc_id, score))
+    for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
+        [everything] = fusion.fuse([lists], 100)
+        [kept] = fuse_similar(fusion, [lists], k, threshold)
+        assert kept.doc_ids == tuple(d for d in everything.doc_ids if best[d] >= threshold)[:k]
+        assert kept.similarities == tuple(best[d] for d in kept.doc_ids)
+        assert len(kept.scores) == len(kept.doc_ids)
+        assert fuse_similar(fusion, [lists], k, None) == fusion.fuse([lists], k)
+
+
+def test_an_off_topic_query_finds_nothing_above_a_threshold():
+    """The first of a list has the fused score 1, however little it has to do with the query."""
+    retriever = ScoredRetriever("dense", {"cake": -0.08, "fjord": 0.6})
+    for text, found in (("cake", ()), ("fjord", ("fjord",))):
+        [result] = search(PassThrough().reformulate([Query("q", text)]), retriever, RankScoreFusion())
+        assert result.fused.scores == (1.0,)
+        [result] = search(
+            PassThrough().reformulate([Query("q", text)]), retriever, RankScoreFusion(), score_threshold=0.3
+        )
+        assert result.fused.doc_ids == found
+
+
+@pytest.mark.parametrize("threshold", [1.5, -2, float("nan"), float("inf")])
+def test_a_threshold_that_is_no_cosine_is_refused(threshold):
+    with pytest.raises(ConfigError):
+        search([reformulation("a")], ScriptedRetriever(FOUND), RankScoreFusion(), score_threshold=threshold)
+
+
+def test_a_threshold_is_refused_where_a_retriever_has_no_cosines():
+    words = ScriptedRetriever(FOUND)
+    words.cosine = False
+    for retrievers in (words, [ScriptedRetriever(FOUND), OriginalOnly(words)]):
+        with pytest.raises(ConfigError):
+            search([reformulation("a")], retrievers, RankScoreFusion(), score_threshold=0.0)
+    assert words.calls == []

@@ -49,7 +49,8 @@ class ConversationQuery(QueryBundle):
 class AdaptiveRetriever(BaseRetriever):
     """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher` as nodes.
 
-    A node's score is the fused one, by which they are ordered. Its metadata is the document's own, and under the key
+    A node's score is the fused one, by which they are ordered, so that a ``similarity_cutoff`` says nothing of the
+    similarity: give the searcher a ``score_threshold`` instead. Its metadata is the document's own, and under the key
     ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits` tells of it. Language models are shown text, title and the
     document's own metadata, so that they can cite its URL or page; encoders are shown text and title.
     """

@@ -22,7 +22,15 @@ from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.search import DEPTH, OriginalOnly, Retrievers, searchable, with_snippets
+from acqo_rl.search import (
+    DEPTH,
+    OriginalOnly,
+    Retrievers,
+    check_score_threshold,
+    fuse_similar,
+    searchable,
+    with_snippets,
+)
 from acqo_rl.timed_cache import TimedCache, exact_key
 from acqo_rl.types import (
     Document,
@@ -106,6 +114,7 @@ class AdaptiveSearcher:
         threads: int = 32,
         workers: Workers | None = None,
         else_rules: bool = True,
+        score_threshold: float | None = None,
     ) -> None:
         """Joins the parts.
 
@@ -130,9 +139,12 @@ class AdaptiveSearcher:
                 theirs. Own ones by default.
             else_rules: asks the rules about what a trained policy passes; they know the names of ``corpus``, which
                 takes about two seconds for 35,000 passages. Other reformulators are asked alone.
+            score_threshold: least cosine of a document, see :func:`acqo_rl.search.fuse_similar`; nothing is found
+                where no document reaches it. Off by default.
 
         Raises:
-            ConfigError: there is no retriever, two have one name, or feedback is asked for and cannot be given.
+            ConfigError: there is no retriever, two have one name, feedback is asked for and cannot be given, or there
+                is a threshold and scores are no cosines.
         """
         if else_rules and isinstance(reformulator, Policy):
             reformulator = put_rules_behind(reformulator, Lexicon.of((corpus or {}).values()))
@@ -152,8 +164,10 @@ class AdaptiveSearcher:
             )
         if rounds < 1 or (rounds > 1 and not feedback_results):
             raise ConfigError(f"{rounds} rounds with {feedback_results} results: a second look wants something to see.")
+        check_score_threshold(score_threshold, (*self.retrievers, *self.originals))
         self.reformulator = reformulator
         self.fusion = fusion
+        self._score_threshold = score_threshold
         self._corpus = corpus or {}
         self._feedback = (feedback_results, feedback_words)
         self._rounds = rounds
@@ -175,35 +189,50 @@ class AdaptiveSearcher:
         """Whether the scores of all retrievers are cosines."""
         return all(map(has_cosines, (*self.retrievers, *self.originals)))
 
-    def search(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
-        """The best ``k`` documents for one query; ``context`` as in :meth:`search_many`."""
-        return self.search_many([query], k, context=context)[0]
+    def search(
+        self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
+    ) -> Found:
+        """The best ``k`` documents for one query; arguments as in :meth:`search_many`."""
+        return self.search_many([query], k, context=context, score_threshold=score_threshold)[0]
 
-    async def asearch(self, query: Query | str, k: int = 10, *, context: str = "") -> Found:
+    async def asearch(
+        self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
+    ) -> Found:
         """As :meth:`search`, without holding up the event loop."""
-        call = partial(copy_context().run, self.search, query, k, context=context)
+        options = {"context": context, "score_threshold": score_threshold}
+        call = partial(copy_context().run, self.search, query, k, **options)
         return await asyncio.get_running_loop().run_in_executor(self._callers, call)
 
-    def search_many(self, queries: Sequence[Query | str], k: int = 10, *, context: str = "") -> list[Found]:
+    def search_many(
+        self,
+        queries: Sequence[Query | str],
+        k: int = 10,
+        *,
+        context: str = "",
+        score_threshold: float | None = None,
+    ) -> list[Found]:
         """The best ``k`` documents a query, position for position, from one reformulation of the batch.
 
         Args:
             queries: a text is a query without conversation.
             k: documents in each fused ranking.
             context: what is known of the user; added to each reading of an ambiguous query.
+            score_threshold: in place of the searcher's own.
 
         Raises:
-            ConfigError: a query is empty, or ``k`` is less than 1.
+            ConfigError: a query is empty, ``k`` is less than 1, or there is a threshold and scores are no cosines.
             SearchError: for some query nothing came back; what the others found is in the cache.
         """
         if k < 1:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
+        check_score_threshold(score_threshold, (*self.retrievers, *self.originals))
+        threshold = self._score_threshold if score_threshold is None else score_threshold
         asked = [read_query(query) for query in queries]
-        keys: list[Hashable] = [(exact_key(query), k, context, self.fingerprint) for query in asked]
+        keys: list[Hashable] = [(exact_key(query), k, context, threshold, self.fingerprint) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:
-            results = self._walk(list(new.values()), k, context)
+            results = self._walk(list(new.values()), k, context, threshold)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -231,14 +260,14 @@ class AdaptiveSearcher:
             self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
 
-    def _walk(self, queries: list[Query], k: int, context: str) -> list[Found]:
+    def _walk(self, queries: list[Query], k: int, context: str, score_threshold: float | None) -> list[Found]:
         """A batch along the path."""
         trace, lists = Trace(), self._lists(max(k, self._depth))
         reformulations = self._reformulate(queries, context, lists, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
             rankings = lists.find(reformulations)
         with trace.step("fusion", self.fusion.name):
-            fused = self.fusion.fuse(rankings, k)
+            fused = fuse_similar(self.fusion, rankings, k, score_threshold)
         looked = self._feedback[0] > 0
         failures = [(*_failed(r), *lists.failures(r, looked=looked)) for r in reformulations]
         return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]

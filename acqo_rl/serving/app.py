@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
@@ -13,7 +13,7 @@ from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.searcher import Found
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.search import DEPTH, document_of
+from acqo_rl.search import document_of
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf
@@ -37,7 +37,7 @@ from acqo_rl.serving.schemas import (
     StrategiesResponse,
     Traced,
 )
-from acqo_rl.serving.service import Service, above
+from acqo_rl.serving.service import Service
 from acqo_rl.serving.web import AT_ROOT, Web
 
 
@@ -114,20 +114,18 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         chosen = service.collections.named(body.knowledge_pool_ids)
         query, context, notes = await threads.run(body.read)
         try:
-            k = body.limit if body.score_threshold is None else DEPTH  # a threshold is applied before the list is cut
-            asked = query, strategy, body.num_variants, chosen, k, context
+            asked = query, strategy, body.num_variants, chosen, body.limit, context, body.score_threshold
             found = await threads.run(service.search, *asked)
         except SearchError as error:
             metrics.failed("search", str(error))
             raise
         metrics.searched(strategy, found)
         documents = DocumentsOf(chosen)
-        shown = above(found, chosen, body.score_threshold, body.limit)
-        results = _results(found, chosen, shown, body.include_rankings)
+        results = _results(found, chosen, body.limit, body.include_rankings)
         return SearchResponse(
             results=results,
             query_rewrite_info=QueryRewriteInfo.of(found.reformulation, strategy) if body.use_query_rewriting else None,
-            clusters=Cluster.all_of(found, [found.fused.doc_ids[position] for position in shown]),
+            clusters=Cluster.all_of(found, found.fused.doc_ids[: body.limit]),
             total_results=len(results),
             processing_time_ms=1000 * (time.perf_counter() - begin),
             failures=[Failed.of(failure) for failure in found.failures],
@@ -158,15 +156,13 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-def _results(
-    found: Found, collections: tuple[Collection, ...], shown: Sequence[int], with_places: bool
-) -> list[Result]:
+def _results(found: Found, collections: tuple[Collection, ...], limit: int, with_places: bool) -> list[Result]:
     documents = DocumentsOf(collections)
     pools = {collection.name: collection for collection in collections}
     places = _places(found) if with_places else {}
     results = []
-    for rank, position in enumerate(shown, start=1):
-        key = found.fused.doc_ids[position]
+    top = found.fused.first(limit)
+    for rank, (key, score, similarity) in enumerate(zip(top.doc_ids, top.scores, top.similarities, strict=True), 1):
         pool, doc_id = split_id(key)
         document = document_of(documents, key)
         results.append(
@@ -177,8 +173,8 @@ def _results(
                 title=document.title,
                 text=document.text,
                 rank=rank,
-                score=found.fused.scores[position],
-                similarity=found.fused.similarities[position],
+                score=score,
+                similarity=similarity,
                 metadata=dict(document.metadata),
                 places=places.get(key, []),
             )

@@ -38,6 +38,10 @@ class ServiceSettings(IndexSettings):
     max_model_calls: int = field(default=20, metadata={"help": "Model calls of an answer, at most."})
     fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
+    score_threshold: float | None = field(
+        default=None,
+        metadata={"help": "Least cosine of a document; nothing is found where none reaches it. Dense indexes only."},
+    )
     total_seconds: float = field(default=10.0, metadata={"help": "For a search."})
     reformulation_seconds: float = field(default=5.0, metadata={"help": "Then the query is searched as it stands."})
     sub_query_seconds: float = field(default=3.0, metadata={"help": "For one list; a late one is left out."})
@@ -103,6 +107,7 @@ def load_service(
         cache_size=settings.result_cache_size,
         cache_seconds=settings.result_cache_seconds,
         threads=settings.threads,
+        score_threshold=settings.score_threshold,
     )
     service.warm_up()
     return service

@@ -183,7 +183,11 @@ class SearchRequest(StrategyRequest):
     )
     limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Results at most.")
     score_threshold: float | None = Field(
-        default=None, ge=0, le=1, description="Least cosine similarity of a result; for dense indexes only."
+        default=None,
+        ge=0,
+        le=1,
+        description="Least cosine similarity of a result, in place of the service's setting: where no document reaches "
+        "it, nothing is found. For dense indexes of one encoder only.",
     )
     use_query_rewriting: bool = Field(default=True, description="False searches the query as it stands.")
     include_rankings: bool = Field(default=False, description="Tell each list before the fusion.")

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Ask, Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import look_first
@@ -17,7 +16,7 @@ from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
 from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
-from acqo_rl.search import DEPTH
+from acqo_rl.search import DEPTH, check_score_threshold
 from acqo_rl.serving.answer_schemas import AnswerMode
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
@@ -46,6 +45,7 @@ class Service:
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
         threads: int = 64,
+        score_threshold: float | None = None,
     ) -> None:
         """Joins the parts.
 
@@ -61,6 +61,11 @@ class Service:
             cache_size: results kept by each searcher and pipeline; 0 keeps none.
             cache_seconds: how long they are kept.
             threads: calls of each retriever and of each reformulator at the same time.
+            score_threshold: least cosine of a document, of searches and of the passages of answers; see
+                :func:`acqo_rl.search.fuse_similar`.
+
+        Raises:
+            ConfigError: there is a threshold, and scores of a collection are no cosines or not of one encoder.
         """
         self.collections = Collections(collections)
         self.strategies = strategies
@@ -74,6 +79,9 @@ class Service:
         self._workers = Workers(threads)
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.Lock()
+        self._score_threshold = score_threshold
+        check_score_threshold(score_threshold, [r for c in self.collections for r in c.all_retrievers])
+        check_score_threshold(score_threshold, [searched_as_one(self.collections.named(()))])
 
     def reformulate(
         self, query: Query, strategy: str, num_variants: int | None, user_context: str = ""
@@ -96,6 +104,7 @@ class Service:
         collections: tuple[Collection, ...],
         k: int = DEPTH,
         user_context: str = "",
+        score_threshold: float | None = None,
     ) -> Found:
         """What the collections hold: one reformulation, one list per sub-query over all collections, one fusion.
 
@@ -107,14 +116,16 @@ class Service:
             k: documents that are wanted. Of one collection the fused list is as deep as the lists all the same, so that
                 one cached result serves every ``k``.
             user_context: what is known of the user; added to each reading of an ambiguous query.
+            score_threshold: in place of the service's own.
 
         Raises:
-            ConfigError: the query is empty.
+            ConfigError: the query is empty, or there is a threshold and scores of a collection are no cosines.
             NotFoundError: there is no such strategy.
             SearchError: nothing came back.
         """
         depth = k if len(collections) > 1 else DEPTH
-        return self._searcher(strategy, num_variants, collections).search(query, depth, context=user_context)
+        searcher = self._searcher(strategy, num_variants, collections)
+        return searcher.search(query, depth, context=user_context, score_threshold=score_threshold)
 
     def answerer(
         self,
@@ -194,6 +205,7 @@ class Service:
                 cache_size=size,
                 cache_seconds=seconds,
                 workers=self._workers,
+                score_threshold=self._score_threshold,
             )
 
         return self._keep((id(offered), _names(collections)), make)
@@ -218,19 +230,6 @@ class Service:
                 self._made[key] = make()
             made: Made = self._made[key]  # type: ignore[assignment]
             return made
-
-
-def above(found: Found, collections: Sequence[Collection], threshold: float | None, limit: int) -> list[int]:
-    """Positions in the fused list of the first ``limit`` documents whose similarity is at least the threshold.
-
-    Raises:
-        ConfigError: there is a threshold, and scores of a collection are no cosines.
-    """
-    if threshold is None:
-        return list(range(min(limit, len(found.fused.doc_ids))))
-    if mixed := [collection.name for collection in collections if not collection.cosine]:
-        raise ConfigError(f"score_threshold compares cosines, and {mixed[0]!r} is not searched by vectors alone.")
-    return [i for i, similarity in enumerate(found.fused.similarities) if similarity >= threshold][:limit]
 
 
 def _names(collections: Sequence[Collection]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stand_ins import BrokenRetriever, ScriptedLanguageModel, ScriptedRetriever, ranking
+from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedLanguageModel, ScriptedRetriever, ranking
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
@@ -549,3 +549,22 @@ class TestBehindAPolicyStandTheRules:
 
     def test_the_policy_alone_stays_reachable(self):
         assert self.searched("Nebra", else_rules=False) == ("policy", ["Nebra"])
+
+
+def test_a_searcher_leaves_out_what_is_less_similar_than_its_threshold_or_that_of_a_call():
+    retriever = ScoredRetriever("dense", {"near": 0.6, "far": 0.2})
+    searcher = AdaptiveSearcher(Scripted(["near", "far"]), retriever, RankScoreFusion(), score_threshold=0.5)
+    assert searcher.search("q").fused.doc_ids == ("near",)
+    assert searcher.search("q", score_threshold=0.1).fused.doc_ids == ("near", "far")
+    nothing = searcher.search("q", score_threshold=0.9)
+    assert (nothing.fused.doc_ids, nothing.failures, len(nothing.rankings)) == ((), (), 2)
+    assert searcher.search("q").cached
+
+
+def test_a_searcher_without_cosines_refuses_a_threshold():
+    words = ScoredRetriever("words", {})
+    words.cosine = False
+    with pytest.raises(ConfigError):
+        AdaptiveSearcher(PassThrough(), words, RankScoreFusion(), score_threshold=0.5)
+    with pytest.raises(ConfigError):
+        AdaptiveSearcher(PassThrough(), words, RankScoreFusion()).search("q", score_threshold=0.5)

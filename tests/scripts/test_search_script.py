@@ -17,7 +17,8 @@ from tiny_policy import full_model
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models import load
-from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval import SentenceTransformerEncoder
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.search import SearchResult
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
@@ -86,6 +87,22 @@ def test_json_holds_everything(folder):
     assert best["score"] == pytest.approx(1 / 61)
     assert best["similarity"] == sub_query["documents"][0]["score"]
     assert set(answer["ms"]) == {"first search", "reformulation", "retrieval", "fusion"}
+
+
+def test_nothing_is_found_below_the_threshold(folder, tmp_path):
+    """Refused with an index of words, whose scores are no cosines."""
+    encoder = SentenceTransformerEncoder("embedded:minilm")
+    build_dense_index(tmp_path, DOCUMENTS, encoder)
+    given = ("--reformulator", "raw", "--json", "--score_threshold", 0.3, "--query")
+    for steps in ((), ("--multi_step", "recursive")):
+        on, off = (
+            json.loads(run(folder, *steps, "--index", tmp_path, *given, query).stdout)["documents"]
+            for query in ("capital of Peru", "how to bake a chocolate cake")
+        )
+        assert on[0]["id"] == "Peru-capital"
+        assert all(document["similarity"] >= 0.3 for document in on)
+        assert off == []
+    assert "cosines" in run(folder, *given, "capital of Peru", status=2).stderr
 
 
 def test_a_list_without_the_lead_that_it_wants_is_told():

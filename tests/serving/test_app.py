@@ -14,6 +14,7 @@ from pipeline_stand_ins import BrokenModel, ModelByRole
 from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Weighted, Words, events
 
 from acqo_rl.batching import BatchedReformulator, Batcher
+from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Completion, Document
@@ -132,6 +133,26 @@ class TestSearch:
         above = post(client, score_threshold=0.25).json()["results"]
         assert [row["document_id"] for row in above] == ["lima", "ndjamena"]
         assert post(client, score_threshold=0.9).json()["total_results"] == 0
+
+    def test_a_threshold_of_the_service_holds_where_a_request_gives_none(self, serving, in_collection):
+        for collections in ([in_collection("world")], [in_collection("world"), in_collection("other")]):
+            with serving(collections, score_threshold=0.25) as client:
+                found = post(client).json()["results"]
+                assert {row["document_id"] for row in found} == {"lima", "ndjamena"}
+                assert len(post(client, score_threshold=0.0).json()["results"]) > len(found)
+                nothing = post(client, score_threshold=0.9).json()
+                assert (nothing["results"], nothing["failures"]) == ([], [])
+
+    def test_an_answer_is_written_from_passages_above_the_threshold(self, serving):
+        for threshold, found in ((None, True), (0.9, False)):
+            with serving(answer_model=ModelByRole(), score_threshold=threshold) as client:
+                for mode in ("pipeline", "simple"):
+                    name, result = events(post(client, "/v1/answer", mode=mode).text)[-1]
+                    assert (name, bool(result["passages"])) == ("result", found)
+
+    def test_a_service_without_cosines_refuses_a_threshold_at_its_start(self, serving, in_collection):
+        with pytest.raises(ConfigError), serving([in_collection("sparse", cosine=False)], score_threshold=0.5):
+            pass
 
     def test_one_cached_result_serves_every_limit_and_no_other_wording(self, serving):
         with serving() as client:
