@@ -199,8 +199,8 @@ class AdaptiveSearcher:
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
     ) -> Found:
         """As :meth:`search`, without holding up the event loop."""
-        options = {"context": context, "score_threshold": score_threshold}
-        call = partial(copy_context().run, self.search, query, k, **options)
+        search = partial(self.search, query, k, context=context, score_threshold=score_threshold)
+        call = partial(copy_context().run, search)
         return await asyncio.get_running_loop().run_in_executor(self._callers, call)
 
     def search_many(
