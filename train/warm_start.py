@@ -137,15 +137,18 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
     from acqo_rl.data.beir import read_query_metadata
     from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.training.candidates import candidates
+    from acqo_rl.training.candidates import Candidate, candidates
     from acqo_rl.training.warm_start import (
         balanced,
         decided_by_kind,
         kinds_of,
         own_examples,
         read_examples,
+        read_scored,
+        scored_options,
         verified_examples,
         write_examples,
+        write_scored,
     )
 
     if file.exists():
@@ -169,19 +172,20 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
         for answer in prompted.reformulate(learned[: config.prompted_queries]):
             if answer.route != "pass":
-                found[answer.query.id].append((answer.route, answer.sub_queries))
+                found[answer.query.id].append(Candidate(answer.route, answer.sub_queries, "prompted model"))
     if config.samples:
         for answer in rollouts(config, learned, config.samples, temperature=1.0):
             if answer.route != "pass" and answer.problem is None:
-                found[answer.query.id].insert(0, (answer.route, tuple(s for s in answer.sub_queries if s.lead is None)))
+                written = tuple(s for s in answer.sub_queries if s.lead is None)
+                found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     reward = materials.reward("converge", config, policy_settings(config))
     scored_file = file.with_name("scored.jsonl")
-    best = read_examples(scored_file) if scored_file.exists() else []
-    left = learned[len(best) :]
-    for batch in verified_examples(left, materials.qrels, found, reward, config.margin, config.tolerance):
-        best += batch
-        write_examples(best, scored_file)
-    scored = decided_by_kind(best, kinds, config.least_share)
+    options = read_scored(scored_file) if scored_file.exists() else []
+    left = learned[len(options) :]
+    for batch in scored_options(left, materials.qrels, found, reward):
+        options += batch
+        write_scored(options, scored_file)
+    scored = decided_by_kind(verified_examples(options, config.margin, config.tolerance), kinds, config.least_share)
     if kept:
         own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
         worse = sum(e.reward < e.raw_reward for e in own)
@@ -189,7 +193,6 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         scored += own
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
-    scored_file.unlink(missing_ok=True)
     for name, some in (("Best reformulation of the training queries", scored), ("Chosen to train on", examples)):
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))

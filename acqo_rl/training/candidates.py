@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
+from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
@@ -15,7 +16,20 @@ from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, new
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
-Candidate = tuple[Route, tuple[SubQuery, ...]]
+
+class Candidate(NamedTuple):
+    """A reformulation that may be searched.
+
+    Attributes:
+        route: of the reformulation.
+        sub_queries: what is searched.
+        form: how it was made, the same for all queries: "question + name 1".
+    """
+
+    route: Route
+    sub_queries: tuple[SubQuery, ...]
+    form: str = ""
+
 
 # Words that ask but do not describe.
 _ASKING = """
@@ -49,10 +63,10 @@ def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None =
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for route, subs in _candidates(query, Heuristic(lexicon=lexicon)):
-        key = tuple(normalised(s.text) for s in subs)
-        if 0 < len(subs) <= max_sub_queries and key != (normalised(query.text),):
-            found.setdefault(key, (route, subs))
+    for candidate in _candidates(query, Heuristic(lexicon=lexicon)):
+        key = tuple(normalised(s.text) for s in candidate.sub_queries)
+        if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
+            found.setdefault(key, candidate)
     return list(found.values())
 
 
@@ -63,7 +77,7 @@ def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
 
 def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
     rules = heuristic.reformulate([query])[0]
-    by_rules = list(_made([(rules.route, [s.text for s in rules.sub_queries])]))
+    by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries])]))
     if query.history:
         yield from _with_names_of_the_conversation(query)
     elif tells_apart(query, rules.sub_queries):
@@ -77,10 +91,11 @@ def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
     yield from _made(_without_other_names(query.text))
 
 
-def _made(found: Iterable[tuple[Route, Sequence[str]]]) -> Iterator[Candidate]:
-    for route, texts in found:
+def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candidate]:
+    for form, route, texts in found:
         kind: SubQueryKind = "reading" if route == "disambiguate" else "part"
-        yield route, tuple(SubQuery(text, kind) for text in dict.fromkeys(one_line(t) for t in texts) if text)
+        distinct = dict.fromkeys(one_line(text) for text in texts)
+        yield Candidate(route, tuple(SubQuery(text, kind) for text in distinct if text), form)
 
 
 def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
@@ -92,21 +107,29 @@ def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
     turns = newest_first(query.history)
     names = last_said(asked_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_NAMES]
     newest = last_said(turns, _names)[:2]
-    for chosen in (names[:2], newest, *((name,) for name in names), *combinations(names, 2)):
-        yield "disambiguate", (_expansion(query, *chosen),)
+    chosen = {"names 1 and 2": names[:2], "newest names": newest}
+    chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
+    chosen |= {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
+    for form, some in chosen.items():
+        yield Candidate("disambiguate", (_expansion(query, *some),), f"question + {form}")
     yield from _made(_describing_words_after(names, turns, " ".join(_content(query.text))))
 
 
 def _describing_words_after(
     names: Sequence[str], turns: Sequence[str], words: str
-) -> Iterator[tuple[Route, Sequence[str]]]:
-    for name in names:
-        yield "disambiguate", [f"{name} {words}"]
-    for first, second in combinations(names, 2):
-        yield "disambiguate", [f"{first} {second} {words}"]
-        yield "disambiguate", [f"{first} {words}", f"{second} {words}"]
-    for turn in turns[:2]:
-        yield "disambiguate", [" ".join([*_content(turn)[:8], words])]
+) -> Iterator[tuple[str, Route, Sequence[str]]]:
+    for i, name in enumerate(names, start=1):
+        yield f"name {i} + words", "disambiguate", [f"{name} {words}"]
+    for (i, one), (j, other) in _pairs(names):
+        yield f"names {i} and {j} + words", "disambiguate", [f"{one} {other} {words}"]
+        yield f"name {i} + words, name {j} + words", "disambiguate", [f"{one} {words}", f"{other} {words}"]
+    for i, turn in enumerate(turns[:2], start=1):
+        yield f"turn {i} + words", "disambiguate", [" ".join([*_content(turn)[:8], words])]
+
+
+def _pairs(names: Sequence[str]) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
+    """Pairs of names with their numbers, from 1."""
+    return combinations(enumerate(names, start=1), 2)
 
 
 def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
@@ -117,48 +140,56 @@ def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
     """
     titles = [snippet.title for snippet in query.feedback if snippet.title]
     inside = [name for snippet in query.feedback for name in _names(snippet.text)]
-    found = (one_line(name) for name in (*_names(query.text), *titles, *inside))
-    names = list(dict.fromkeys(name for name in found if name))[:_MAX_FEEDBACK_NAMES]
+    found: dict[str, str] = {}
+    for source, some in (("question", _names(query.text)), ("title", titles), ("result", inside)):
+        for i, name in enumerate(filter(None, map(one_line, some)), start=1):
+            found.setdefault(name, f"{source} name {i}")
+    names = list(found)[:_MAX_FEEDBACK_NAMES]
     for name, other in (*((name, name) for name in names), *permutations(names, 2)):
-        yield "decompose", (SubQuery(name, "part"), _expansion(query, other))
+        form = f"{found[name]}, question + {found[other]}"
+        yield Candidate("decompose", (SubQuery(name, "part"), _expansion(query, other)), form)
 
 
 def _with_names_of_the_question(query: Query) -> Iterator[Candidate]:
     """The question once for each of its first two names, with that name behind it: a vote for what it says twice."""
     names = list(dict.fromkeys(_names(query.text)))[:2]
     if names:
-        yield "decompose", tuple(_expansion(query, name) for name in names)
+        yield Candidate("decompose", tuple(_expansion(query, name) for name in names), "question + each name")
 
 
 def _expansion(query: Query, *names: str) -> SubQuery:
     return SubQuery(" ".join([query.text, *names]), "expansion")
 
 
-def _without_other_names(text: str) -> Iterator[tuple[Route, Sequence[str]]]:
+def _without_other_names(text: str) -> Iterator[tuple[str, Route, Sequence[str]]]:
     """For two or three names: the text once for each, with the other names left out."""
     names = list(dict.fromkeys(_names(text)))[:_MAX_NAMES]
     for size in (2, 3):
         for chosen in combinations(names, size):
             others = [[o for o in chosen if o != name] for name in chosen]
             shared = [w for w in _content(text) if not any(w in n.split() for n in chosen)]
-            yield "decompose", [f"{name} {' '.join(shared)}" for name in chosen]
-            yield "decompose", [" ".join(_content(_remove(text, other))) for other in others]
+            yield f"each of {size} names + words", "decompose", [f"{name} {' '.join(shared)}" for name in chosen]
+            without = [" ".join(_content(_remove(text, other))) for other in others]
+            yield f"words without {size - 1} of {size} names", "decompose", without
 
 
-def _clauses_with_shared_words(text: str) -> Iterator[tuple[Route, Sequence[str]]]:
+def _clauses_with_shared_words(text: str) -> Iterator[tuple[str, Route, Sequence[str]]]:
     """The clauses as they stand, and each with the words of the first or last one that it may lean on."""
     clauses = [" ".join(_content(part)) for part in _BREAK.split(text)]
     clauses = [clause for clause in clauses if clause]
     if not 2 <= len(clauses) <= 4:
         return
-    yield "decompose", clauses
+    yield "clauses", "decompose", clauses
     head, tail = _names(text)[:1], clauses[-1].split()
     for name in head:
-        yield "decompose", [c if name.lower() in c.lower() else f"{name} {c}" for c in clauses]
+        with_name = [c if name.lower() in c.lower() else f"{name} {c}" for c in clauses]
+        yield "first name + each clause", "decompose", with_name
     for lead, trail in product((1, 2, 3), (1, 2, 3)):
         first, last = clauses[0].split()[:-1][:lead], tail[1:][-trail:]
-        yield "decompose", [clauses[0], *(" ".join([*first, c]) for c in clauses[1:])]
-        yield "decompose", [*(" ".join([c, *last]) for c in clauses[:-1]), clauses[-1]]
+        led = [clauses[0], *(" ".join([*first, c]) for c in clauses[1:])]
+        yield f"first {lead} words + each clause", "decompose", led
+        trailed = [*(" ".join([c, *last]) for c in clauses[:-1]), clauses[-1]]
+        yield f"each clause + last {trail} words", "decompose", trailed
 
 
 def _remove(text: str, names: Sequence[str]) -> str:

@@ -33,6 +33,8 @@ from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 
 _BATCH = 64
+_FEW = 20
+"""Queries; the mean over so few of them is half luck."""
 _FOUND = float(rank_map(np.array(10.0)))
 """Reward of one gold document at rank 10."""
 
@@ -56,73 +58,111 @@ class Example:
     raw_reward: float
 
 
-def verified_examples(
-    queries: Sequence[Query],
-    qrels: Qrels,
-    candidates: Mapping[str, Sequence[Candidate]],
-    reward: Reward,
-    margin: float = 0.05,
-    tolerance: float = 0.05,
-) -> Iterator[list[Example]]:
-    """The best completion of each query, in order; passing it through where nothing is better by ``margin``.
+@dataclass(frozen=True)
+class Option:
+    """A completion that a query may be answered with.
 
-    Of candidates within ``tolerance`` of the best the first that is no worse than passing wins: the plainer it is,
-    the easier to learn.
+    Attributes:
+        form: how it was made; see :class:`~acqo_rl.training.candidates.Candidate`.
+        route: of the completion.
+        completion: in the grammar.
+        reward: of the completion.
+    """
+
+    form: str
+    route: Route
+    completion: str
+    reward: float
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The options of one query; the first passes it through."""
+
+    query_id: str
+    options: tuple[Option, ...]
+
+
+def scored_options(
+    queries: Sequence[Query], qrels: Qrels, candidates: Mapping[str, Sequence[Candidate]], reward: Reward
+) -> Iterator[list[Scored]]:
+    """The rewards of all candidates, batch by batch, in the order of the queries.
 
     Args:
         queries: with what the policy will read.
         qrels: their gold documents.
         candidates: query id -> what else might be searched.
         reward: that decides.
-        margin: reward by which a candidate must beat the raw query.
-        tolerance: reward below the best candidate.
-
-    Yields:
-        One example a query, batch by batch.
     """
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score candidates", unit="batch", disable=len(steps) < 4):
         batch = queries[start : start + _BATCH]
-        rows = [(q, *option) for q in batch for option in _options(q, candidates.get(q.id, ()), reward)]
+        rows = [(q, *option) for q in batch for option in _completions(q, candidates.get(q.id, ()), reward)]
         values = reward(
             prompts=rows,
-            completions=[completion for _, _, completion in rows],
-            query=[q.text for q, _, _ in rows],
-            gold=[gold_of(qrels, q.id) for q, _, _ in rows],
-            read=[text_of(q) for q, _, _ in rows],
+            completions=[completion for *_, completion in rows],
+            query=[q.text for q, *_ in rows],
+            gold=[gold_of(qrels, q.id) for q, *_ in rows],
+            read=[text_of(q) for q, *_ in rows],
         )
-        scored: dict[str, list[tuple[Route, str, float]]] = {q.id: [] for q in batch}
-        for (query, route, completion), value in zip(rows, values, strict=True):
-            scored[query.id].append((route, completion, value))
-        yield [_best(query_id, options, margin, tolerance) for query_id, options in scored.items()]
+        scored: dict[str, list[Option]] = {q.id: [] for q in batch}
+        for (query, form, route, completion), value in zip(rows, values, strict=True):
+            scored[query.id].append(Option(form, route, completion, value))
+        yield [Scored(query_id, tuple(options)) for query_id, options in scored.items()]
 
 
-def _options(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[Route, str]]:
-    """Completions to score, the pass route first; each candidate alone and with the raw query's own list beside it.
+def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[str, Route, str]]:
+    """Form, route and text of what is scored, the pass route first.
 
-    After a first search the raw list is there at no cost, and leaving it out is a bet on one name: then it is kept,
-    unless its list is likely noise, for the question leans on earlier turns or its parts say all that it says.
+    Each candidate is scored alone and with the raw query's own list beside it. After a first search the raw list is
+    there at no cost, and leaving it out is a bet on one name: then it is kept, unless its list is likely noise, for the
+    question leans on earlier turns or its parts say all that it says.
     """
-    options: dict[str, Route] = {reward.grammar.render("pass", (), query): "pass"}
+    options: dict[str, tuple[str, Route]] = {reward.grammar.render("pass", (), query): ("pass", "pass")}
     original = SubQuery(query.text, "original")
-    for route, sub_queries in found:
-        with_raw = (*sub_queries, original)
+    for route, sub_queries, form in found:
         kept = query.feedback and not query.history and not tells_apart(query, sub_queries)
-        for variant in (with_raw,) if kept else (sub_queries, with_raw):
+        beside = (f"{form} | raw query", (*sub_queries, original))
+        for name, variant in (beside,) if kept else ((form, sub_queries), beside):
             try:
-                options.setdefault(reward.grammar.render(route, variant, query), route)
+                options.setdefault(reward.grammar.render(route, variant, query), (name, route))
             except GrammarError:
                 continue
-    return [(route, completion) for completion, route in options.items()]
+    return [(form, route, completion) for completion, (form, route) in options.items()]
 
 
-def _best(query_id: str, options: Sequence[tuple[Route, str, float]], margin: float, tolerance: float) -> Example:
-    (_, raw_completion, raw), *others = options
-    top = max((value for *_, value in others), default=-np.inf)
-    if top < raw + margin:
-        return Example(query_id, "pass", raw_completion, raw, raw)
-    route, completion, value = next(o for o in others if o[2] >= max(top - tolerance, raw))
-    return Example(query_id, route, completion, value, raw)
+def verified_examples(scored: Sequence[Scored], margin: float = 0.05, tolerance: float = 0.05) -> list[Example]:
+    """The best completion of each query; passing it through where nothing is better by ``margin``.
+
+    Which of many candidates is best for a query is partly luck. Of those within ``tolerance`` of the best and no worse
+    than passing, the one is chosen whose form gains most over the raw query in the mean of all queries.
+
+    Args:
+        scored: the options of the queries.
+        margin: reward by which a candidate must beat the raw query.
+        tolerance: reward below the best candidate.
+    """
+    gains = gains_by_form(scored)
+    return [_best(one, gains, margin, tolerance) for one in scored]
+
+
+def gains_by_form(scored: Sequence[Scored]) -> dict[str, float]:
+    """Form -> mean gain of its candidates over the raw query, shrunk towards none where there are few."""
+    gains: dict[str, list[float]] = {}
+    for one in scored:
+        for option in one.options[1:]:
+            gains.setdefault(option.form, []).append(option.reward - one.options[0].reward)
+    return {form: sum(some) / (len(some) + _FEW) for form, some in gains.items()}
+
+
+def _best(scored: Scored, gains: Mapping[str, float], margin: float, tolerance: float) -> Example:
+    raw, *others = scored.options
+    top = max((option.reward for option in others), default=-np.inf)
+    if top < raw.reward + margin:
+        return Example(scored.query_id, "pass", raw.completion, raw.reward, raw.reward)
+    least = max(top - tolerance, raw.reward)
+    chosen = max((o for o in others if o.reward >= least), key=lambda option: gains[option.form])
+    return Example(scored.query_id, chosen.route, chosen.completion, chosen.reward, raw.reward)
 
 
 def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
@@ -288,6 +328,17 @@ def train(
         save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, settings, output_dir, weights)
     trainer.accelerator.wait_for_everyone()
     return Path(output_dir, "model")
+
+
+def read_scored(file: Path) -> list[Scored]:
+    """What :func:`write_scored` wrote."""
+    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    return [Scored(row["query_id"], tuple(Option(**option) for option in row["options"])) for row in rows]
+
+
+def write_scored(scored: Sequence[Scored], file: Path) -> None:
+    """One JSON object a query and line, in one step."""
+    write_atomic(file, (json.dumps(asdict(one), ensure_ascii=False) for one in scored))
 
 
 def read_examples(file: Path) -> list[Example]:

@@ -11,16 +11,20 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
-from acqo_rl.training.candidates import candidates, tells_apart
+from acqo_rl.training.candidates import Candidate, candidates, tells_apart
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
 from acqo_rl.training.warm_start import (
     Example,
     arranged,
     balanced,
     decided_by_kind,
+    gains_by_form,
     kinds_of,
+    read_scored,
+    scored_options,
     train,
     verified_examples,
+    write_scored,
 )
 from acqo_rl.types import Query, Snippet, SubQuery
 
@@ -34,15 +38,21 @@ FOUND = {
 }
 
 
-def parts(*texts):
-    return ("decompose", tuple(SubQuery(t, "part") for t in texts))
+RAW = Query("q", "raw")
 
 
-def best(candidates, gold=("g1",), margin=0.05, tolerance=0.05, text="raw"):
+def parts(*texts, form=""):
+    return Candidate("decompose", tuple(SubQuery(t, "part") for t in texts), form or str(texts))
+
+
+def scored(queries, candidates, gold=("g1",)):
     reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
-    queries = [Query("q", text)]
-    qrels = {"q": dict.fromkeys(gold, 1)}
-    return next(verified_examples(queries, qrels, {"q": candidates}, reward, margin, tolerance))[0]
+    qrels = {query.id: dict.fromkeys(gold, 1) for query in queries}
+    return [one for batch in scored_options(queries, qrels, candidates, reward) for one in batch]
+
+
+def best(candidates, gold=("g1",), margin=0.05, tolerance=0.05, query=RAW):
+    return verified_examples(scored([query], {"q": candidates}, gold), margin, tolerance)[0]
 
 
 class TestVerifiedExamples:
@@ -50,14 +60,25 @@ class TestVerifiedExamples:
         example = best([parts("bad"), parts("near"), parts("plain")])
         assert example == Example("q", "decompose", "split\nplain", pytest.approx(2), pytest.approx(16 / 9))
 
-    def test_the_plainer_of_two_within_the_tolerance_wins(self):
-        """One search more costs 0.03, less than the tolerance; the first candidate is the plainer one."""
-        assert best([parts("plain", "bad"), parts("plainer")], tolerance=0.05).completion == "split\nplain\nbad"
-        assert best([parts("bad", "plain"), parts("plainer")], tolerance=0.01).completion == "split\nplainer"
+    def test_of_those_within_the_tolerance_the_form_wins_that_gains_most_on_all_queries(self):
+        """One search more costs 0.03. "Found" is worse for the first query and better for ten others."""
+        queries = [Query(str(i), "raw") for i in range(11)]
+        found = {"0": [parts("plainer", form="luck"), parts("plain", "bad", form="found")]}
+        found |= {q.id: [parts("bad", form="luck"), parts("plain", form="found")] for q in queries[1:]}
+        options = scored(queries, found)
+        assert verified_examples(options, tolerance=0.05)[0].completion == "split\nplain\nbad"
+        assert verified_examples(options, tolerance=0.01)[0].completion == "split\nplainer"
+
+    def test_a_form_is_known_by_what_it_gains_over_the_raw_query(self):
+        queries = [Query(str(i), "raw") for i in range(20)]
+        found = {q.id: [parts("plain", form="a"), parts("bad", form="b")] for q in queries}
+        gains = gains_by_form(scored(queries, found))
+        assert gains["a"] == pytest.approx((2 - 16 / 9) / 2)
+        assert gains["b"] == pytest.approx((0 - 16 / 9) / 2)
+        assert set(gains) == {"a", "b", "a | raw query", "b | raw query"}
 
     def test_what_is_worse_than_the_raw_query_is_no_target_however_plain(self):
         assert best([parts("bad"), parts("plain")], tolerance=5).completion == "split\nplain"
-        assert best([parts("near"), parts("plain")], tolerance=5).completion == "split\nnear"
 
     def test_the_raw_query_is_passed_where_nothing_beats_it(self):
         assert best([parts("bad")]) == Example("q", "pass", "pass", pytest.approx(16 / 9), pytest.approx(16 / 9))
@@ -66,42 +87,39 @@ class TestVerifiedExamples:
 
     def test_without_a_margin_it_is_enough_to_be_no_worse(self):
         assert best([parts("bad")], margin=0).completion == "pass"
-        assert best([parts("near")], margin=0, text="near").completion == "split\nnear"
+        assert best([parts("near")], margin=0, query=Query("q", "near")).completion == "split\nnear"
         assert best([], margin=0).completion == "pass"
 
     def test_the_raw_list_may_take_part(self):
         """The raw query finds one need, the candidate the other: both lists together are best."""
-        example = best([parts("other")], gold=("g1", "g2"), text="plain")
+        example = best([parts("other")], gold=("g1", "g2"), query=Query("q", "plain"))
         assert example.completion == "split\nother\n="
 
     def test_after_a_first_search_the_raw_list_is_kept(self):
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
         query = Query("q", "raw", feedback=(Snippet("A title", "A text."),))
-        example = next(verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward))[0]
-        assert example.completion == "split\nplain\n="
+        assert best([parts("plain")], query=query).completion == "split\nplain\n="
 
     def test_a_question_that_leans_on_earlier_turns_may_leave_it_out(self):
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
         query = Query("q", "raw", ("U: An earlier turn.",), (Snippet("A title", "A text."),))
-        example = next(verified_examples([query], {"q": {"g1": 1}}, {"q": [parts("plain")]}, reward))[0]
-        assert example.completion == "split\nplain"
+        assert best([parts("plain")], query=query).completion == "split\nplain"
 
     def test_parts_that_say_all_of_the_question_may_leave_it_out(self):
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
         query = Query("q", "plain, and other", feedback=(Snippet("A title", "A text."),))
-        example = next(verified_examples([query], {"q": {"g1": 1, "g2": 1}}, {"q": [parts("plain", "other")]}, reward))
-        assert example[0].completion == "split\nplain\nother"
+        assert best([parts("plain", "other")], ("g1", "g2"), query=query).completion == "split\nplain\nother"
 
     def test_what_the_grammar_cannot_say_is_left_out(self):
         assert best([parts("a", "b", "c", "d"), parts("="), parts("")]).completion == "pass"
 
     def test_every_query_gets_one_example(self):
         queries = [Query(str(i), "raw") for i in range(150)]
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion())
-        batches = verified_examples(queries, {q.id: {"g1": 1} for q in queries}, {"149": [parts("plain")]}, reward)
-        examples = [example for batch in batches for example in batch]
+        examples = verified_examples(scored(queries, {"149": [parts("plain")]}))
         assert [e.query_id for e in examples] == [q.id for q in queries]
         assert [e.completion for e in examples] == ["pass"] * 149 + ["split\nplain"]
+
+    def test_options_are_read_as_they_were_written(self, tmp_path):
+        options = scored([Query("q", "raw"), Query("r", "Fran\u00e7ais")], {"q": [parts("plain")]})
+        write_scored(options, tmp_path / "scored.jsonl")
+        assert read_scored(tmp_path / "scored.jsonl") == options
 
 
 class TestDecidedByKind:
@@ -247,10 +265,10 @@ def test_a_query_longer_than_a_question_has_no_candidates():
 
 def test_candidates_are_made_of_words_of_query_and_conversation():
     query = Query("q", "and its currency?", history=("U: What is the capital of Peru?", "S: It's Lima."))
-    texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
+    texts = {tuple(s.text for s in sub_queries) for _, sub_queries, _ in candidates(query)}
     assert {("Peru currency",), ("and its currency? Peru",), ("and its currency? Peru Lima",)} <= texts
     query = Query("q", "Chad population, and the capital of Peru and the capital of Norway?")
-    texts = {tuple(s.text for s in sub_queries) for _, sub_queries in candidates(query)}
+    texts = {tuple(s.text for s in sub_queries) for _, sub_queries, _ in candidates(query)}
     assert ("Chad population", "capital Peru", "capital Norway") in texts
 
 
@@ -259,7 +277,7 @@ def test_first_results_lend_their_names():
     query = Query(
         "q", "Where was the director of Orlando born?", feedback=(Snippet("Orlando (film)", "A film by Sally Potter."),)
     )
-    found = {tuple((s.text, s.kind) for s in sub_queries) for _, sub_queries in candidates(query)}
+    found = {tuple((s.text, s.kind) for s in sub_queries) for _, sub_queries, _ in candidates(query)}
     asked_with_her = (f"{query.text} Sally Potter", "expansion")
     assert {(("Sally Potter", "part"), asked_with_her), (("Orlando (film)", "part"), asked_with_her)} <= found
     assert "Sally Potter" not in str(candidates(replace(query, feedback=())))
@@ -286,11 +304,11 @@ def test_without_results_the_question_says_its_names_twice():
     """What reads nothing asks once for each of the first two names, after what the rules would search."""
     names = ("Anna Boden", "Half Nelson", "Sugar")
     query = Query("q", f"Did {names[0]} edit {names[1]} before {names[2]}?")
-    found = [tuple((s.text, s.kind) for s in subs) for _, subs in candidates(query)]
+    found = [tuple((s.text, s.kind) for s in subs) for _, subs, _ in candidates(query)]
     assert found[0] == tuple((f"{query.text} {name}", "expansion") for name in names[:2])
     assert candidates(Query("q", "Who edited Half Nelson?"))[0][1][0].text == "Who edited Half Nelson? Half Nelson"
     reading = replace(query, feedback=(Snippet("Other", "words"),))
-    assert found[0] not in [tuple((s.text, s.kind) for s in subs) for _, subs in candidates(reading)]
+    assert found[0] not in [tuple((s.text, s.kind) for s in subs) for _, subs, _ in candidates(reading)]
 
 
 def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
@@ -300,13 +318,13 @@ def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
         ("Is The Hague larger than Delft?", "The Hague"),
     ):
         found = candidates(Query("q", text, feedback=(Snippet("Other", "words"),)))
-        names = {subs[0].text for _, subs in found}
+        names = {subs[0].text for _, subs, _ in found}
         assert name in names, names
 
 
 def test_names_end_with_their_sentence_and_may_be_written_small():
     small = Query("q", "Do they serve wine?", history=("U: Food?", "S: maharajah tandoori is an indian restaurant."))
-    assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs in candidates(small)}
+    assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs, _ in candidates(small)}
     ending = Query("q", "Is it quiet?", history=("U: Beds?", "S: There is Bridge Guest House. Your room is booked."))
-    texts = " / ".join(s.text for _, subs in candidates(ending) for s in subs)
+    texts = " / ".join(s.text for _, subs, _ in candidates(ending) for s in subs)
     assert "Bridge Guest House quiet" in texts and "House. Your" not in texts
