@@ -20,6 +20,7 @@ from tqdm import tqdm
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import gold_of
+from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.rewards import Reward
 from acqo_rl.text import one_line, text_of
 from acqo_rl.types import Qrels, Query, Reformulator
@@ -76,7 +77,7 @@ def score_difficulty(
         answers = policy.reformulate(batch)
         rewards = reward(
             prompts=batch,
-            completions=[answer.completion for answer in answers],
+            completions=[answer.completion if answer.calls else TAGS["pass"] for answer in answers],
             query=[query.text for query in batch],
             gold=[gold_of(qrels, query.id) for query in batch],
             read=[text_of(query) for query in batch],

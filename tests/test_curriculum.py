@@ -31,16 +31,14 @@ DIFFICULTIES.append(Difficulty("e", 1.7, 0.0, 1.7))
 def test_rollouts_are_scored_as_in_training():
     model = ScriptedLanguageModel("split\ngood", "pass", "broken", "split\nbad")
     settings = PolicySettings()
-    queries = [Query("q", "bad"), Query("r", "good")]
-    reward = Reward("explore", ScriptedRetriever({"good": ("g",)}), RankScoreFusion(), cost=0.0)
-    (found,) = score_difficulty(
-        queries, {"q": {"g": 1}, "r": {"g": 2, "x": 0}}, Policy(model, prompt_of(settings, len), settings), reward, 4
-    )
-    first, second = [2, 0, -0.1, 0], [2, 2, -0.1, 0]
-    assert [d.query_id for d in found] == ["q", "r"]
-    assert [(d.mean, d.spread, d.best) for d in found] == [
-        pytest.approx((np.mean(v), np.std(v), 2)) for v in (first, second)
-    ]
+    queries = [Query("q", "bad"), Query("r", "better"), Query("s", "thanks")]
+    retriever = ScriptedRetriever({text: ("g",) for text in ("good", "better", "thanks")})
+    reward = Reward("explore", retriever, RankScoreFusion(), cost=0.0)
+    qrels = {"q": {"g": 1}, "r": {"g": 2, "x": 0}, "s": {"g": 1}}
+    (found,) = score_difficulty(queries, qrels, Policy(model, prompt_of(settings, len), settings), reward, 4)
+    values = [2, 0, -0.1, 0], [2, 2, -0.1, 0], [2, 2, 2, 2]
+    assert [d.query_id for d in found] == ["q", "r", "s"], "small talk is passed without the model"
+    assert [(d.mean, d.spread, d.best) for d in found] == [pytest.approx((np.mean(v), np.std(v), 2)) for v in values]
 
 
 class TestBand:

@@ -153,9 +153,9 @@ def test_the_model_in_this_process_gets_large_batches(model):
 
 def test_answers_are_kept(model):
     reformulator, _, _ = load_reformulator("adaptive", "some model")
-    for text in ("Why is the sky blue?", "why is the sky blue"):
+    for text, calls in (("Why is the sky blue?", 1), ("Why is the sky blue?", 1), ("why is the sky blue", 2)):
         reformulator.reformulate([Query("q", text)])
-    assert sum(map(len, model.calls)) == 1
+        assert sum(map(len, model.calls)) == calls
     reformulator, _, _ = load_reformulator("hyde", "some model", StrategySettings(cache_ttl=0))
     for _ in range(2):
         assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 1
