@@ -32,7 +32,7 @@ def test_rollouts_are_scored_as_in_training():
     model = ScriptedLanguageModel("split\ngood", "pass", "broken", "split\nbad")
     settings = PolicySettings()
     queries = [Query("q", "bad"), Query("r", "better"), Query("s", "thanks")]
-    retriever = ScriptedRetriever({text: ("g",) for text in ("good", "better", "thanks")})
+    retriever = ScriptedRetriever(dict.fromkeys(("good", "better", "thanks"), ("g",)))
     reward = Reward("explore", retriever, RankScoreFusion(), cost=0.0)
     qrels = {"q": {"g": 1}, "r": {"g": 2, "x": 0}, "s": {"g": 1}}
     (found,) = score_difficulty(queries, qrels, Policy(model, prompt_of(settings, len), settings), reward, 4)
