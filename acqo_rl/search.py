@@ -9,6 +9,7 @@ from functools import partial
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.parallel import search_all
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import (
@@ -269,7 +270,7 @@ def add_feedback(
     results: int,
     words: int,
 ) -> list[Query]:
-    """The queries with title and first words of what a first search with the raw query finds.
+    """The queries with title and first words of what a first search finds; a conversation is searched with its turns.
 
     Args:
         queries: searched in one batch.
@@ -281,7 +282,7 @@ def add_feedback(
     """
     if results == 0:
         return list(queries)
-    found = search([pass_through(query, "") for query in queries], retriever, fusion, results)
+    found = search(first_searches(queries), retriever, fusion, results)
     return with_snippets(queries, [result.fused for result in found], corpus, results, words)
 
 

@@ -154,7 +154,7 @@ CORPUS = {
     "1": Document("1", "One\ntitle", "first  words of\x00 a long text"),
     "2": Document("2", "Two", "short"),
 }
-QUERY = Query("q", "a", history=("before",))
+QUERY = Query("q", "a")
 
 
 class TestFeedback:
@@ -165,6 +165,14 @@ class TestFeedback:
         assert first[1].feedback == ()
         both = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, 5, 100)[0].feedback
         assert both[1] == Snippet("Two", "short")
+
+    def test_a_conversation_is_searched_with_its_last_two_turns(self):
+        """The raw query of a follow-up says too little: what its turns are about stands in no document it finds."""
+        query = Query("q", "a", history=("U: long ago", "S: before", "U: then"))
+        retriever = ScriptedRetriever({"S: before U: then a": ("2",), "a": ("1",)})
+        [looked] = add_feedback([query], retriever, RankScoreFusion(), CORPUS, 1, 3)
+        assert [snippet.title for snippet in looked.feedback] == ["Two"]
+        assert retriever.calls == [["S: before U: then a"]]
 
     def test_a_document_without_spaces_does_not_fill_the_prompt(self):
         endless = {"1": Document("1", "t" * 5000, "x" * 5000)}

@@ -32,14 +32,9 @@ class Lists:
         find_originals = self._of_originals.find if self._of_originals else None
         return find_lists(reformulations, self._of_sub_queries.find, find_originals)
 
-    def failures(self, reformulation: Reformulation, *, looked: bool) -> tuple[Failure, ...]:
-        """What did not come back for a reformulation.
-
-        Args:
-            reformulation: what was searched.
-            looked: the list of the raw query was looked at before, so that the result depends on it too.
-        """
-        raw = reformulation.query.text
-        texts = dict.fromkeys([*([raw] if looked else []), *map(searched_text, reformulation.sub_queries)])
+    def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
+        """What did not come back of all that was searched for one query."""
+        texts = dict.fromkeys(searched_text(s) for reformulation in searched for s in reformulation.sub_queries)
         failures = self._of_sub_queries.failures(texts)
+        raw = searched[0].query.text
         return (*failures, *self._of_originals.failures([raw])) if self._of_originals else failures

@@ -22,6 +22,7 @@ from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.search import (
     DEPTH,
     OriginalOnly,
@@ -246,7 +247,9 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        [reformulation] = self._reformulate([read_query(query)], context, self._lists(self._depth), Trace())
+        queries = [read_query(query)]
+        looked = first_searches(queries) if self._feedback[0] else None
+        [reformulation] = self._reformulate(queries, looked, context, self._lists(self._depth), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -263,13 +266,14 @@ class AdaptiveSearcher:
     def _walk(self, queries: list[Query], k: int, context: str, score_threshold: float | None) -> list[Found]:
         """A batch along the path."""
         trace, lists = Trace(), self._lists(max(k, self._depth))
-        reformulations = self._reformulate(queries, context, lists, trace)
+        looked = first_searches(queries) if self._feedback[0] else None
+        reformulations = self._reformulate(queries, looked, context, lists, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
             rankings = lists.find(reformulations)
         with trace.step("fusion", self.fusion.name):
             fused = fuse_similar(self.fusion, rankings, k, score_threshold)
-        looked = self._feedback[0] > 0
-        failures = [(*_failed(r), *lists.failures(r, looked=looked)) for r in reformulations]
+        searched = zip(looked, reformulations, strict=True) if looked else zip(reformulations, strict=True)
+        failures = [(*_failed(rs[-1]), *lists.failures(*rs)) for rs in searched]
         return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
 
     def _lists(self, depth: int) -> Lists:
@@ -281,8 +285,10 @@ class AdaptiveSearcher:
 
         return Lists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
-    def _reformulate(self, queries: list[Query], context: str, lists: Lists, trace: Trace) -> list[Reformulation]:
-        """What is searched for the queries after all rounds."""
+    def _reformulate(
+        self, queries: list[Query], looked: list[Reformulation] | None, context: str, lists: Lists, trace: Trace
+    ) -> list[Reformulation]:
+        """What is searched for the queries after all rounds; ``looked`` is searched before the first."""
 
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
@@ -298,8 +304,7 @@ class AdaptiveSearcher:
                 tops = self.fusion.fuse(lists.find(answers), results)
             return with_snippets(queries, tops, self._corpus, results, words)
 
-        looked = look([pass_through(query, "") for query in queries]) if self._feedback[0] else queries
-        return in_rounds(looked, ask, look, self._rounds)
+        return in_rounds(look(looked) if looked else queries, ask, look, self._rounds)
 
     def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
         """From the cache, else from one call; if that fails, the raw queries, which say so."""

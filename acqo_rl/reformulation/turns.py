@@ -1,4 +1,4 @@
-"""The last turns before the query: the rival in conversations that costs nothing."""
+"""The last turns before the query: the first search of a conversation, and a baseline that needs no model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
+from acqo_rl.text import both_ends
 from acqo_rl.types import Query, Reformulation, SubQuery
+
+_TURN_CHARACTERS = 240
+"""Of a turn at most, both ends: an encoder reads the first 128 to 512 tokens, and the query stands last."""
 
 
 class RecentTurns:
@@ -27,5 +31,10 @@ class RecentTurns:
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:
             return pass_through(query, self.name)
-        text = " ".join([*map(str, query.history[-self.turns :]), query.text])
-        return Reformulation(query, "disambiguate", (SubQuery(text, "reading"),), self.name)
+        turns = (both_ends(str(turn), _TURN_CHARACTERS) for turn in query.history[-self.turns :])
+        return Reformulation(query, "disambiguate", (SubQuery(" ".join([*turns, query.text]), "reading"),), self.name)
+
+
+def first_searches(queries: Sequence[Query]) -> list[Reformulation]:
+    """What is searched before a policy that reads results is asked: the raw query, behind its last two turns."""
+    return RecentTurns().reformulate(queries)

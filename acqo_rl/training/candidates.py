@@ -11,7 +11,7 @@ from itertools import combinations, groupby, islice, permutations, product
 from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, newest_first
 from acqo_rl.text import normalised, one_line
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
@@ -46,6 +46,8 @@ _NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well as\b|\bplus\b|&)\s*", re.I)
 _MAX_NAMES = 4
+_MAX_TURN_NAMES = 3
+_MAX_TITLES = 2
 _MAX_FEEDBACK_NAMES = 9
 _LONGEST = 1000
 
@@ -63,7 +65,7 @@ def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None =
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query, Heuristic(lexicon=lexicon)):
+    for candidate in _candidates(query, lexicon or common_lexicon()):
         key = tuple(normalised(s.text) for s in candidate.sub_queries)
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
@@ -75,15 +77,16 @@ def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
     return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
 
 
-def _candidates(query: Query, heuristic: Heuristic) -> Iterator[Candidate]:
-    rules = heuristic.reformulate([query])[0]
+def _candidates(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
+    rules = Heuristic(lexicon=lexicon).reformulate([query])[0]
     by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries])]))
     if query.history:
-        yield from _with_names_of_the_conversation(query)
+        yield from _with_names_of_the_conversation(query, lexicon)
+        yield from _with_names_of_titles(query, lexicon)
     elif tells_apart(query, rules.sub_queries):
         yield from by_rules
     if query.feedback:
-        yield from _with_names_of_the_feedback(query)
+        yield from _with_names_of_the_feedback(query, _MAX_TURN_NAMES if query.history else _MAX_FEEDBACK_NAMES)
     yield from by_rules
     if not query.history and not query.feedback:
         yield from _with_names_of_the_question(query)
@@ -98,21 +101,39 @@ def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candida
         yield Candidate(route, tuple(SubQuery(text, kind) for text in distinct if text), form)
 
 
-def _with_names_of_the_conversation(query: Query) -> Iterator[Candidate]:
+def _with_names_of_the_conversation(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
     """The question, or its describing words, with one or two names of the conversation.
 
     Names of the user's turns come first, the two newest before one alone: the same form for all questions is easy to
     learn. With a wrong name the whole question finds more than its describing words do.
     """
     turns = newest_first(query.history)
-    names = last_said(asked_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_NAMES]
+    names = last_said(asked_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
     newest = last_said(turns, _names)[:2]
     chosen = {"names 1 and 2": names[:2], "newest names": newest}
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}
     chosen |= {f"names {i} and {j}": [one, other] for (i, one), (j, other) in _pairs(names)}
     for form, some in chosen.items():
         yield Candidate("disambiguate", (_expansion(query, *some),), f"question + {form}")
-    yield from _made(_describing_words_after(names, turns, " ".join(_content(query.text))))
+    words = " ".join(_content(query.text))
+    yield from _made(_describing_words_after(names, turns, words))
+    for i, phrase in enumerate(lexicon.title_phrases, start=1):
+        phrased = _describing_words_after(names[:1], turns[:1], f"{phrase} {words}")
+        yield from _made((f"{form} + phrase {i}", route, texts) for form, route, texts in phrased)
+
+
+def _with_names_of_titles(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
+    """What the titles of the first results name, with the question or its describing words behind it.
+
+    Words that many titles of the corpus share bring a search closer to its documents: "Kirkwood House guest review".
+    """
+    titles = dict.fromkeys(lexicon.name_in(snippet.title) for snippet in query.feedback)
+    words = " ".join(_content(query.text))
+    for i, name in enumerate(list(filter(None, titles))[:_MAX_TITLES], start=1):
+        for form, phrase in (("", ""), *((f" + phrase {n}", p) for n, p in enumerate(lexicon.title_phrases, start=1))):
+            said = one_line(f"{name} {phrase}")
+            yield Candidate("disambiguate", (_expansion(query, said),), f"question + title {i}{form}")
+            yield from _made([(f"title {i} + words{form}", "disambiguate", [f"{said} {words}"])])
 
 
 def _describing_words_after(
@@ -132,7 +153,7 @@ def _pairs(names: Sequence[str]) -> Iterator[tuple[tuple[int, str], tuple[int, s
     return combinations(enumerate(names, start=1), 2)
 
 
-def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
+def _with_names_of_the_feedback(query: Query, most: int) -> Iterator[Candidate]:
     """A name that the question or its first results hold, alone, and the question with this or another one behind it.
 
     The page of a short name is closer to it than any page is to a question, and outranks those of the question where
@@ -144,7 +165,7 @@ def _with_names_of_the_feedback(query: Query) -> Iterator[Candidate]:
     for source, some in (("question", _names(query.text)), ("title", titles), ("result", inside)):
         for i, name in enumerate(filter(None, map(one_line, some)), start=1):
             found.setdefault(name, f"{source} name {i}")
-    names = list(found)[:_MAX_FEEDBACK_NAMES]
+    names = list(found)[:most]
     for name, other in (*((name, name) for name in names), *permutations(names, 2)):
         form = f"{found[name]}, question + {found[other]}"
         yield Candidate("decompose", (SubQuery(name, "part"), _expansion(query, other)), form)

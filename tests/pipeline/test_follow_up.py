@@ -100,7 +100,7 @@ def test_without_a_searcher_it_is_searched_as_it_stands(corpus):
 
 
 def test_a_policy_that_reads_first_results_gets_them(corpus):
-    resolver, retriever = Resolver(), ScriptedRetriever(FOUND)
+    resolver, retriever = Resolver(), ScriptedRetriever({**FOUND, f"{' '.join(TURNS)} {FOLLOW_UP.text}": ("undated",)})
     with_feedback = searcher(resolver, retriever, corpus=corpus, feedback_results=1)
     Pipeline(retriever, corpus, searcher=with_feedback, reformulation_calls=1).ask(FOLLOW_UP)
     assert [snippet.title for snippet in resolver.asked[0].feedback] == ["Undated"]

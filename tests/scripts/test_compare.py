@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import run_script
 from server_process import started
 from shared import PLACES, load_script
 from stand_ins import ScriptedLanguageModel
@@ -80,15 +78,7 @@ def systems(output):
 @pytest.mark.slow
 def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
     output = tmp_path / "out"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    first = subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"])],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=120,
-    )
-    assert first.returncode == 0, first.stderr
+    first = run_script(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"]))
     assert "reformulate by rules: 100%" in first.stderr
     assert "Against raw" in first.stdout
     before, kept = answers(output), systems(output)

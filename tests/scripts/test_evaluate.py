@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import run_script
 from shared import PLACES
 
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -24,15 +23,7 @@ QUICK = ("--measures", "nDCG@10", "AllGold@10")
 
 def run(*arguments, status=0):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=120,
-    )
-    assert done.returncode == status, done.stderr
-    return done
+    return run_script(SCRIPT, *arguments, status=status, env=environment)
 
 
 @pytest.fixture(scope="module")

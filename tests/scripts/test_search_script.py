@@ -11,6 +11,7 @@ import types
 from pathlib import Path
 
 import pytest
+from forked import run_script
 from pipeline_stand_ins import ModelByRole
 from shared import help_of, load_script
 from tiny_policy import full_model
@@ -33,16 +34,9 @@ DOCUMENTS = [
 ]  # fmt: skip
 
 
-def run(folder, *arguments, status=0, **settings):
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--data", str(folder), "--index", str(folder / "index"), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        timeout=120,
-        **settings,
-    )
-    assert done.returncode == status, done.stderr
+def run(folder, *arguments, status=0, text=""):
+    places = ("--data", folder, "--index", folder / "index")
+    done = run_script(SCRIPT, *places, *arguments, status=status, text=text, env=ENVIRONMENT)
     assert "Traceback" not in done.stderr
     return done
 
@@ -118,7 +112,7 @@ def test_a_list_without_the_lead_that_it_wants_is_told():
 @pytest.mark.slow
 def test_a_conversation_with_a_policy(folder, policy):
     typed = "capital of Peru\n\n  \nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
-    done = run(folder, "--reformulator", "policy", "--model", policy, "--json", input=typed)
+    done = run(folder, "--reformulator", "policy", "--model", policy, "--json", text=typed)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["query"] for answer in answers] == ["capital of Peru", "and its currency", "capital of Chad"]
     assert answers[0]["history"] == []
@@ -142,7 +136,7 @@ def test_where_the_policy_passes_the_rules_are_asked_by_default(folder, policy):
 
 
 def test_the_end_of_the_input_ends_it_and_nothing_found_is_said(folder):
-    done = run(folder, "--reformulator", "raw", "--history", "U: hello", "S: hello", input="xyzzy")
+    done = run(folder, "--reformulator", "raw", "--history", "U: hello", "S: hello", text="xyzzy")
     assert done.stdout.count("query> ") == 2
     assert done.stdout.count("nothing found") == 2
 
@@ -166,7 +160,7 @@ def test_an_interrupt_at_the_prompt_ends_it(folder):
 
 
 def test_control_characters_do_not_reach_the_terminal(folder):
-    done = run(folder, "--reformulator", "raw", "--query", f"strange{ESCAPES} things\udcff", errors="surrogateescape")
+    done = run(folder, "--reformulator", "raw", "--query", f"strange{ESCAPES} things\udcff")
     assert "strange" in done.stdout
     assert "名前" in done.stdout
     assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")]
@@ -186,7 +180,7 @@ def test_input_that_is_no_utf8(folder):
 
 
 def test_a_query_of_100000_characters(folder):
-    done = run(folder, "--reformulator", "rules", input="capital of Peru " * 6250)
+    done = run(folder, "--reformulator", "rules", text="capital of Peru " * 6250)
     assert "Peru-capital" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
+from forked import run_script
 from server_process import ROOT, started
 from shared import in_thread
 from tiny_policy import full_model
@@ -150,11 +148,7 @@ def test_an_index_is_shared(folder, monkeypatch):
     ],
 )
 def test_errors_say_what_to_do(arguments, message):
-    command = [sys.executable, str(ROOT / "scripts" / "serve.py"), *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=100, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    assert done.returncode == 2
+    done = run_script(ROOT / "scripts" / "serve.py", *arguments, status=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 

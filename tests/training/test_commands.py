@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from forked import run_script
 from server_process import started
 
 from acqo_rl import command
@@ -49,12 +50,8 @@ def command_of(script, settings, launcher=(sys.executable,)):
     return [*launcher, str(ROOT / script), *arguments]
 
 
-def run(script, settings, status=0, **more):
-    done = subprocess.run(
-        command_of(script, settings, **more), capture_output=True, text=True, env=ENVIRONMENT, timeout=300
-    )
-    assert done.returncode == status, done.stderr[-3000:]
-    return done
+def run(script, settings, status=0):
+    return run_script(*command_of(script, settings)[1:], status=status, env=ENVIRONMENT)
 
 
 def train_here(monkeypatch, settings):
@@ -135,11 +132,9 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     run("train/grpo.py", {**greedy, "output_dir": tmp_path / "one"})
     two = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     half = GRPO["per_device_train_batch_size"] // 2
-    done = run(
-        "train/grpo.py",
-        {**greedy, "per_device_train_batch_size": half, "output_dir": tmp_path / "two"},
-        launcher=two,
-    )
+    halved = {**greedy, "per_device_train_batch_size": half, "output_dir": tmp_path / "two"}
+    words = command_of("train/grpo.py", halved, launcher=two)
+    done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=300, check=True)
     assert done.stdout.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1
     assert rewards_of(tmp_path / "two") == pytest.approx(rewards_of(tmp_path / "one"))

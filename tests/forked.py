@@ -1,0 +1,66 @@
+"""Scripts in processes of their own that do not wait ten seconds for imports: each is forked from one that has them."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import multiprocessing
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    ["torch", "transformers", "sentence_transformers", "peft", "datasets", "trl.trainer.grpo_trainer", "faiss", "bm25s"]
+)
+
+
+def run_script(script, *arguments, status=0, text="", env=None, timeout=300):
+    """Runs a script as ``python script arguments`` does.
+
+    What is set before Python starts (the seed of hashes, encodings) is that of the tests.
+
+    Args:
+        script: its path.
+        arguments: of the command line.
+        status: with which it must end.
+        text: its standard input.
+        env: the whole environment; that of the tests by default.
+        timeout: seconds.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("stdin", "stdout", "stderr")]
+        files[0].write_text(text, encoding="utf-8", errors="surrogateescape")
+        argv = list(map(str, (script, *arguments)))
+        process = _CONTEXT.Process(target=_run, args=(argv, files, dict(env or os.environ), Path.cwd()))
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise subprocess.TimeoutExpired(argv, timeout, stderr=files[2].read_text(errors="replace"))
+        out, err = (file.read_text(encoding="utf-8", errors="surrogateescape") for file in files[1:])
+    assert process.exitcode == status, err[-3000:]
+    return subprocess.CompletedProcess(argv, process.exitcode, out, err)
+
+
+def _run(argv, files, environment, folder):
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for descriptor, (file, mode) in enumerate(zip(files, ("rb", "wb", "wb"), strict=True)):
+        with open(file, mode) as opened:
+            os.dup2(opened.fileno(), descriptor)
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), "utf-8", "surrogateescape")
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "surrogateescape")
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
+    sys.argv = argv
+    sys.path.insert(0, str(Path(argv[0]).parent))
+    try:
+        runpy.run_path(argv[0], run_name="__main__")
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
