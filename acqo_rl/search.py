@@ -185,9 +185,10 @@ def search(
 
     Args:
         reformulations: one a query.
-        retriever: one, or several over one corpus or over several; each is asked once, for ``depth`` documents a
-            distinct sub-query. Retrievers of one name are those whose scores compare, such as one encoder's. An
-            :class:`OriginalOnly` is asked for the query as it stands alone.
+        retriever: one, or several over the same documents; each is asked once, for ``depth`` documents a distinct
+            sub-query. Retrievers of one name are those whose scores compare, such as one encoder's. An
+            :class:`OriginalOnly` is asked for the query as it stands alone. Collections of different documents are one
+            :class:`~acqo_rl.retrieval.federated.FederatedRetriever`, and ``fusion`` is its ``FederatedFusion`` then.
         fusion: merges the lists of each query.
         k: documents in each fused ranking.
         depth: documents in each list before fusion, or ``k`` where that is more.
@@ -221,18 +222,8 @@ def fuse_similar(
     """
     if score_threshold is None:
         return fusion.fuse(batch, k)
-    return [_first_similar(fusion, rankings, k, score_threshold) for rankings in batch]
-
-
-def _first_similar(fusion: Fusion, rankings: Sequence[Ranking], k: int, similarity: float) -> Ranking:
-    """Merges deeper and deeper, since a fusion over collections depends on how many documents are asked for."""
-    depth = k
-    while True:
-        [fused] = fusion.fuse([rankings], depth)
-        kept = _at_least(fused, similarity)
-        if len(kept.doc_ids) >= k or len(fused.doc_ids) < depth:
-            return kept.first(k)
-        depth *= 2
+    every = [sum(len(ranking.doc_ids) for ranking in rankings) for rankings in batch]
+    return [_at_least(fused, score_threshold).first(k) for fused in fusion.fuse(batch, max(every, default=0))]
 
 
 def _at_least(fused: Ranking, similarity: float) -> Ranking:

@@ -287,7 +287,7 @@ class CompositeRetriever(Retriever, Protocol):
     parts: Sequence[Retriever]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        """One list of at most ``k`` documents, of what those parts found for a text that came back."""
+        """One list of what those parts found for a text that came back, with at most ``k`` documents of each part."""
         ...
 
 

@@ -179,7 +179,7 @@ def make_server(service: Service) -> MCPServer[None]:
         """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
         chosen = service.collections.named(collections)
         asked, notes = as_query(query, history)
-        found = service.search(asked, strategy or service.strategies.default, None, chosen, k)
+        found = service.search(asked, strategy or service.strategies.default, None, chosen)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
             reformulation=ReformulationReply.of(found.reformulation),

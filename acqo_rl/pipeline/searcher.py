@@ -122,7 +122,8 @@ class AdaptiveSearcher:
         Args:
             reformulator: writes the searches.
             retrievers: one or several over the same documents, names differing; an
-                :class:`acqo_rl.search.OriginalOnly` searches the raw query alone, as a path of its own.
+                :class:`acqo_rl.search.OriginalOnly` searches the raw query alone, as a path of its own. For collections
+                of different documents see :func:`acqo_rl.search.search`.
             fusion: merges the lists of each query.
             corpus: document id -> document; needed for feedback.
             feedback_results: results of a first search that the reformulator reads; 0 for none, by default as many as

@@ -6,6 +6,7 @@ for every sub-query and collects all votes of a rank-based fusion.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -85,7 +86,7 @@ class FederatedRetriever:
         return " ".join(map(fingerprint_of, self.parts))
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents per text, in input order.
+        """The best ``k`` documents of each collection per text, in input order, as one list by score.
 
         Raises:
             ConfigError: the scores of a collection cannot be merged with those of others.
@@ -94,7 +95,7 @@ class FederatedRetriever:
         return [self.merge(lists, k) for lists in search_all(self.parts, texts, k)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        """One list of those that the collections found for a text, each document once.
+        """One list of the first ``k`` documents of each collection, so that none pushes out those of another.
 
         Raises:
             ConfigError: a ranking does not say how high its scores can be.
@@ -106,19 +107,20 @@ class FederatedRetriever:
                     f"The scores of {ranking.retriever!r} cannot be merged with those of other collections: they have"
                     " no known maximum, as cosines and BM25 scores do. Search that collection by itself."
                 )
-            for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+            for doc_id, score in zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True):
                 share = score / (ranking.ceiling or 1.0)
                 best[doc_id] = max(share, best.get(doc_id, share))
-        top = sorted(best.items(), key=lambda item: -item[1])[:k]
+        top = sorted(best.items(), key=lambda item: -item[1])
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
         return Ranking(doc_ids, scores, self._scale, rankings[0].query if rankings else "", ceiling=1.0)
 
 
 class FederatedFusion:
-    """A fusion over collections: one takes part if it has a document among the first ``k`` of some sub-query.
+    """A fusion over collections: at position i, one takes part if it has a document among the first i of some list.
 
     Ranks alone would let a document in the middle of every list outvote one near the top of a few. So a collection of
-    documents less similar than the k-th of every list would still change the top ``k``; here it changes nothing.
+    documents less similar than the k-th of every list would still change the top k; here it changes nothing. The
+    first documents are the same however many are asked for.
     """
 
     def __init__(self, fusion: Fusion) -> None:
@@ -127,7 +129,22 @@ class FederatedFusion:
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """One ranking of at most ``k`` documents per query."""
-        return self._fusion.fuse([_of_those_near_the_top(rankings, k) for rankings in batch], k)
+        return [self._fuse(rankings, k) for rankings in batch]
+
+    def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        first = _first_positions(rankings)
+        steps = sorted(set(first.values())) or [1]
+        placed: dict[str, tuple[float, float]] = {}
+        for step, end in zip(steps, [*(step - 1 for step in steps[1:]), k], strict=True):
+            taking_part = {collection for collection, position in first.items() if position <= step}
+            [fused] = self._fusion.fuse([[_of(ranking, taking_part) for ranking in rankings]], k)
+            lowest = min((score for score, _ in placed.values()), default=math.inf)
+            for doc_id, score, similarity in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True):
+                if len(placed) == min(end, k):
+                    break
+                placed.setdefault(doc_id, (min(score, lowest), similarity))
+        scores, similarities = zip(*placed.values(), strict=True) if placed else ((), ())
+        return replace(fused, doc_ids=tuple(placed), scores=scores, similarities=similarities)
 
 
 def split_id(key: str) -> tuple[str, str]:
@@ -136,9 +153,14 @@ def split_id(key: str) -> tuple[str, str]:
     return collection, doc_id
 
 
-def _of_those_near_the_top(rankings: Sequence[Ranking], k: int) -> list[Ranking]:
-    taking_part = {split_id(doc_id)[0] for ranking in rankings for doc_id in ranking.doc_ids[:k]}
-    return [_of(ranking, taking_part) for ranking in rankings]
+def _first_positions(rankings: Sequence[Ranking]) -> dict[str, int]:
+    """The best position of each collection in any of the lists, from 1."""
+    first: dict[str, int] = {}
+    for ranking in rankings:
+        for position, doc_id in enumerate(ranking.doc_ids, start=1):
+            collection = split_id(doc_id)[0]
+            first[collection] = min(position, first.get(collection, position))
+    return first
 
 
 def _of(ranking: Ranking, collections: set[str]) -> Ranking:

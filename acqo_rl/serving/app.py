@@ -114,7 +114,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         chosen = service.collections.named(body.knowledge_pool_ids)
         query, context, notes = await threads.run(body.read)
         try:
-            asked = query, strategy, body.num_variants, chosen, body.limit, context, body.score_threshold
+            asked = query, strategy, body.num_variants, chosen, context, body.score_threshold
             found = await threads.run(service.search, *asked)
         except SearchError as error:
             metrics.failed("search", str(error))

@@ -102,19 +102,18 @@ class Service:
         strategy: str,
         num_variants: int | None,
         collections: tuple[Collection, ...],
-        k: int = DEPTH,
         user_context: str = "",
         score_threshold: float | None = None,
     ) -> Found:
         """What the collections hold: one reformulation, one list per sub-query over all collections, one fusion.
+
+        The fused list is as deep as the lists, so that one cached result serves every number of documents asked for.
 
         Args:
             query: what is asked.
             strategy: who reformulates it.
             num_variants: other wordings that ``multi_query`` writes; ``None`` for the service's setting.
             collections: what is searched.
-            k: documents that are wanted. Of one collection the fused list is as deep as the lists all the same, so that
-                one cached result serves every ``k``.
             user_context: what is known of the user; added to each reading of an ambiguous query.
             score_threshold: in place of the service's own.
 
@@ -123,9 +122,8 @@ class Service:
             NotFoundError: there is no such strategy.
             SearchError: nothing came back.
         """
-        depth = k if len(collections) > 1 else DEPTH
         searcher = self._searcher(strategy, num_variants, collections)
-        return searcher.search(query, depth, context=user_context, score_threshold=score_threshold)
+        return searcher.search(query, DEPTH, context=user_context, score_threshold=score_threshold)
 
     def answerer(
         self,

@@ -118,6 +118,17 @@ def test_a_rare_word_in_a_small_collection_outweighs_no_full_match():
     assert found.doc_ids == ("large/best", "small/poor")
 
 
+def test_a_full_match_in_a_small_collection_outweighs_one_rare_word_of_a_large_one():
+    large = {f"d{i}": f"notes on gardening, part {i}" for i in range(1500)} | {"poor": "tomato"}
+    small = {"best": "treatment of tomato blight with copper", "other": "iron", "third": "zinc"}
+    parts = bm25("large", large), bm25("small", small)
+    text = "treatment of tomato blight with copper"
+    raw = {ranking.doc_ids[0]: ranking.scores[0] for part in parts for ranking in part.search([text], 1)}
+    assert raw["large/poor"] > raw["small/best"]
+    [found] = FederatedRetriever(parts).search([text], 5)
+    assert found.doc_ids == ("small/best", "large/poor")
+
+
 @given(
     words=st.lists(st.sampled_from(["oslo", "norway", "capital", "python", "tea", "unheard", "population"]), min_size=1)
 )
@@ -142,6 +153,36 @@ def test_a_collection_less_similar_than_the_k_th_changes_no_top_k(fusion, lists,
         )
         assert both.doc_ids == alone.doc_ids
         assert both.similarities == alone.similarities
+
+
+@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+def test_nor_does_one_so_large_that_it_fills_every_list(fusion):
+    """More documents than a list holds, all between the k-th of the relevant collection and its last."""
+    one = {"A": 0.8, **{f"x{i}": 0.3 - i / 1000 for i in range(60)}}
+    other = {"C": 0.81, **{f"y{i}": 0.3 - i / 1000 for i in range(97)}, "A": 0.1}
+    relevant = InCollection(Scored({"one": one, "other": other}), "relevant", "cosine")
+    many = {f"z{i}": 0.5 - i / 10_000 for i in range(300)}
+    irrelevant = InCollection(Scored(dict.fromkeys(("one", "other"), many)), "irrelevant", "cosine")
+    alone, both = (
+        search([asking("one", "other")], FederatedRetriever(some), FederatedFusion(fusion), 1)[0].fused.doc_ids
+        for some in ([relevant], [relevant, irrelevant])
+    )
+    assert both == alone
+
+
+@pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.name)
+@given(lists=st.lists(st.tuples(scores, scores, scores), min_size=1, max_size=3))
+def test_the_first_documents_are_the_same_however_many_are_asked_for(fusion, lists):
+    texts = [f"text {i}" for i in range(len(lists))]
+    pools = [
+        InCollection(Scored(dict(zip(texts, found, strict=True))), f"pool {i}", "cosine")
+        for i, found in enumerate(zip(*lists, strict=True))
+    ]
+    every = search([asking(*texts)], FederatedRetriever(pools), FederatedFusion(fusion), 30)[0].fused
+    assert list(every.scores) == sorted(every.scores, reverse=True)
+    for k in range(1, len(every.doc_ids)):
+        some = search([asking(*texts)], FederatedRetriever(pools), FederatedFusion(fusion), k)[0].fused
+        assert some.doc_ids == every.doc_ids[:k]
 
 
 def test_scores_without_a_known_maximum_are_refused():

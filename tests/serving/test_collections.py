@@ -15,18 +15,19 @@ from serving_stand_ins import running
 from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
-from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.serving.app import make_app
-from acqo_rl.serving.collections import Collections, DocumentsOf, open_collection, split_paths
+from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, InCollection, open_collection, split_paths
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Query, Ranking
 
 DOCUMENTS = [Document("a/b", "Peru", "Lima is the capital of Peru."), Document("c", "Chad", "Ndjamena")]
 
@@ -131,7 +132,8 @@ def test_dates_of_the_corpus_order_the_passages_of_an_answer(tmp_path):
 @pytest.fixture(scope="module")
 def several(tmp_path_factory):
     """A service of three collections of very different sizes, two of them irrelevant."""
-    from acqo_rl.reformulation.load import StrategySettings
+    from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.load import StrategySettings
     from acqo_rl.serving.load import ServiceSettings, load_service
 
     passages = {
@@ -165,6 +167,37 @@ def test_a_small_irrelevant_collection_does_not_win(several, pools):
     assert len(found["query_rewrite_info"]["variants"]) == 2
     assert {row["document_id"] for row in alone["results"]} == {"oslo", "bergen"}
     assert [row["document_id"] for row in found["results"]] == [row["document_id"] for row in alone["results"]]
+
+
+class Scored:
+    """Scripted cosines: text -> document -> score."""
+
+    name, cosine = "dense", True
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def search(self, texts, k):
+        found = [sorted(self.scores[text].items(), key=lambda item: -item[1])[:k] for text in texts]
+        return [
+            Ranking(tuple(d for d, _ in some), tuple(s for _, s in some), self.name, text)
+            for text, some in zip(texts, found, strict=True)
+        ]
+
+
+def test_documents_in_the_middle_of_every_list_outvote_none_at_the_top():
+    query = Query("q", "Compare the populations of Oslo and Bergen")
+    one, other = (s.text for s in Heuristic().reformulate([query])[0].sub_queries)
+    relevant = {one: {"Oslo": 0.8}, other: {"Bergen": 0.81}}
+    irrelevant = dict.fromkeys((one, other), {"poem": 0.7})
+    pools = [
+        Collection(name, {}, (InCollection(Scored(scores), name, "dense minilm"),))
+        for name, scores in (("places", relevant), ("poems", irrelevant))
+    ]
+    service = Service(pools, Strategies({"rules": ""}, StrategySettings()), ReciprocalRankFusion(), Timeouts())
+    found = [service.search(query, "rules", None, tuple(some)).fused.doc_ids for some in (pools[:1], pools)]
+    service.close()
+    assert found == [("places/Oslo", "places/Bergen"), ("places/Oslo", "poems/poem", "places/Bergen")]
 
 
 def test_the_rules_of_a_service_know_the_names_of_its_corpus(several):
