@@ -132,8 +132,6 @@ def test_dates_of_the_corpus_order_the_passages_of_an_answer(tmp_path):
 @pytest.fixture(scope="module")
 def several(tmp_path_factory):
     """A service of three collections of very different sizes, two of them irrelevant."""
-    from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.load import StrategySettings
     from acqo_rl.serving.load import ServiceSettings, load_service
 
     passages = {
@@ -189,7 +187,7 @@ def test_documents_in_the_middle_of_every_list_outvote_none_at_the_top():
     query = Query("q", "Compare the populations of Oslo and Bergen")
     one, other = (s.text for s in Heuristic().reformulate([query])[0].sub_queries)
     relevant = {one: {"Oslo": 0.8}, other: {"Bergen": 0.81}}
-    irrelevant = dict.fromkeys((one, other), {"poem": 0.7})
+    irrelevant = {text: {"poem": 0.7} for text in (one, other)}
     pools = [
         Collection(name, {}, (InCollection(Scored(scores), name, "dense minilm"),))
         for name, scores in (("places", relevant), ("poems", irrelevant))
