@@ -195,7 +195,7 @@ def test_documents_in_the_middle_of_every_list_outvote_none_at_the_top():
     service = Service(pools, Strategies({"rules": ""}, StrategySettings()), ReciprocalRankFusion(), Timeouts())
     found = [service.search(query, "rules", None, tuple(some)).fused.doc_ids for some in (pools[:1], pools)]
     service.close()
-    assert found == [("places/Oslo", "places/Bergen"), ("places/Oslo", "poems/poem", "places/Bergen")]
+    assert found == [("places/Bergen", "places/Oslo"), ("places/Bergen", "poems/poem", "places/Oslo")]
 
 
 def test_the_rules_of_a_service_know_the_names_of_its_corpus(several):
