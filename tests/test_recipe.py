@@ -9,7 +9,9 @@ import pytest
 from test_entry_points import ROOT, parser_of
 
 from acqo_rl import command
+from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
+from acqo_rl.types import Document, Query
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +46,44 @@ def test_a_plan_starts_nothing(recipe, tmp_path, name, capsys):
         assert wanted in printed
 
 
-def test_a_plan_without_data_or_their_sizes_is_refused(recipe):
+@pytest.mark.parametrize("sizes", [(), ("--passages", "-5", "--queries", "10"), ("--passages", "10")])
+def test_a_plan_without_data_or_their_sizes_is_refused(recipe, sizes):
     with pytest.raises(ConfigError, match="--passages"):
-        recipe.main(config_of(recipe, "beir.yaml", "--data", "nowhere", "--plan", "True"))
+        recipe.main(config_of(recipe, "beir.yaml", "--data", "nowhere", "--plan", "True", *sizes))
+
+
+class TestPlan:
+    @pytest.fixture
+    def planned(self, recipe, tmp_path, capsys):
+        """What a recipe prints for three documents and one question."""
+        documents = [Document(str(n), "", "text") for n in range(3)]
+        write_beir(tmp_path, documents, [Query("q", "text")], {"train": {"q": {"1": 1}}})
+
+        def plan(name, *arguments, data=tmp_path):
+            recipe.main(config_of(recipe, name, "--data", str(data), "--plan", "True", *arguments))
+            return capsys.readouterr().out
+
+        return plan
+
+    def test_the_sizes_of_data_that_are_there_count(self, planned):
+        assert "of 3 passages" in planned("hotpotqa.yaml")
+        assert "of 5,233,329 passages" in planned("hotpotqa.yaml", data="nowhere")
+
+    def test_each_kind_of_index_is_estimated(self, planned):
+        dense, words, both = (planned("beir.yaml", "--index_kind", kind) for kind in ("dense", "bm25", "hybrid"))
+        assert ["HNSW64" in printed for printed in (dense, words, both)] == [True, False, True]
+        assert ["BM25" in printed for printed in (dense, words, both)] == [False, True, True]
+
+    @pytest.mark.parametrize("name", ["beir.yaml", "hotpotqa.yaml", "topiocqa.yaml"])
+    def test_what_does_not_fit_a_card_is_named(self, planned, name):
+        assert "DOES NOT FIT" not in planned(name, "--passages", "1000", "--queries", "1000", data="nowhere")
+        large = '{"per_device_train_batch_size": 4096, "num_generations": 8, "lora_rank": 0, "learning_rate": 1e-6}'
+        assert "DOES NOT FIT" in planned(name, "--stage1", large)
+
+    def test_the_harder_half_is_half_of_the_steps(self, planned):
+        sizes = ("--passages", "1000", "--queries", "64000")
+        assert "1,000 steps" in planned("hotpotqa.yaml", *sizes, data="nowhere")
+        assert "2,000 steps" in planned("hotpotqa.yaml", *sizes, "--stage1_hardest", "1", data="nowhere")
 
 
 def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):

@@ -202,9 +202,15 @@ def show_plan(config: RecipeConfig) -> None:
     passages, queries = sizes_of(config)
     shape = estimate.shape_of(config.model)
     processes, sharding = processes_of(config.launcher)
-    index = estimate.index_gigabytes(passages, estimate.dimension_of(config.encoder), config.index_factory)
-    print(f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; {processes} processes {sharding}".rstrip())
-    print(f"index ({config.index_factory}) of {passages:,} passages: {index:.1f} GB in memory")
+    print(
+        f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; "
+        f"{processes} {'process' if processes == 1 else 'processes'} {sharding}".rstrip()
+    )
+    if config.index_kind != "bm25":
+        index = estimate.index_gigabytes(passages, estimate.dimension_of(config.encoder), config.index_factory)
+        print(f"dense index ({config.index_factory}) of {passages:,} passages: {index:.1f} GB in memory")
+    if config.index_kind != "dense":
+        print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
     total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
     for stage in plan(config):
         if not stage.name.startswith("Stage"):
@@ -234,30 +240,41 @@ def show_plan(config: RecipeConfig) -> None:
             end=" ",
         )
         print(f"{wanted.completions * estimate.MEAN_COMPLETION / 1e6:,.1f} million tokens written")
+        vllm = given.vllm_gpu_memory_utilization if given.use_vllm and given.vllm_mode == "colocate" else 0.0
         print(
-            f"  GB a process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}",
-            end="",
+            f"  GB a process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}"
+            + (f"; vLLM {vllm:.0%} of the card" if vllm else "")
         )
-        print(f"; vLLM {given.vllm_gpu_memory_utilization:.0%} of the card" if given.use_vllm else "")
         completion = min(estimate.MEAN_COMPLETION, given.max_new_tokens)
         for card, cards in ((estimate.H100, 1), (estimate.H20, 8)):
             hours = estimate.hours_of(shape, wanted, prompt, completion, card, cards, checkpointing=checkpointing)
             total[card.name] += hours
-            print(f"  about {hours:.1f} hours on {cards} x {card.name}")
-    print("\nBoth stages, within a factor of 3 (Stage II on all queries; its band keeps fewer): about", end=" ")
+            needed = memory.on(card, vllm)
+            fits = "" if needed <= card.gigabytes else f"; DOES NOT FIT: {needed:.0f} GB of {card.gigabytes:.0f}"
+            print(f"  about {hours:.1f} hours on {cards} x {card.name}{fits}")
+    print("\nBoth stages, with all queries in Stage II, of which its band keeps fewer: about", end=" ")
     print(f"{total['H100']:.1f} hours on one H100, {total['H20']:.1f} on 8 x H20 ({8 * total['H20']:.0f} GPU-hours).")
+    print(
+        "Formulas: training 8 N operations a token (10 N with checkpointing), at 35 % of the peak; decoding reads 2 N"
+        "\nbytes a step, at 70 % of the bandwidth; details in acqo_rl/training/estimate.py. For the paper's run on"
+        f"\nHotpotQA, 12.1 GPU-hours on 8 x H20, they give {estimate.gpu_hours_of_the_paper():.1f}: expect a factor of"
+        " 3 either way."
+    )
 
 
 def sizes_of(config: RecipeConfig) -> tuple[int, int]:
     """Passages and training queries, of the data where they are there, else as given."""
     from acqo_rl.data.beir import read_beir
 
-    if config.passages and config.queries:
-        return config.passages, config.queries
-    if not Path(config.data).is_dir():
-        raise ConfigError(f"{config.data} is not there; give --passages and --queries to plan without it.")
-    data = read_beir(config.data, "train")
-    return len(data.corpus), len(data.queries["train"])
+    if Path(config.data).is_dir():
+        data = read_beir(config.data, "train")
+        return len(data.corpus), len(data.queries["train"])
+    if config.passages < 1 or config.queries < 1:
+        raise ConfigError(
+            f"{config.data} is not there, and --passages {config.passages} and --queries {config.queries} cannot stand"
+            " in for it; give both, at least 1, to plan without the data."
+        )
+    return config.passages, config.queries
 
 
 def processes_of(launcher: str) -> tuple[int, str]:

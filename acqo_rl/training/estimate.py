@@ -16,9 +16,7 @@ Formulas, with N parameters and bytes in GB = 1e9:
 - the reward's searches, the warm start and the difficulty are left out: with a GPU or HNSW index they are a small part.
   Stage II is given all queries, of which its band keeps fewer.
 
-The paper reports 12.1 GPU-hours for HotpotQA (dense, 8 x H20), but not how many queries each stage saw. If both saw
-half of the 85,000, for 2 and 4 epochs, the estimate is within a factor of 3; expect no better elsewhere. Models under
-1 billion parameters wait for Python, and take longer than estimated.
+Models under 1 billion parameters wait for Python, and take longer than estimated.
 """
 
 from __future__ import annotations
@@ -56,15 +54,16 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU: bfloat16 operations a second, bytes a second of its memory."""
+    """A GPU: bfloat16 operations a second, bytes a second of its memory, and its GB."""
 
     name: str
     peak: float
     bandwidth: float
+    gigabytes: float
 
 
-H100 = Card("H100", 989e12, 3.35e12)
-H20 = Card("H20", 148e12, 4.0e12)
+H100 = Card("H100", 989e12, 3.35e12, 80)
+H20 = Card("H20", 148e12, 4.0e12, 96)
 _OF_PEAK, _OF_BANDWIDTH = 0.35, 0.7
 
 
@@ -110,6 +109,10 @@ class Memory:
 
     model: float
     activations: float
+
+    def on(self, card: Card, vllm_share: float) -> float:
+        """GB in all, with the share of the card that vLLM takes."""
+        return self.model + self.activations + vllm_share * card.gigabytes
 
 
 def shape_of(model: str) -> Shape:
@@ -186,6 +189,11 @@ def index_gigabytes(passages: int, dimension: int, factory: str) -> float:
     return estimate_bytes(dimension, factory, passages) / 1e9
 
 
+def bm25_gigabytes(passages: int) -> float:
+    """GB of a BM25 index: a score and a number for each of a passage's distinct words, of which it has about 60."""
+    return 8 * 60 * passages / 1e9
+
+
 def hours_of(
     shape: Shape, stage: Stage, prompt: float, completion: float, card: Card, cards: int, *, checkpointing: bool
 ) -> float:
@@ -207,6 +215,16 @@ def hours_of(
     at_once = stage.per_step / cards
     decoding = stage.optimizer_steps * completion * max(2 * n / memory, 2 * n * at_once / compute)
     return (training + prefill + decoding) / 3600
+
+
+def gpu_hours_of_the_paper() -> float:
+    """The estimate of what the paper reports as 12.1 GPU-hours: HotpotQA, dense, 8 x H20.
+
+    It does not say how many queries each stage saw: here both see half of the 85,000, for 2 and 4 epochs.
+    """
+    stages = [Stage(42_500, epochs, 8, 64, 512) for epochs in (2, 4)]
+    shape = _KNOWN["Qwen2.5-3B"]
+    return 8 * sum(hours_of(shape, stage, 80, MEAN_COMPLETION, H20, 8, checkpointing=False) for stage in stages)
 
 
 def dimension_of(encoder: str) -> int:

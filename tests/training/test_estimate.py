@@ -7,16 +7,35 @@ import json
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.estimate import H20, H100, Shape, Stage, hours_of, index_gigabytes, memory_of, shape_of
+from acqo_rl.training.estimate import (
+    H20,
+    H100,
+    Memory,
+    Shape,
+    Stage,
+    gpu_hours_of_the_paper,
+    hours_of,
+    index_gigabytes,
+    memory_of,
+    shape_of,
+)
 
 QWEN = shape_of("Qwen/Qwen2.5-3B-Instruct")
 
 
 def test_within_a_factor_of_3_of_the_papers_gpu_hours():
-    """12.1 GPU-hours on 8 x H20 for HotpotQA: both stages, of which Stage I sees the harder half."""
-    stages = [Stage(queries, epochs, 8, 64, 512) for queries, epochs in ((42_500, 2), (42_500, 4))]
-    hours = sum(hours_of(QWEN, stage, 80, 28, H20, 8, checkpointing=False) for stage in stages)
-    assert 12.1 / 3 < 8 * hours < 12.1 * 3
+    assert 12.1 / 3 < gpu_hours_of_the_paper() < 12.1 * 3
+
+
+def test_hours_by_hand():
+    """100 steps of 512 completions on one card: 8 N operations a token, a prompt a group, and decoding by compute."""
+    shape, stage = Shape(1e9, 10, 1000, 4000, 50_000), Stage(6400, 1, 8, 64, 512)
+    for card, peak in ((H20, 148e12), (H100, 989e12)):
+        training = 8 * 1e9 * 51_200 * 110 / (0.35 * peak)
+        prefill = 2 * 1e9 * 6400 * 80 / (0.35 * peak)
+        decoding = 100 * 30 * max(2e9 / (0.7 * card.bandwidth), 2e9 * 512 / (0.35 * peak))
+        hours = hours_of(shape, stage, 80, 30, card, 1, checkpointing=False)
+        assert hours == pytest.approx((training + prefill + decoding) / 3600)
 
 
 def test_steps_and_completions():
@@ -63,3 +82,8 @@ def test_the_size_of_a_model_is_read_from_its_folder(tmp_path):
     assert shape_of(str(tmp_path)) == Shape(2 * (2 * 8 * (8 + 4) + 3 * 8 * 16) + 800, 2, 8, 16, 100)
     with pytest.raises(ConfigError, match="unheard/of"):
         shape_of("unheard/of")
+
+
+def test_what_vllm_takes_counts():
+    assert Memory(50, 12).on(H100, 0.2) == 50 + 12 + 0.2 * 80
+    assert Memory(50, 12).on(H20, 0.0) == 62
