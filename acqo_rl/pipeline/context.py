@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from acqo_rl.pipeline.state import Chunk, RetrievalState
-from acqo_rl.text import one_line
+from acqo_rl.text import folded, one_line
 from acqo_rl.types import Query
 
+CONTEXT_CHARACTERS = 4000
+"""Of all passages that an answer is written from."""
+_LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
+"""Of a passage, however many there are; of one on a line."""
+_SHORT = 2
+"""Letters of a word that says nothing about a topic."""
 _TURN_CHARACTERS, _TURNS_CHARACTERS = 500, 1500
 """Of each earlier turn, and of all that are shown."""
 
@@ -21,20 +28,51 @@ def cut(text: str, characters: int) -> str:
     return f"{head[:space] if space > characters // 2 else head[:-1]}\u2026"
 
 
-def passages(chunks: Sequence[Chunk]) -> str:
-    """Source and content of each passage (S1-12)."""
+def excerpt(text: str, about: str, characters: int) -> str:
+    """The part of a text that says most about something, within so many characters; a short text as it is.
+
+    Of overlapping parts that end with a sentence where possible, the one is taken that holds most words of ``about``,
+    each counted the more the fewer parts hold it.
+    """
+    from semantic_text_splitter import TextSplitter
+
+    if len(text) <= characters:
+        return text
+    parts = TextSplitter(characters - 2, overlap=characters // 2 - 2).chunks(text)
+    said = [set(_words(part)) for part in parts]
+    share = {word: 1 / number for word in _words(about) if (number := sum(word in some for some in said))}
+    best = max(range(len(parts)), key=lambda i: sum(share[word] for word in share.keys() & said[i]))
+    return ("\u2026" if best else "") + parts[best] + ("\u2026" if best < len(parts) - 1 else "")
+
+
+def passages(chunks: Sequence[Chunk], about: str = "", characters: int | None = None) -> str:
+    """Source and content of each passage, whole or what it says about something within so many characters."""
+    texts = (c.document.text if characters is None else excerpt(c.document.text, about, characters) for c in chunks)
     return "\n\n---\n\n".join(
-        f"[{chunk.document.title or f'Document {number}'}]\n{chunk.document.text}"
-        for number, chunk in enumerate(chunks, start=1)
+        f"[{chunk.document.title or f'Document {number}'}]\n{text}"
+        for number, (chunk, text) in enumerate(zip(chunks, texts, strict=True), start=1)
     )
 
 
-def numbered(chunks: Sequence[Chunk], characters: int) -> str:
-    """One line a passage, with the number that a model refers to, each cut to so many characters."""
+def numbered(chunks: Sequence[Chunk], about: str, characters: int) -> str:
+    """One line a passage, with the number that a model refers to; of a long one what it says about something.
+
+    Args:
+        chunks: to read.
+        about: the question.
+        characters: of all lines, shared equally.
+    """
+    share = max(characters // max(len(chunks), 1), _LEAST_NUMBERED)
     return "\n".join(
-        f"({number}) {chunk.document.title}: {cut(' '.join(chunk.document.text.split()), characters)}"
+        f"({number}) {chunk.document.title}: {excerpt(one_line(chunk.document.text), about, share)}"
         for number, chunk in enumerate(chunks, start=1)
     )
+
+
+def asked(state: RetrievalState) -> str:
+    """All that is asked: the question, its parts, and what was searched for it."""
+    searched = state.reformulation.sub_queries if state.reformulation else ()
+    return " ".join([state.query.text, *(part.text for part in state.sub_questions), *(s.text for s in searched)])
 
 
 def question(query: Query) -> str:
@@ -50,17 +88,35 @@ def question(query: Query) -> str:
     return "\n".join([*(["Earlier turns:", *turns, ""] if turns else []), f"Question: {query.text}"])
 
 
-def hops(state: RetrievalState) -> str:
-    """The passages under the hop that found them (S1-25)."""
-    return "\n\n".join(f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids))}" for hop in state.hops)
+def hops(state: RetrievalState, characters: int | None = None) -> str:
+    """The passages under the hop that found them, whole or within about so many characters in all."""
+    share = _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
+    return "\n\n".join(
+        f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{asked(state)} {hop.query}', share)}"
+        for hop in state.hops
+    )
 
 
-def sub_questions(state: RetrievalState) -> str:
-    """The passages under the part of the question that found them (S1-19)."""
+def sub_questions(state: RetrievalState, characters: int | None = None) -> str:
+    """The passages under the part of the question that found them, whole or within about so many characters in all."""
+    share = _share(characters, sum(len(part.doc_ids) for part in state.sub_questions))
     return "\n\n===\n\n".join(
-        f"[Sub-query {number}: {part.text}]\n{passages(_chunks(state, part.doc_ids))}"
+        f"[Sub-query {number}: {part.text}]\n{passages(_chunks(state, part.doc_ids), part.text, share)}"
         for number, part in enumerate(state.sub_questions, start=1)
     )
+
+
+def best(state: RetrievalState, chunks: Sequence[Chunk], characters: int | None = None) -> str:
+    """Passages, whole or what they say about the question within about so many characters in all."""
+    return passages(chunks, asked(state), _share(characters, len(chunks)))
+
+
+def _share(characters: int | None, passages: int) -> int | None:
+    return None if characters is None else max(characters // max(passages, 1), _LEAST_CHARACTERS)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", folded(text)) if len(word) > _SHORT]
 
 
 def _chunks(state: RetrievalState, doc_ids: Sequence[str]) -> list[Chunk]:

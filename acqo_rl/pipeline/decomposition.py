@@ -97,8 +97,8 @@ class Decomposer:
         parts = [part for part in level if part.doc_ids]
         contents = []
         for part in parts:
-            passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], _ANSWER_CHARACTERS)
-            contents.append(f"Passages:\n{cut(passages, _ANSWER_CHARACTERS)}\n\nQuestion: {part.text}")
+            passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
+            contents.append(f"Passages:\n{passages}\n\nQuestion: {part.text}")
         for part, reply in zip(parts, self._asker.ask(state, "sub_answer", _ANSWER, contents), strict=True):
             part.answer = cut(read_text(read_answer(reply or "", part.text)), _BRIEF_CHARACTERS)
 

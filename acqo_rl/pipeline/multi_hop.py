@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acqo_rl.pipeline.context import numbered, question
+from acqo_rl.pipeline.context import asked, numbered, question
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
 from acqo_rl.replies.fields import first_of, read_fields, read_items, read_search, read_text, read_truth
@@ -153,4 +153,4 @@ def _next_search(fields: dict[str, Any]) -> str:
 
 def _seen(state: RetrievalState) -> str:
     chunks = state.ranked()[:_READ_CHUNKS]
-    return f"Passages:\n{numbered(chunks, _READ_CHARACTERS)}\n\n{question(state.query)}"
+    return f"Passages:\n{numbered(chunks, asked(state), _READ_CHARACTERS * len(chunks))}\n\n{question(state.query)}"

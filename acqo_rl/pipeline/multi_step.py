@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.pipeline import context
 from acqo_rl.pipeline.budget import Budget
+from acqo_rl.pipeline.context import CONTEXT_CHARACTERS
 from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
@@ -153,9 +154,8 @@ class MultiStepRetriever:
         self._retrieve(state, chosen)
         if "search" in state.broken and not state.chunks:
             raise SearchError(f"Nothing was found ({'; '.join(state.failures)}): see that the retriever answers.")
-        text = _context(state, chosen)
-        self._synthesizer.run(state, text)
-        return MultiStepResult(state.answer, chosen, text, _info(state, chosen), state)
+        self._synthesizer.run(state, _context(state, chosen, CONTEXT_CHARACTERS))
+        return MultiStepResult(state.answer, chosen, _context(state, chosen), _info(state, chosen), state)
 
     def _retrieve(self, state: RetrievalState, mode: Mode) -> None:
         if mode == "simple" or self._begins_adaptively:
@@ -185,14 +185,15 @@ def choose_mode(question: str) -> Mode:
     return "recursive" if "decomposition" in found or len(text.split()) > _MANY_WORDS else "simple"
 
 
-def _context(state: RetrievalState, mode: Mode) -> str:
+def _context(state: RetrievalState, mode: Mode, characters: int | None = None) -> str:
     if mode == "multi_hop":
-        return context.hops(state)
+        return context.hops(state, characters)
     if mode == "recursive" and len(state.sub_questions) > 1:
         followed = [d for step in state.path if step.action == "aggregate" for d in step.doc_ids]
-        parts = [context.sub_questions(state), context.passages([state.chunks[d] for d in followed])]
+        chunks = [state.chunks[doc_id] for doc_id in followed]
+        parts = [context.sub_questions(state, characters), context.best(state, chunks, characters)]
         return "\n\n===\n\n".join(part for part in parts if part)
-    return context.passages(state.ranked())
+    return context.best(state, state.ranked(), characters)
 
 
 def _info(state: RetrievalState, mode: Mode) -> dict[str, Any]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from acqo_rl.pipeline.context import cut, numbered, question
+from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered, question
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
 from acqo_rl.replies.answers import read_answer
 from acqo_rl.replies.fields import first_of, read_ids, read_share, read_text
 from acqo_rl.replies.values import read_json
-
-CONTEXT_CHARACTERS = 4000
 
 AnswerStyle = Literal["comprehensive", "brief"]
 
@@ -32,7 +30,7 @@ _LABELS = ((0.80, "High"), (0.60, "Medium"), (0.35, "Low"))
 
 
 class Synthesizer:
-    """Writes the answer to the question as it was asked, from the best passages (S0-14, S4-23)."""
+    """Writes the answer to the question as it was asked, from the best passages."""
 
     name = "synthesis"
 
@@ -58,7 +56,7 @@ class Synthesizer:
         if not state.chunks:
             state.skip(self.name, "no passage was found")
             return
-        context = context or numbered(state.ranked()[: self._k], CONTEXT_CHARACTERS // self._k)
+        context = context or numbered(state.ranked()[: self._k], asked(state), CONTEXT_CHARACTERS)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{cut(context, CONTEXT_CHARACTERS)}\n{partial}\n{question(state.query)}"
@@ -70,7 +68,7 @@ class Synthesizer:
 
 
 class ConfidenceCalibrator:
-    """Confidence from retrieval, coverage and grounding (S4-24..26), by the raw similarities of the best passages.
+    """Confidence from retrieval, coverage and grounding, by the raw similarities of the best passages.
 
     The scale of the first signal is that of cosines; without them it has no say.
     """
@@ -101,7 +99,7 @@ class ConfidenceCalibrator:
 
     def _ground(self, state: RetrievalState) -> tuple[float | None, tuple[Claim, ...]]:
         chunks = state.ranked()[: self._k]
-        passages = numbered(chunks, CONTEXT_CHARACTERS // self._k)
+        passages = numbered(chunks, asked(state), CONTEXT_CHARACTERS)
         content = f"Passages:\n{passages}\n\nAnswer: {state.answer}"
         [reply] = self._asker.ask(state, "grounding", _GROUNDING, [content], essential=True)
         if reply is None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
-from acqo_rl.pipeline.context import cut, hops, passages, sub_questions
+from acqo_rl.pipeline.context import cut, excerpt, hops, passages, sub_questions
 from acqo_rl.pipeline.roles import Asker
 from acqo_rl.pipeline.state import Hop, RetrievalState, SubQuestion
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_claims
@@ -30,6 +30,48 @@ def test_the_answer_is_to_the_question_as_asked(state, asker):
     content = model.model.asked[0][1]
     assert content.endswith("Question: who made BERT")
     assert "(1) BERT: BERT is" in content and "part 1 Google" in content and "part 2" not in content
+
+
+def filler(sentences):
+    return " ".join(
+        f"The lighthouse has a stair of {n} steps and a lamp that turns all night." for n in range(sentences)
+    )
+
+
+@pytest.mark.parametrize("place", [0, 20, 40])
+def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(asker, place):
+    """A passage is found by its end, too, and the model has to see that end."""
+    before, after = filler(place), filler(40 - place)
+    text = f"{before} It was built by the sisters Amery in 1871. {after}"
+    state = RetrievalState(Query("q", "Who built the lighthouse of Quimbel?"))
+    others = [(Document(str(n), "Other", filler(40)), 0.5) for n in range(7)]
+    state.add_chunks([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial", "q")
+    model = asker(synthesis="The sisters Amery.", grounding="{}")
+    Synthesizer(model).run(state)
+    ConfidenceCalibrator(model).run(state)
+    contents = [content for _, content in model.model.asked]
+    assert len(contents) == 2
+    assert all("It was built by the sisters Amery in 1871." in content for content in contents)
+    assert all(len(content) < 4600 for content in contents)
+
+
+def test_so_it_is_in_every_step_that_reads_passages(asker):
+    text = f"{filler(60)} It was built by the sisters Amery in 1871."
+    state = RetrievalState(Query("q", "Who built it?"))
+    state.add_chunks([(Document("d", "Lighthouse", text), 0.9)], "initial", "q")
+    state.hops = [Hop(1, "built lighthouse", ("d",))]
+    state.sub_questions = [SubQuestion(1, "Who built the lighthouse?", doc_ids=("d",))]
+    for written in (hops(state, 1000), sub_questions(state, 1000), passages(state.ranked(), "who built it", 1000)):
+        assert "sisters Amery" in written
+        assert len(written) < 1100
+    assert len(hops(state)) > len(text)
+
+
+@given(st.text(max_size=300), st.text(max_size=30), st.integers(20, 100))
+def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characters):
+    taken = excerpt(text, about, characters)
+    assert len(taken) <= max(characters, 1)
+    assert taken.strip("\u2026") in text
 
 
 def test_what_is_read_has_a_limit(state, asker):
