@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001  (letters of other scripts are meant)
 import unicodedata
 
 import pytest
@@ -75,6 +76,7 @@ def test_inflected_forms_are_the_same_word(language):
         ("STRASSE", "straße", "Gasse"),
         ("ΣΊΣΥΦΟΣ", "σίσυφος", "Αχιλλέας"),
         ("İzmir", "izmir", "Ankara"),
+        ("Türk KIZILAY", "Kızılay", "Türk Hava"),
     ],
 )
 def test_words_of_any_script_are_found(document, query, beside):
@@ -97,11 +99,45 @@ def test_words_of_any_script_are_found(document, query, beside):
         ("made in the U.S.A. today", "USA", "made in Spain today"),
         ("costs 1,250,000 euros", "1250000", "costs 250 euros"),
         ("write to info@example.org", "example.org", "write to me"),
+        ("in 2020,2021 and 2022", "2021", "in 2020 and 2022"),
+        ("born on 12.05.2021", "2021", "born on 12.05.2020"),
+        ("read chapters 1,2,3", "chapter 2", "read chapters 1,3,5"),
+        ("costs 3,14 euros", "3.14", "costs 3,15 euros"),
+        ("needs Python 3.11.4", "Python 3.11", "needs Python 3.12.11"),
+        ("upgraded to v2.3.1", "2.3.1", "upgraded to v3.2.1"),
+        ("runs on Python3.11", "3.11", "runs on Python3.12"),
+        ("openssl 1.1.1k", "1.1.1", "openssl 1.0.2k"),
+        ("4.5GB of memory", "4.5 GB", "5.5GB of memory"),
+        ("the host 192.168.0.1", "192.168", "the host 192.0.168.1"),
+        ("features of C++17", "C++", "features of C17"),
+        ("edit with Notepad++", "Notepad++", "edit with Notepad"),
+        ("edit with Notepad++", "notepad", "edit with Emacs"),
+        ("watch on Disney+", "Disney+", "watch on Disney"),
+        ("vitamin A deficiency", "vitamin A", "vitamin D deficiency"),
+        ("Hepatitis A vaccine", "Hepatitis A vaccine", "Hepatitis B vaccine"),
     ],
 )
 def test_names_with_signs_dots_and_capitals_stay_findable(document, query, beside):
     retriever = Bm25Retriever.build([beside, document], ["beside", "it"])
     assert retriever.search([query], 1)[0].doc_ids == ("it",)
+
+
+@pytest.mark.parametrize(
+    ("language", "document", "query"),
+    [
+        ("turkish", "IŞIK ÜNİVERSİTESİ", "ışık üniversitesi"),
+        ("turkish", "kadınların hakları", "KADINLARIN HAKLARI"),
+        ("turkish", "Kızılay", "kizilay"),
+        ("turkish", "INTERNET", "internet"),
+        ("italian", "vitamina E negli alimenti", "vitamina E"),
+    ],
+)
+def test_capitals_of_other_languages_are_known(language, document, query):
+    assert finds(document, query, language, "e altro")
+
+
+def test_an_article_in_capitals_is_left_out():
+    assert make_tokenizer("english")("A book. How to Read A Book") == ["book", "how", "read", "book"]
 
 
 def test_stop_words_in_a_text_of_capitals_are_left_out():
