@@ -10,6 +10,7 @@ from typing import Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.replies.thoughts import ends_in_open_thoughts
+from acqo_rl.types import Conversation
 
 _PROBE = "acqo-probe"
 _FOLDED = (
@@ -23,25 +24,50 @@ _FOLDED = (
 )
 
 
-def prepare_template(tokenizer: Any, name: str) -> None:
-    """Makes a tokenizer's chat template take a system message, and its end of a turn a special token.
+_IN_PARTS = (
+    "{%- set plain = namespace(messages=[]) -%}{%- for message in messages -%}"
+    "{%- set parts = [{'type': 'text', 'text': message['content']}] -%}"
+    "{%- set plain.messages = plain.messages + [{'role': message['role'], 'content': parts}] -%}"
+    "{%- endfor -%}{%- set messages = plain.messages -%}"
+)
 
-    A template without a system role gets the system text at the beginning of the first user turn. The tokenizer keeps
-    this template when it is saved.
+
+def prepare_template(tokenizer: Any, name: str) -> None:
+    """Makes a tokenizer's chat template take texts and a system message, and its end of a turn a special token.
+
+    A template without a system role gets the system text at the beginning of the first user turn; one of a model that
+    sees images gets each text as a part. The tokenizer keeps this template when it is saved.
 
     Raises:
-        ConfigError: it has no chat template.
+        ConfigError: it has no chat template, or one that cannot write a conversation.
     """
+    from jinja2 import TemplateSyntaxError
+
     if not tokenizer.chat_template:
         raise ConfigError(
             f"The tokenizer of {name!r} has no chat template, so that a conversation cannot be written for it. Give"
             f" the instruction-tuned model of the same family, or put a chat_template.jinja beside its tokenizer."
         )
-    if not _takes_system(tokenizer):
-        tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
+    try:
+        if not _writes(tokenizer, "user"):
+            tokenizer.chat_template = _IN_PARTS + tokenizer.get_chat_template()
+        if not _writes(tokenizer, "user"):
+            raise ValueError("it leaves out what the user says")
+        if not _writes(tokenizer, "system"):
+            tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
+    except (TemplateSyntaxError, ValueError) as error:
+        raise ConfigError(
+            f"The chat template of {name!r} cannot be used ({error}); mend its chat_template.jinja, or give another."
+        ) from error
     end = _turn_end(tokenizer)
     if end is not None and end not in tokenizer.all_special_ids:
         tokenizer.add_tokens([tokenizer.convert_ids_to_tokens(end)], special_tokens=True)
+
+
+def folded(conversation: Conversation) -> Conversation:
+    """A conversation with its system message at the beginning of the first user turn."""
+    first, second, *rest = conversation
+    return [{"role": "user", "content": f"{first['content']}\n\n{second['content']}"}, *rest]
 
 
 def opens_thoughts(tokenizer: Any) -> bool:
@@ -76,11 +102,19 @@ def _turn_end(tokenizer: Any) -> int | None:
     return next((token for token in ids if token in tokenizer.added_tokens_decoder), None)
 
 
-def _takes_system(tokenizer: Any) -> bool:
-    from jinja2 import TemplateError
+def _writes(tokenizer: Any, role: str) -> bool:
+    """Whether the template writes what a role says.
 
-    talk = [{"role": "system", "content": _PROBE}, {"role": "user", "content": "?"}]
+    Raises:
+        TemplateSyntaxError: it is no template.
+        ValueError: it is several templates, and none is the default.
+    """
+    from jinja2 import TemplateError, TemplateSyntaxError
+
+    talk = [{"role": role, "content": _PROBE}, {"role": "user", "content": "?"}][: 1 if role == "user" else 2]
     try:
         return _PROBE in str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True))
-    except TemplateError:
+    except TemplateSyntaxError:
+        raise
+    except (TemplateError, TypeError, LookupError, AttributeError):
         return False

@@ -10,7 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import ODD_ANSWERS, client_settings, complete_each, counted, failed
+from acqo_rl.language_models.chat import folded
+from acqo_rl.language_models.remote import (
+    ODD_ANSWERS,
+    client_settings,
+    complaint_of,
+    complete_each,
+    counted,
+    failed,
+    failed_call,
+)
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -23,6 +32,8 @@ _REFUSED = re.compile(
     r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)",
     re.I,
 )
+_SYSTEM = "system"
+_OF_SYSTEM = re.compile(r"\bsystem\b.{0,20}\b(?:role|message|prompt|instruction)|\brole.{0,20}\bsystem\b", re.I)
 _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
 
@@ -111,7 +122,7 @@ class OpenAIModel:
                             text += piece_text
                             on_text(piece_text)
         except self._errors as error:
-            return failed(f"{type(error).__name__}: {error}")
+            return failed_call(error)
         return self._completion(text, tokens, reason, has_thoughts=has_thoughts)
 
     def _ask(self, conversation: Conversation) -> Completion:
@@ -121,6 +132,8 @@ class OpenAIModel:
         text = _text_of(getattr(message, "content", None))
         tokens = counted(getattr(getattr(reply, "usage", None), "completion_tokens", None))
         reason = getattr(choice, "finish_reason", None)
+        if not text and (refusal := getattr(message, "refusal", None)):
+            return failed(f"the model refused: {refusal}")
         return self._completion(text, tokens, reason, has_thoughts=_has_thoughts(message), seen=str(reply)[:150])
 
     def _completion(
@@ -130,6 +143,8 @@ class OpenAIModel:
             return Completion(text, tokens, finished=reason != "length")
         if reason == "length":
             return failed(f"{self._settings['max_tokens']} tokens ended before the answer began; raise max_new_tokens")
+        if reason == "content_filter":
+            return failed("the server's content filter stopped the answer")
         if has_thoughts:
             return failed("the model wrote thoughts and no answer")
         return failed(f"the server gave no text: {seen}" if seen else "the server gave no text")
@@ -143,12 +158,13 @@ class OpenAIModel:
         while True:
             sent = _accepted(wanted, refused)
             try:
-                reply = self._client.chat.completions.create(model=self.name, messages=cast(Any, conversation), **sent)
+                messages = cast(Any, folded(conversation) if _SYSTEM in refused else conversation)
+                reply = self._client.chat.completions.create(model=self.name, messages=messages, **sent)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                named = _refused_by(str(error), sent)
+                named = _refused_by(complaint_of(error), sent, conversation)
                 if not named:
                     raise
-                logger.warning("%s does not take %s", self.name, ", ".join(named))
+                logger.warning("%s does not take %s", self.name, ", ".join(sorted(named)))
                 refused |= named
             else:
                 self._refused |= refused
@@ -161,13 +177,15 @@ def _accepted(settings: dict[str, Any], refused: set[str]) -> dict[str, Any]:
     return {**_without(settings, refused), **renamed}
 
 
-def _refused_by(complaint: str, sent: dict[str, Any]) -> set[str]:
-    """The settings that a server's complaint says it does not take."""
+def _refused_by(complaint: str, sent: dict[str, Any], conversation: Conversation) -> set[str]:
+    """The settings that a server's complaint says it does not take, and ``system`` for messages of that role."""
     if "max_tokens" in sent and "max_completion_tokens" in complaint:
         return {"max_tokens"}
     if not _REFUSED.search(complaint):
         return set()
-    return {name for name in _REFUSABLE if name in sent and re.search(rf"\b{name}\b", complaint)}
+    named = {name for name in _REFUSABLE if name in sent and re.search(rf"\b{name}\b", complaint)}
+    has_system = len(conversation) > 1 and conversation[0]["role"] == _SYSTEM
+    return named | ({_SYSTEM} if has_system and _OF_SYSTEM.search(complaint) else set())
 
 
 def _without(settings: dict[str, Any], names: set[str]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def complete_each(
         try:
             return ask(conversation)
         except errors as error:
-            return failed(f"{type(error).__name__}: {error}")
+            return failed_call(error)
 
     with ThreadPoolExecutor(max(1, min(concurrency, len(conversations)))) as pool:
         waiting = pool.map(outcome, conversations)
@@ -49,6 +49,35 @@ def failed(why: str) -> Completion:
     for key in filter(None, map(os.environ.get, _KEYS)):
         why = why.replace(key, "***")
     return Completion("", 0, finished=False, problem=one_line(why)[:300])
+
+
+def failed_call(error: Exception) -> Completion:
+    """The completion of a call that raised, with the server's own reason where it gave one."""
+    return failed(f"{type(error).__name__}: {complaint_of(error) or error}")
+
+
+def complaint_of(error: Exception) -> str:
+    """What a server says in the body of an error, whatever its shape; empty where no server answered."""
+    response = getattr(error, "response", None)
+    if response is None:
+        return ""
+    try:
+        said = " ".join(dict.fromkeys(_strings(response.json())))
+    except ODD_ANSWERS:
+        said = one_line(response.text)
+    return f"status {response.status_code}: {said}" if said else ""
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts in a value of JSON, those of messages before others."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key in sorted(value, key=lambda key: key not in ("message", "msg", "error", "detail", "errors")):
+            yield from _strings(value[key])
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
 
 
 def counted(tokens: Any) -> int:

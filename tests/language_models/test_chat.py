@@ -138,6 +138,44 @@ def test_the_template_is_saved_with_the_tokenizer(tmp_path):
     assert "Obey.\n\nOne?" in again.apply_chat_template(TALK, tokenize=False)
 
 
+SEES = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% for p in m['content'] %}{% if p['type'] == 'text' %}"
+    "{{ p['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+JOINS = (
+    "{% for m in messages %}{{ (none if m['role'] == 'system' else m['role']) + ': ' + m['content'] }}\n{% endfor %}"
+)
+
+
+def test_a_template_that_wants_parts_gets_each_text_as_one():
+    tokenizer = tokenizer_of("qwen base")
+    expected = tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True)
+    tokenizer.chat_template = SEES
+    prepare_template(tokenizer, "sees")
+    prepare_template(tokenizer, "sees")
+    assert tokenizer.apply_chat_template(TALK, tokenize=False, add_generation_prompt=True) == expected
+
+
+def test_a_template_that_fails_on_a_system_role_gets_its_text_in_the_users_turn():
+    tokenizer = tokenizer_of("plain")
+    tokenizer.chat_template = JOINS
+    prepare_template(tokenizer, "joins")
+    assert tokenizer.apply_chat_template(TALK[:2], tokenize=False) == "user: Obey.\n\nOne?\n"
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{% for m in messages %}{{ m['content'] ", {"tools": QWEN}, "{{ bos_token }}hello"],
+    ids=["broken", "several", "deaf"],
+)
+def test_a_template_that_cannot_write_a_conversation_is_refused(template):
+    tokenizer = tokenizer_of("plain")
+    tokenizer.chat_template = template
+    with pytest.raises(ConfigError, match="mine"):
+        prepare_template(tokenizer, "mine")
+
+
 @pytest.mark.parametrize("load", [TransformersModel.from_pretrained, lambda name: load_trainable(name, 4, 0)])
 def test_a_model_without_a_template_is_refused_at_loading(tmp_path, load):
     folder_of("qwen base", tmp_path)

@@ -134,6 +134,36 @@ class TestWhatAServerTakes:
         assert sum(refused) == 1
         assert (server.requests[-1][1].get("max_completion_tokens") == 9) == (name == "max_tokens")
 
+    @pytest.mark.parametrize(
+        "body",
+        ['{"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}',
+         '{"message": {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}}',
+         '{"detail": "Unsupported parameter: seed"}', '{"error": "seed is not supported"}',
+         '[{"error": {"message": "Unknown name \\"seed\\": cannot find field."}}]',
+         '{"errors": [{"code": "unsupported", "param": "seed"}]}', "{seed is not supported, and this is no JSON"],
+    )  # fmt: skip
+    def test_a_complaint_is_read_whatever_the_shape_of_its_body(self, model, server, body):
+        wish = f"refuse seed: {body}"
+        assert model.generate([say(wish)])[0].text == f"reply to {wish}"
+        assert ["seed" in sent for _, sent, _ in server.requests] == [True, False]
+
+    def test_a_server_without_a_system_role_gets_its_text_in_the_users_turn(self, model, server):
+        for _ in range(2):
+            assert model.generate([say("no system role")])[0].text == "reply to no system role"
+        sent = [body["messages"] for _, body, _ in server.requests]
+        assert [messages[0]["role"] for messages in sent] == ["system", "user", "user"]
+        assert sent[-1] == [{"role": "user", "content": "Write.\n\nfirst"}, *say("no system role")[2:]]
+
+    @pytest.mark.parametrize(
+        ("choice", "reason"),
+        [('{"finish_reason": "stop", "message": {"content": null, "refusal": "I must not."}}', "I must not."),
+         ('{"finish_reason": "content_filter", "message": {"content": ""}}', "content filter")],
+    )  # fmt: skip
+    def test_a_refusal_is_the_reason(self, model, choice, reason):
+        problem = model.generate([say(f'{{"choices": [{choice}]}}')])[0].problem
+        assert reason in problem
+        assert "Choice(" not in problem
+
     def test_what_was_refused_is_known_at_every_temperature(self, model, server):
         other = model.at_temperature(0.3)
         model.generate([say("newer model")])
@@ -150,6 +180,12 @@ class TestWhatAServerTakes:
     def test_an_answer_in_parts_is_read_without_its_thoughts(self, model):
         parts = '[{"type": "thinking", "thinking": []}, {"type": "text", "text": "Li"}, {"type": "text", "text": "ma"}]'
         assert model.generate([say(f'{{"choices": [{{"message": {{"content": {parts}}}}}]}}')])[0].text == "Lima"
+
+    @pytest.mark.parametrize(
+        "body", ['{"detail": "the queue is full"}', '{"error": "the queue is full"}', "{the queue is full"]
+    )
+    def test_the_reason_is_the_servers_own_whatever_the_shape_of_its_body(self, model, body):
+        assert "the queue is full" in model.generate([say(f"refuse seed: {body}")])[0].problem
 
     def test_another_complaint_is_the_reason_and_changes_no_request(self, model, server):
         assert "this model writes at most 5" in model.generate([say("too many tokens")])[0].problem
