@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.reformulation.signals import find_list, items_of
+from acqo_rl.reformulation.signals import find_list, items_of, names_attribute
 
 _POLITE = r"^(?:(?:explain|describe|list|summari[sz]e|discuss|about)\s)?"
 _COMPARE = re.compile(
@@ -21,6 +21,7 @@ _SIDES = [
     re.compile(_POLITE + shape + "$", re.I)
     for shape in (
         r"how (?:do|does|did) (?P<one>.+?) and (?P<other>.+?) (?:differ|compare)(?P<tail> (?:in|for|when|as) .+)?",
+        r"(?P<one>.+?) and (?P<other>.+?) (?:compared|side by side)",
         r"how (?:do|does|did) (?P<one>.+?) (?:differ from|compare (?:to|with|against)) (?P<other>.+)",
         r"how (?:is|are|was|were) (?P<one>.+?) (?:any )?different (?:from|to|than) (?P<other>.+)",
         r"what (?:distinguishes|separates|sets) (?P<one>.+?) (?:apart )?from (?P<other>.+)",
@@ -179,8 +180,11 @@ def share(text: str) -> list[str]:
     right, tail = (right[: end.start()], right[end.start() :]) if end else (right, "")
     items = [*left[len(head) :].split(", "), *_BETWEEN_SIDES.split(right)]
     first, last = items[0], items[-1].split(" ", 1)
-    if len(items) == 2 and " " not in first and _DESCRIBES.search(first) and len(last) == 2:
-        items[0] = f"{first} {last[1]}"  # electric and diesel cars
+    if len(items) == 2 and " " not in first and len(last) == 2:
+        if _DESCRIBES.search(first):
+            items[0] = f"{first} {last[1]}"  # electric and diesel cars
+        elif not head and names_attribute(attribute := last[1].split(" ")[-1]):
+            items[0] = f"{first} {attribute}"  # lima vs bogota population
     return [f"{head}{item.removeprefix('both ')}{tail}" for item in items]
 
 

@@ -91,6 +91,28 @@ monday tuesday wednesday thursday friday saturday sunday
 _NO_NAME = _STARTERS | frozenset(_NO_NAMES.split())
 """Capitalised words that name nothing when they stand alone."""
 
+QUANTITIES = frozenset(
+    """
+    age area benefit caffeine calorie capital cause climate cost currency definition density depth effect expectancy gdp
+    height length lifespan mass meaning origin point population price protein rent risk salary size speed sugar symptom
+    temperature treatment use wage weather weight
+    """.split()  # noqa: SIM905
+)
+"""Attributes, in the singular, that things of any kind have, so that each of several may be asked about."""
+_ATTRIBUTES = QUANTITIES | frozenset(
+    """
+    address advantage altitude anatomy anthem architecture atmosphere author birthday birthplace budget capacity cast
+    characteristic circumference code color colour complication composer composition consequence coordinate creator
+    cuisine culture danger date diagnosis diameter diet director disadvantage division dosage dose drawback duration
+    economy elevation ending etymology fee flag founder function genre geography government habitat headquarters
+    history inflation ingredient inventor language latitude life limitation location longitude lyrics mayor minister
+    motto name nationality nutrition occupation outcome owner performance place plot president prevention prognosis
+    pronunciation property publisher purpose range rate rating reason recipe religion requirement result revenue score
+    shape sign spelling spouse storage strength structure summary theme time timeline transmission type unemployment
+    velocity weakness width wingspan winner year
+    """.split()  # noqa: SIM905
+)
+
 
 @dataclass(frozen=True, slots=True)
 class NameList:
@@ -188,3 +210,21 @@ def items_of(listed: str) -> list[str]:
     """The items of a list as it is written: "Lima, Quito or Bogota"."""
     found = re.split(r"\s*,?\s*(?:\b(?:and|or|vs|versus)\b\.?|&)\s*(?:(?:in|of|for|at)\s+)?|\s*,\s*", listed.strip())
     return [item for item in found if item]
+
+
+def names_attribute(phrase: str) -> bool:
+    """Whether the last word of a phrase is an attribute, and no other word is: "boiling point", not "price index"."""
+    *before, last = phrase.lower().split()
+    return is_of(last, _ATTRIBUTES) and not any(is_of(word, _ATTRIBUTES) for word in before)
+
+
+def has_attribute(text: str) -> bool:
+    """Whether any word of a text is an attribute."""
+    return any(is_of(word, _ATTRIBUTES) for word in re.findall(r"\w+", text.lower()))
+
+
+def is_of(word: str, nouns: frozenset[str]) -> bool:
+    """Whether a word is one of the nouns, in the singular or plural."""
+    singular = word.lower()
+    forms = (singular, singular[:-1], singular[:-2], f"{singular[:-3]}y", f"{singular[:-2]}is")
+    return forms[0] in nouns or (singular.endswith("s") and any(form in nouns for form in forms))

@@ -7,21 +7,28 @@ between two cities is a property of neither.
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 from functools import partial
 
-from acqo_rl.reformulation.comparisons import compared, is_contest, share
+from acqo_rl.reformulation.attributes import attributes, quantities
+from acqo_rl.reformulation.comparisons import compared, is_contest
 from acqo_rl.reformulation.follow_ups import asked_in_turn
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
+from acqo_rl.reformulation.query_types import compares
+from acqo_rl.reformulation.relations import joins, joins_list, joins_next
 from acqo_rl.reformulation.signals import (
     LONGEST,
+    STRONG_REFERENCE,
     NameList,
     begins_to_ask,
     clauses,
     find_list,
-    items_of,
+    has_attribute,
     without_courtesy,
 )
+from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
 
@@ -34,57 +41,22 @@ _SPACE, _AMPERSAND = "\u02cd", "\ua788"
 
 _QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)""")
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
-_RELATION_BEFORE = re.compile(
-    r"\b(?:between|among|amongst|with|by|featuring|starring|via|besides|except|including|throughout|alongside|like|than"
-    r"|(?:marriage|wedding|divorce|child(?:ren)?|sons?|daughters?|parents|forces|army|union|merger|merging|combination|mix|mixture"
-    r"|blend|intersection|alliance|rivalry|friendship|partition|war|duel|duet|collaboration|relation(?:ship)?|connection"
-    r"|link|distance|affair|ratio|product|sum) (?:of|from|for)) (?:both )?(?:the )?$",
-    re.I,
-)
-_RELATION = re.compile(
-    r"\b(?:marr(?:y|ied)|divorced?|met|meet|fought|fight|f[ae]ll in love|collaborat\w+|merged?|team(?:ed)? up|compete"
-    r"|interact|related|connected|linked|separated|combined?|mixed?|in common|each other|one another|together|jointly"
-    r"|mutual\w*|border each|share(?! the same))\b",
-    re.I,
-)
-_PLAIN = (
-    r"(?!(?:of|in|for|on|at|to|from|by|with|as|about|is|are|was|were|do|does|did|has|have|that|and|or|it|who|which|what"
-    r"|how|when|where|than)\b)(?-i:[a-z][\w'-]*|[A-Z]{2,5}\b)"
-)
-_ATTRIBUTE = rf"(?:(?:the|its|a|an|some|any) )?(?:{_PLAIN} ){{0,3}}?{_PLAIN}"
-_LISTED = rf"(?P<listed>{_ATTRIBUTE}(?:, {_ATTRIBUTE})*,? (?:and|as well as) (?:also )?{_ATTRIBUTE})"
-_ASKING_NOUN = (
-    r"(?:(?:about|(?:what|who)(?: is| are| was| were)|which (?:is|are|was|were)|explain|describe|list|give|show|name"
-    r"|find|discuss|outline|summari[sz]e) )?(?:both )?"
-)
-_ATTRIBUTES = re.compile(rf"{_ASKING_NOUN}{_LISTED}(?P<of> (?:of|for|in|on|at|to|about) .+)", re.I)
-_OWNED = re.compile(
-    rf"{_ASKING_NOUN}(?P<owner>[\w .-]+'s?) {_LISTED}(?P<of>(?: (?:in|for|during|since|as of) .+)?)", re.I
-)
-_TWO_PHRASES = re.compile(
-    rf"{_ASKING_NOUN}(?P<one>{_ATTRIBUTE} of (?:(?!and\b)[\w'.-]+ ?){{1,5}}?),? and (?P<other>{_ATTRIBUTE} of [^,]+)",
-    re.I,
-)
-_COMPOUND = re.compile(
-    r" of (?:birth|death|living|life|growth|origin|entry|residence|office|use|ownership|transport|war|interest)(?= of )"
-)
-_QUANTITY = re.compile(
-    rf"{_ASKING_NOUN}(?P<what>(?:the )?(?:{_PLAIN} ){{0,2}}(?:populations?|areas?|capitals?|currenc(?:y|ies)|heights?"
-    r"|lengths?|depths?|sizes?|weights?|mass|ages?|lifespans?|expectancy|prices?|costs?|salar(?:y|ies)|wages|rents?|calories"
-    r"|protein|sugar|caffeine|temperatures?|climates?|weather|gdp|speeds?|densit(?:y|ies)|points?|symptoms|causes"
-    r"|effects|treatments?|benefits|risks|definitions?|meanings?|origins?|uses)) (?P<of>of|in|for) "
-    r"(?P<rest>.+ (?:and|or) .+)",
-    re.I,
-)
-_UNLIKE = re.compile(
-    r"\b(?:its|their|his|her|to|what|which|who|is|are|there|between)\b|^(?!the ).*(?:,|and) the ", re.I
-)
 _ONE_THING = re.compile(
     r"^(?:when|where|what|who|why|how(?: \w+)?) (?:is|was|does|has) \|"
-    r"|^who (?:wrote|directed|painted|composed|sang|recorded|published)(?: the \w+)? \|$",
+    r"|^who (?:wrote|directed|painted|composed|sang|recorded|published|created)(?: the \w+)? \|$"
+    r"|^who (?:plays|played|stars|starred|acts|acted|is|was) in (?:the \w+ )?\|$|^who (?:are|were) \|$"
+    r"|\b(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director) (?:of|to|from) (?:the \w+ )?\|$"
+    r"|\| (?:come out|premiere|debut|air|end)$|^where do \| live$",
     re.I,
 )
-"""Around "X and Y" that is one thing: a verb in the singular, or a work whose author is asked for."""
+"""Around "X and Y" that is one thing: a verb in the singular, or what is asked of a work, a show or a pair."""
+_LIFE = re.compile(r"\b(?:born|die|discover|invent|write|marry|study|win|buried|compose|paint|found|grow up)\b", re.I)
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|cannot|does|did|do)\b"
+)
+_PLACE_BEFORE = re.compile(r"\b(?:of|in|for|at|from|to|on|near|about) (?:the )?$", re.I)
+_PLACE_AFTER = re.compile(r"(?: \S+| (?:in|at|on|for|during|since|by|\d{4})\b.*)?$")
+_NOUN_AFTER = re.compile(r"(?: (?!the\b|an?\b)[\w-]+){1,3}(?: (?:in|at|on|for|during|since|by|\d{4})\b.*)?$")
 _TWO_QUESTION_WORDS = re.compile(rf"^({_WH}),? and ({_WH}) (?P<rest>\w+ .+)$", re.I)
 _AND_WHEN = re.compile(r"^(?P<all>who(?P<did> \w+) (?P<what>.+?)),? and (?P<word>when|where|why|how)$", re.I)
 _HOW_TWICE = re.compile(r"^how \w+ (?P<rest>(?:is|are|was|were) .+?),? and how \w+$", re.I)
@@ -125,14 +97,20 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
         text: a question.
         lexicon: names of the corpus; by default those that are common anywhere.
     """
-    whole = one_line(text).replace("\u2019", "'").rstrip(" ?!.,;:\uff1f")
-    if len(text) > LONGEST or not _may_ask(whole, text):
+    plain = one_line(unicodedata.normalize("NFKC", html.unescape(text))).replace("\u2019", "'")
+    whole = plain.rstrip(" ?!.,;:")
+    if len(text) > LONGEST or not _may_ask(whole, plain):
+        return ()
+    is_asked = "?" in plain or any(map(begins_to_ask, clauses(whole)))
+    if not is_asked and _states(whole, plain):
         return ()
     asked = without_courtesy(whole)
     lexicon = lexicon or common_lexicon()
     marked = _mark_names(asked, lexicon)
-    listed_names = partial(_listed_names, lexicon=lexicon)
-    for split in (_elliptic, asked_in_turn, _years, compared, _attributes, _quantities, listed_names):
+    names_what = is_asked and (asked != whole or asked.lower().startswith("the "))
+    listed_attributes = partial(attributes, is_asked=names_what)
+    listed_names = partial(_listed_names, lexicon=lexicon, is_asked=is_asked)
+    for split in (_elliptic, asked_in_turn, _years, compared, _both_asked, listed_attributes, quantities, listed_names):
         parts = tuple(one_line(_unmarked(part)).strip(" ,") for part in split(marked))
         if len({part.lower() for part in parts}) > 1 and all(map(_makes_sense, parts)):
             return parts
@@ -151,8 +129,18 @@ def _may_ask(asked: str, text: str) -> bool:
     return words <= _FEW_WORDS or bool(re.search(r"[?;]", text)) or any(map(begins_to_ask, clauses(asked)))
 
 
+def _states(whole: str, text: str) -> bool:
+    """Whether a text that asks nothing is a sentence: it has a verb, a full stop, or a pronoun."""
+    if re.search(rf"\b{_WH}\b", whole, re.I):
+        return False
+    ends = text.endswith(".") and text[:1].isupper() and not compares(spaced(whole))
+    return ends or bool(_STATES.search(whole) or STRONG_REFERENCE.search(whole))
+
+
 def _mark_names(text: str, lexicon: Lexicon) -> str:
-    text = re.sub(r"(?<=\w)&(?=\w)", _AMPERSAND, text)
+    text = re.sub(
+        r"(?<=\w) ?&(?=\w)|(?<=\w)& (?=\w)", lambda m: m[0].replace(" ", _SPACE).replace("&", _AMPERSAND), text
+    )
     text = _QUOTED.sub(lambda m: m[0].replace(" ", _SPACE), text)
     if not _CHANGES.search(text) or re.search(r" (?:and|or|vs\.?|versus|with|to) ", text):
         text = re.sub(r"(?<=\w) & (?=[A-Z])", f"{_SPACE}{_AMPERSAND}{_SPACE}", text)
@@ -161,7 +149,7 @@ def _mark_names(text: str, lexicon: Lexicon) -> str:
 
 def _makes_sense(part: str) -> bool:
     words = re.findall(r"[\w'&]+", part.lower())
-    return any(word not in _FUNCTION_WORDS for word in words) and not _DANGLING.search(part)
+    return any(not word.isdigit() and word not in _FUNCTION_WORDS for word in words) and not _DANGLING.search(part)
 
 
 def _elliptic(text: str) -> list[str]:
@@ -194,55 +182,44 @@ def _years(text: str) -> list[str]:
     return [f"{before}{match['before'] or ('in ' if match['range'] else '')}{year}{after}" for year in years]
 
 
-def _attributes(text: str) -> list[str]:
-    """Each attribute with what has it: "symptoms and causes of measles"."""
-    if match := _TWO_QUESTION_WORDS.match(text):
-        return [f"{match[1]} {match['rest']}", f"{match[2]} {match['rest']}"]
-    text = text[:1].lower() + text[1:] if text[1:2].islower() else text
-    if match := _TWO_PHRASES.fullmatch(text):
-        owner = " of ".join(["", match["other"].rpartition(" of ")[2]])  # date of birth and place of death of ...
-        one = f"{match['one']}{owner}" if _COMPOUND.search(f"{match['one']} of ") else match["one"]
-        return [_bare(one), _bare(match["other"])]
-    if match := _ATTRIBUTES.fullmatch(text):
-        *items, last = items_of(match["listed"].replace(" as well as ", " and "))
-        compound = _COMPOUND.match(match["of"])  # cause of death
-        of = match["of"][compound.end() :] if compound else match["of"]
-        return [*(f"{_bare(item)}{of}" for item in items), f"{_bare(last)}{match['of']}"]
-    if match := _OWNED.fullmatch(text):
-        listed = items_of(match["listed"].replace(" as well as ", " and "))
-        return [f"{match['owner']} {item}{match['of']}" for item in listed]
-    return []
+def _both_asked(text: str) -> list[str]:
+    """Both questions in full: "when and where was Bolivar born"."""
+    match = _TWO_QUESTION_WORDS.match(text)
+    return [f"{word} {match['rest']}" for word in match.groups()[:2]] if match else []
 
 
-def _bare(phrase: str) -> str:
-    return re.sub(r"^(?:the|its|an?|some|any|also) ", "", phrase.strip(), flags=re.I)
-
-
-def _quantities(text: str) -> list[str]:
-    """What is measured, for each thing that is: "lifespan of cats and dogs"."""
-    match = _QUANTITY.fullmatch(text[:1].lower() + text[1:])
-    if match is None or _RELATION.search(text) or _UNLIKE.search(match["rest"]):
-        return []
-    return share(f"{_bare(match['what'])} {match['of']} {match['rest']}")
-
-
-def _listed_names(text: str, lexicon: Lexicon) -> list[str]:
+def _listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     """The text once for each name of a list in it."""
     listed = find_list(text)
     if listed is None or listed.link == "between" or is_contest(text):
         return []
-    if _is_one_thing(listed, text) and not {item.lower() for item in listed.items} <= lexicon.titles:
+    if not {item.lower() for item in listed.items} <= lexicon.titles and (
+        _is_one_thing(listed, text) or not (is_asked or _asks_of_each(listed, text))
+    ):
         return []
-    around = f"{listed.before} {listed.after}"
-    if _RELATION_BEFORE.search(listed.before) or _RELATIVE.search(listed.before) or _RELATION.search(around):
+    if _RELATIVE.search(listed.before) or joins_list(listed.before, listed.after):
         return []
     return [_with_one(listed.before, item, listed.after) for item in listed.items]
 
 
+def _asks_of_each(listed: NameList, text: str) -> bool:
+    """Whether a text without a question asks for something of each name: "population of Lima and Quito"."""
+    if ":" in text:
+        return True
+    if not listed.before:
+        is_phrase = has_attribute(listed.after) and _NOUN_AFTER.match(listed.after)
+        return bool(is_phrase) or " and " not in text
+    is_of_each = _PLACE_BEFORE.search(listed.before) or has_attribute(listed.before)
+    return bool(is_of_each and _PLACE_AFTER.match(listed.after))
+
+
 def _is_one_thing(listed: NameList, text: str) -> bool:
-    """Whether "X and Y" is taken for one name where no corpus says so."""
-    is_pair = len(listed.items) == 2 and " and " in text
-    return is_pair and bool(_ONE_THING.search(f"{listed.before}|{listed.after}"))
+    """Whether a list is taken for one name where no corpus says so: of a work or a pair, or of a family."""
+    first, *others = listed.items
+    if " and " not in text or (len(others) > 1 and not all(item.startswith("the ") for item in others)):
+        return False
+    is_family = len(others) == 1 and " " not in first and others[0].count(" ") == 1 and _LIFE.search(listed.after)
+    return bool(is_family or _ONE_THING.search(f"{listed.before}|{listed.after}"))
 
 
 def _with_one(before: str, item: str, after: str) -> str:
@@ -272,7 +249,7 @@ def _like(word: str, model: str) -> str:
 def _listed_titles(asked: str, marked: str, lexicon: Lexicon) -> list[str]:
     """The text once for each of two things that the corpus has documents of: "population of oslo and bergen"."""
     match = re.search(r"^(?P<before>.*\b(?:of|in|for) )(?P<one>\S+(?: \S+){0,3}?) and (?P<rest>\S.*)$", marked, re.I)
-    if match is None or asked != marked or _RELATION_BEFORE.search(match["before"]) or _RELATION.search(asked):
+    if match is None or asked != marked or joins_next(match["before"]) or joins(asked):
         return []
     words = match["rest"].split(" ")
     for length in range(min(4, len(words)), 0, -1):

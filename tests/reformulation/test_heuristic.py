@@ -140,8 +140,8 @@ def test_the_titles_of_a_corpus_are_readings_and_names():
 
     assert rewritten("what is Nebra?") == ["what is Nebra sky disc", "what is Nebra town"]
     assert searched("what is Nebra?") == ["what is Nebra?"]
-    assert rewritten("Who starred in Salt and Fire?") == ["Who starred in Salt and Fire?"]
-    assert searched("Who starred in Salt and Fire?") == ["Who starred in Salt", "Who starred in Fire"]
+    assert rewritten("What did Salt and Fire win?") == ["What did Salt and Fire win?"]
+    assert searched("What did Salt and Fire win?") == ["What did Salt win", "What did Fire win"]
     assert rewritten("museums of lund and ystad") == ["museums of lund", "museums of ystad"]
     assert searched("museums of lund and ystad") == ["museums of lund and ystad"]
 
