@@ -47,6 +47,17 @@ def test_dates_and_years_of_the_text_both_count(question, text, dated, undated):
     assert boosts(question, text, dates={"0": date(2024, 3, 1)}) == [dated]
 
 
+def test_the_year_that_a_question_begins_with_is_in_time():
+    assert boosts("what happened since 2023", "in 2022", "in 2023", "in 2024") == [0.8, 1.2, 1.2]
+
+
+def test_years_of_the_title_count():
+    state = RetrievalState(Query("q", "what happened since 2023"))
+    TemporalReranker(today=lambda: TODAY).run(state)
+    [chunk] = state.add_chunks([(Document("d", "Budget of 2024", "no year"), 0.5)], "initial", "q")
+    assert state.boost(chunk) == 1.2
+
+
 def test_a_date_only_adds_years():
     """A passage of 2020 that names 2024 is not older for its date."""
     assert boosts("latest model", "in 2024", metadata={"published": "2020"}) == [1.4]
