@@ -1,4 +1,7 @@
-"""What all tests share: the same examples in every run, no network, and a tiny random policy model."""
+"""What all tests share: the same examples in every run, no network, and a tiny random policy model.
+
+``HYPOTHESIS_PROFILE=fuzz pytest TESTS`` draws other examples in every run, and many more of them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from hypothesis import settings
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
-settings.load_profile("repeatable")
+settings.register_profile("fuzz", deadline=None, database=None, max_examples=20_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session")
