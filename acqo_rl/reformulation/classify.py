@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names
+from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names, refers_to_itself
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.reformulation.years import years_in
@@ -111,7 +111,7 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
     text = _readable(query)
     if SQL.match(text):
         return "pass"
-    if query.history and REFERENCE.search(text):
+    if query.history and REFERENCE.search(text) and not refers_to_itself(text):
         return "disambiguate"
     if lexicon.readings_of(bare_name(text)):
         return "disambiguate"

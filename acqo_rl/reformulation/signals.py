@@ -15,7 +15,9 @@ from acqo_rl.conversations import Turn
 LONGEST = 1_000
 """Characters; a longer text is no question that the rules were made for, and they would take long to fail on it."""
 
-NAME_WORD = r"(?:[a-z]{1,2}(?=[A-Z]))?[^\W\d_a-z](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
+_LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
+"""Of the Latin, Greek and Cyrillic alphabets; other scripts tell no names by their case."""
+NAME_WORD = rf"(?:[a-z]{{1,2}}(?=[A-Z]))?[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
 """A capitalised word or an initial; the dot that ends a sentence is no part of it."""
 _NAME = rf"{NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
@@ -73,11 +75,20 @@ _THANKS = re.compile(
     r",? (?:please|(?:many )?thanks|thank you|thx)(?: (?:so much|a lot|in advance|very much))?\W*$", re.I
 )
 _WHAT_IS = re.compile(r"^(what|who|where|when|which|how)'?s ", re.I)
+_OF_A_KIND = re.compile(
+    rf"\b(?:an?|two|three|four|five|six|several|many|some|\d+)\s+{NAME_WORD}"
+    r"(?=\s(?!(?:and|or|in|on|at|of|for|from|with|by|to|is|are|was|were|has|have|that|which|who)\b)[a-z])"
+)
 _OPENERS = """
 a an and are at can compare comparing contrast describe did discuss do does explain find for give how i in is it list
 name no of on or outline please show summarize tell the their there they this to u s was we were what when where which
 who whose why yes you
 """
+_ORDERS = re.compile(
+    r"(?:^|(?<=[.?!:]\s))\w+(?=(?:-(?:moi|nous|me|nos))? (?:mir|uns|me|moi|mij|nos)\b|-(?:moi|nous|me|nos)\b"
+    r"|(?<=[aei]m[ei]) (?:de|del|sobre|acerca|algo|el|la|los|las|di|della|qualcosa|su)\b)"
+)
+"""What opens an order in another language: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de"."""
 _STARTERS = frozenset(_OPENERS.split())
 _NO_NAMES = """
 according additionally after all also although another any as based because before both but by could currently despite
@@ -148,10 +159,22 @@ def last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> li
 
 def names(text: str) -> list[str]:
     """Capitalised spans in order; a lone word that often opens a sentence is none."""
+    text = _ORDERS.sub(lambda match: match[0].lower(), text)
     spans = (match.group().strip(" .") for match in _CAPITALISED.finditer(text))
     opened = (re.sub(r"^(?:\w+'?\w*)\s+", "", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
     bare = (re.sub(r"(?<!\b[Ii]t)['\u2019]s$", "", s) for s in opened)
     return [s for s in bare if s and s.lower().replace("\u2019", "'") not in _NO_NAME]
+
+
+def names_of_own(text: str) -> list[str]:
+    """The names of a text without those that describe a thing of a kind, "two Nobel prizes", where it has others."""
+    return names(_OF_A_KIND.sub("", text)) or names(text)
+
+
+def refers_to_itself(text: str) -> bool:
+    """Whether a later part of a question refers to what the first part names: "Where is Oslo and who is its mayor?"."""
+    first, _, later = text.partition(" and ")
+    return bool(names(first)) and not REFERENCE.search(first) and STRONG_REFERENCE.search(later) is not None
 
 
 def bare_name(text: str) -> str:

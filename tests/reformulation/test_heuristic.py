@@ -213,3 +213,42 @@ def test_the_reading_that_the_conversation_speaks_of_comes_first_and_counts_more
     islands = reformulate("java", ("Is that island large?",)).sub_queries
     assert [(s.text, s.weight) for s in islands] == [("java island", 1.0), ("java programming language", 0.5)]
     assert {s.weight for s in reformulate("java").sub_queries} == {1.0}
+
+
+OSLO = ("Tell me about Oslo.", "Oslo is the capital of Norway.")
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Oslo and its population?", ["Oslo and its population?"]),
+        ("Where is Bergen and what is its population?", ["Where is Bergen", "what is Bergen's population"]),
+        ("How large is it, oslo?", ["How large is it, oslo? Norway"]),
+        ("What about Bergen?", ["What about Bergen? Oslo Norway"]),
+        ("and its population?", ["and its population? Oslo Norway"]),
+    ],
+)
+def test_a_name_that_the_question_holds_is_not_added(question, expected):
+    assert searched(question, OSLO) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Hablame de Lima", "Lima"),
+        ("Cu\u00e9ntame algo de Lima", "Lima"),
+        ("Parle-moi de Lima", "Lima"),
+        ("Raconte-moi l'histoire de Lima", "Lima"),
+        ("Erz\u00e4hl mir von Lima", "Lima"),
+        ("Sag mir was \u00fcber Lima", "Lima"),
+        ("Vertel me over Lima", "Lima"),
+        ("Parlami di Lima", "Lima"),
+        ("Tell me about Rio de Janeiro", "Rio de Janeiro"),
+        ("Rome is old", "Rome"),
+        ("Who is Marie Curie? Curie won two Nobel prizes.", "Marie Curie"),
+        ("Marie Curie was a Polish physicist", "Marie Curie"),
+        ("a Hitchcock film", "Hitchcock"),
+    ],
+)
+def test_words_that_name_nothing_are_not_added(said, name):
+    assert searched("how large is it?", (said,)) == [f"how large is it? {name}"]
