@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
-from acqo_rl.reformulation.query_types import compares, lists, query_type_of
+from acqo_rl.reformulation.query_types import compares, lists, query_type_of, weighs
 from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names, refers_to_itself
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.reformulation.type_words import spaced
@@ -64,7 +64,7 @@ _TOGETHER = _words(
 _APPOSED = (
     "city|town|village|state|province|republic|kingdom|university|gulf|county|isle|island|church|house|people|art"
 )
-_WEIGHED = _words(r"analy[sz]e[sd]?|evaluate[sd]?", "分析|评估")
+_WEIGHED = _words(r"analy[sz]e[sd]?|evaluate[sd]?|assess(?:es)?|appraise[sd]?", "分析|评估")
 _CHAIN = re.compile(
     rf"""
     # the spouse of the CEO of ...; the capital of the country that ...
@@ -76,9 +76,10 @@ _CHAIN = re.compile(
     |\b(?:was|is|did|does|were|has)\ the\ (?:[a-z-]+\ ){{1,3}}of\ .+
         \ (?:born|die|died|buried|educated|study|live|work|grow\ up
         |marry|attend|found|receive|win|speak|belong)\b
-    # which model trained on ImageNet has the best accuracy
-    |\b[Ww]hich\ (?:[a-z]+\ ){{1,2}}(?:[a-z]+ed|built|made|born|written|based)\ (?:on|in|by|at|with|from|for)\ .+
-        \ (?:has|have|had|is|are|was|were|won)\ the[ ]
+    # which model trained on ImageNet has the best accuracy; what library written in Rust is fastest
+    |\b[Ww](?:hich|hat)\ (?!(?:is|are|was|were)\b)(?:[a-z]+\ ){{1,2}}
+        (?:[a-z]+ed|built|made|born|written|bred|grown)\ (?:on|in|by|at|with|from|for)\ .+\ (?:
+        (?:has|have|had|is|are|was|were|won)\ the\ |[a-z]+\ (?:the\ )?(?:most|least|fewest|best|worst|[a-z]+est)\b)
     # X's mother's birthplace; the director of X's wife
     |\w's\ [\w-]+'s\ |\bthe\ (?:[a-z-]+\ ){{1,2}}of\ [^,?]+'s[ ]
     # die Frau des Chefs von ...; la esposa del director de ...
@@ -129,7 +130,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
         found.append("temporal")
     if _CHAIN.search(text):
         found.append("multi_hop")
-    if _asks_several(text, common_lexicon()) or _WEIGHED.search(text):
+    if _asks_several(text, common_lexicon()) or _WEIGHED.search(text) or weighs(text):
         found.append("decomposition")
     return tuple(found) or ("simple",)
 

@@ -7,6 +7,7 @@ import re
 from acqo_rl.reformulation.signals import SQL, clauses
 from acqo_rl.reformulation.type_words import (
     ASKED,
+    ASKED_FOR,
     BESIDE_MISHAP,
     BESIDE_VERB,
     CHOOSING,
@@ -27,7 +28,9 @@ from acqo_rl.reformulation.type_words import (
     STEPS,
     SYMPTOMS,
     TASKS,
+    UNCOUNTED,
     VERBS,
+    WEIGHING,
     WHOSE,
     WHY,
     WHY_I,
@@ -102,6 +105,8 @@ _ORDER = re.compile(r"\^ ([a-z]+) (?:a|an|my|your) ")
 _WISHED = _shapes(
     rf"\b(?i:{_any(QUALITIES)}) (?:(?!(?:of|and|in|for|the|to) )[\w'-]+ ){{0,2}}?"
     r"(?![\w-]*(?:ss|us|is)\b)[a-z][\w-]+s\b",
+    rf"^(?:{_any(ASKED_FOR)}) (?:[a-z-]+ ){{0,2}}[a-z]+s$",
+    rf"\b(?i:{_any(QUALITIES)}) (?:[\w'-]+ )?(?:{_any(UNCOUNTED)})\b",
     rf"(?:^|\s)(?i:{_any(QUALITIES_ELSEWHERE)}) \w",
     rf"\w (?:{_any(QUALITIES_ELSEWHERE)})(?:\s|$)",
 )
@@ -140,7 +145,14 @@ def query_type_of(text: str) -> QueryType:
         return "how_to"
     if _asks(text, words):
         return "factual"
+    if weighs(text):
+        return "complex"
     return "how_to" if _orders(words) or _wishes(text, words) else "simple"
+
+
+def weighs(text: str) -> bool:
+    """Whether it orders to look at something from several sides: "evaluate remote work"."""
+    return WEIGHING.within(spaced(text))
 
 
 def compares(words: str) -> bool:

@@ -251,6 +251,11 @@ walkable wholesome
 """
 """Before things in the plural they say what these are to be like: "fun routes", "cozy cafes to work from"."""
 
+ASKED_FOR = "best cheap good inexpensive"
+"""Before things in the plural and nothing else they leave open which: "good first projects"."""
+UNCOUNTED = "accommodation clothing coffee food furniture lighting lodging music reading wallpaper wine"
+"""Things that have no plural: "relaxing music"."""
+
 QUALITIES_ELSEWHERE = """
 schöne gemütliche leichte ruhige romantische spannende lustige tolle lohnende
 tranquilles romantiques insolites agréables sympas jolis jolies
@@ -266,6 +271,15 @@ NO_ORDER = Words(
     before, behind, beyond, as, find, suggest, recommend, plan, settle"""
 )
 """Before an article, yet no order to do something."""
+
+WEIGHING = Words(
+    "^ analyze, ^ analyse, ^ evaluate, ^ assess, ^ appraise, ^ examine, ^ critique",
+    "^ analysiere, ^ bewerte, ^ beurteile",
+    "^ analyser, ^ analysez, ^ évaluer, ^ évaluez",
+    "^ analiza, ^ analizar, ^ evalúa, ^ evaluar",
+    "^ 分析, ^ 评估",
+)
+"""Orders to look at a thing from several sides."""
 
 REASONS = Words(
     """why, wy, whys, explain*, explanation*, eli5, concept, concepts, conceptual*, theory, theories, principle,
