@@ -6,46 +6,56 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.text import compatible, folded
 from acqo_rl.types import Query, Reformulation
 
-_MOST_WORDS = 12
+_MOST_WORDS = 16
 
+_THANKS = """
+thanks | thank (you|u) | thx | tha?nks | ty(sm)? | many thanks | thanks a (lot|bunch|million|ton) | cheers
+(much|really) appreciated | i( really)? appreciate (it|that|your help)
+danke( schön| sehr| dir| ihnen)? | (vielen|besten|herzlichen|lieben) dank | merci( beaucoup| bien)?
+(muchas |mil )?gracias | grazie( mille| tante)? | (muito )?obrigad[oa]
+dank (je|u)( wel)? | bedankt | tack( så mycket)? | (tusen )?takk | (mange|tusind) tak
+dzięk(i|uję) | teşekkür(ler| ederim)
+(большое )?спасибо | شكرا?ً?ا? | धन्यवाद | (非常|多)?(谢谢|謝謝|感谢)[你您]?
+(どうも)?ありがとう(ございま(す|した))? | 감사합니다 | 고마워(요)?
+"""
 _SAID = """
 hi+( hi+)? | hell?o | hey+a? | hiya | howdy | greetings | yo
 (good )?morning | good (afternoon|evening|day|night) | goodnight | namaste
 (it is |its )?(nice|pleased|good|great) to (meet|see) you
 how are (you|u)( doing| feeling)? | how is it going | hows it going | how do you do | how have you been
 what is up | what(s| s)? ?up | sup | long time no see
-thanks | thank (you|u) | thx | tha?nks | ty(sm)? | many thanks | thanks a (lot|bunch|million|ton) | cheers
-(much|really) appreciated | i( really)? appreciate (it|that|your help)
 (good)? ?bye+( bye+)? | see (you|ya|u)( later| soon| tomorrow| around| then)? | cya | take care | farewell
 have a (nice|good|great|lovely|wonderful) (day|evening|weekend|night|one|time)
 you( a)?re welcome | (good|great|nice|excellent|helpful) (job|work|bot|answers?) | well done | sounds good
 great | good | lovely | perfect | awesome | cool | nice | wonderful | excellent | amazing
 lol | lmao | (ha)+ | (he)+he | got it | i see
-(that( i)?s|that will be) all | never mind | nevermind
+(that( i)?s|that will be) all | never mind | nevermind | sorry | my (bad|apologies) | apologies
+test(ing)?( (test(ing)?|1|2|3))* | prueba | teste | тест | 测试 | テスト | 테스트
 hallo | guten (morgen|tag|abend) | gute nacht | moin | servus | tschüss | auf wiedersehen | wie geht( e)?s( dir| ihnen)?
-danke( schön| sehr| dir)? | (vielen|besten|herzlichen) dank
-bonjour | bonsoir | salut | coucou | bonne (journée|soirée|nuit) | merci( beaucoup| bien)? | au revoir
-(comment )?ça va | comment allez vous
-hola | buenos d[ií]as | buenas( tardes| noches)? | (muchas |mil )?gracias | adi[oó]s | hasta (luego|pronto)
-qu[eé] tal | c[oó]mo est[aá]s
-ciao | buongiorno | buonasera | salve | grazie( mille| tante)? | arrivederci | come (stai|va)
-ol[aá] | oi | bom dia | boa (tarde|noite) | (muito )?obrigad[oa] | tchau | tudo bem
-hoi | goede(morgen|middag|navond) | dank (je|u)( wel)? | bedankt | tot ziens
-hej | hei | god (morgen|morgon|dag|kveld) | tack( så mycket)? | (tusen )?takk | mange tak
-cześć | dzień dobry | dziękuję | do widzenia
-merhaba | selam | günaydın | teşekkür(ler| ederim)
-привет | здравствуй(те)?
-добр(ое утро|ый (день|вечер))
-(большое )?спасибо | пока | до свидания
-[你您]好 | 嗨 | (早上|下午|晚上)好 | 晚安 | (非常|多)?(谢谢|謝謝|感谢)[你您]? | 再见 | 再見
-こんにちは | こんばんは | おはよう(ございます)? | (どうも)?ありがとう(ございま(す|した))? | さようなら
-안녕(하세요)? | 감사합니다 | 고마워(요)?
-مرحبا | السلام عليكم | شكرا?ً?ا? | नमस्ते | धन्यवाद
+das (ist|war|wars|wäre) alles | entschuldigung | tut mir leid
+bonjour | bonsoir | salut | coucou | bonne (journée|soirée|nuit) | au revoir | (comment )?ça va | comment allez vous
+c est tout | désolée?
+hola | buenos d[ií]as | buenas( tardes| noches)? | adi[oó]s | hasta (luego|pronto) | qu[eé] tal | c[oó]mo est[aá]s
+(eso )?es todo | perd[oó]n | lo siento
+ciao | buongiorno | buonasera | salve | arrivederci | come (stai|va) | (è|questo è) tutto | scus[ai] | mi dispiace
+ol[aá] | oi | bom dia | boa (tarde|noite) | tchau | tudo bem | (isso )?é (só isso|tudo) | é só | desculp[ae]
+hoi | goede(morgen|middag|navond) | tot ziens | dat (is|was) alles
+hej | hei | god (morgen|morgon|dag|kveld) | det (är|var|er) all?t | förlåt | beklager | undskyld
+cześć | dzień dobry | do widzenia | to wszystko | przepraszam
+merhaba | selam | günaydın | hepsi bu( kadar)? | bu kadar | özür dilerim
+привет | здравствуй(те)? | добр(ое утро|ый (день|вечер)) | пока | до свидания | это вс[её] | извини(те)? | прости(те)?
+[你您]好 | 嗨 | (早上|下午|晚上)好 | 晚安 | 再见 | 再見 | 就这些 | 没问题了 | 对不起 | 抱歉
+(这|這)?(很|非常)?(有帮助|有幫助|有用) | (帮|幫)了?大忙了?
+こんにちは | こんばんは | おはよう(ございます)? | さようなら | 以上です | すみません | ごめん(なさい)?
+(とても|大変)?(助かりました|助かった|役に立ちました|参考になりました)
+안녕(하세요)? | (많은 |정말 )?도움이( 많이)? (됐|되었|됐었)(어요|습니다) | 이게 다예요 | 미안(해요|합니다)? | 죄송합니다
+مرحبا | السلام عليكم | هذا كل شيء | آسف | नमस्ते | बस इतना ही | माफ़ कीजिए
 """
 _BESIDE = """
 there | (to )?(you|every(one|body)|all|the team) | guys | folks | team | (my )?(dear|friends?) | mate | buddy
@@ -57,26 +67,70 @@ for (that|this|helping( me)?( out)?|everything) | in advance
 i hope (you( a)?re|all is) (doing )?well | no | alright | all right
 ok | okay | ok(ay)? (so|then) | oh | ah | and | yes | yeah | sure | then | very | really
 """
+_ANSWERS = """
+yes | yeah | yep | yup | ya | sure | ok | okay | k | alright | all right | right | exactly | correct | fine
+of course | absolutely | definitely | please | i( a)?m sure | no | nope | nah | not really | maybe | perhaps | hm+
+ja | jawohl | genau | klar | in ordnung | bitte | nein | nö | doch | vielleicht
+oui | ouais | d accord | bien sûr | s il (vous|te) plaît | non | peut être
+s[ií] | vale | claro | por favor | de acuerdo | va bene | certo | per favore | sim | n[aã]o | está bem
+nee | graag | prima | natuurlijk | tak | jo | nej | nei | inte | nie | dobrze | proszę | evet | hayır | tamam | lütfen
+да | нет | хорошо | ладно | конечно | пожалуйста
+是的? | 对的? | 好的? | 嗯 | 可以 | 行 | 不(是|用)? | はい | うん | いいえ | いや | わかりました | お願いします
+네 | 예 | 응 | 아니(요|오) | 좋아요 | نعم | لا | حسنا | हाँ | नहीं | ठीक है
+"""
+_HELPED = re.compile(
+    r"\b(?:help(?:s|ed|ful)|useful|perfect|great|nice|kind|good|clear|enough|needed|wanted|looking for"
+    r"|answer(?:s|ed)(?: my questions?)?|a\s+(?:big |huge )?help|explain(?:ed|ing)|explanation|patience|time"
+    r"|work(?:s|ed)?"
+    r"|hilft|hilfreich\w*|geholfen|nützlich|super|toll|perfekt|reicht|klar|gute?r?|genügt"
+    r"|aidé?e?s?|utiles?|parfait|suffit|clair|génial|ayud[aóo]\w*|útil|perfecto|genial|suficiente|quería|buscaba"
+    r"|aiutato|aiuta|perfetto|basta|ottimo|chiaro|ajud(?:a|ou)\w*|perfeito|ótimo|geholpen|helpt|nuttig|duidelijk|genoeg"
+    r"|hjälp(?:te|er|samt)|hj[ae]lp(?:er|som|somt)|hjalp|nok|tillräckligt|bra|pomogł[aoy]?\w*|pomocne|przydatne|wystarczy"
+    r"|yardımcı|yeterli|помог\w*|полезно|достаточно|понятно|отлично)\b"
+)
+_ADVERBS = """exactly really lot ça beaucoup vraiment très molto stato stata davvero mucho bastante mesmo echt heel erg
+väldigt verkligen veldig virkelig meget bardzo naprawdę to było çok gerçekten oldu это очень действительно"""
+_MAY_ASK = re.compile("[?\u061f\uff1f]")
+_ELISION = re.compile("\\b([cdjlmnst]|qu)['\u2019](?=\\w)")
 
 
 def _any_of(phrases: str) -> str:
     return "|".join(phrase.strip() for line in phrases.strip().splitlines() for phrase in line.split(" | "))
 
 
-_SMALL_TALK = re.compile(rf"(?:(?:(?P<said>{_any_of(_SAID)})|{_any_of(_BESIDE)})(?: |$))+")
+_PHRASE = f"(?P<said>{_any_of(_THANKS)}|{_any_of(_SAID)})|{_any_of(_BESIDE)}"
+_SMALL_TALK = re.compile(rf"(?:(?:{_PHRASE})(?: |$))+")
+_REACTION = re.compile(rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)})|{_PHRASE})(?: |$))+")
+_ANY_PHRASE = re.compile(rf"(?<!\S)(?:{_PHRASE})(?!\S)")
+_ANY_THANKS = re.compile(rf"(?<!\S)(?:{_any_of(_THANKS)})(?!\S)")
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 
 
 def is_small_talk(text: str) -> bool:
     """Whether a message greets, thanks, takes leave or reacts, and asks for nothing: "hi", "ok, thanks!", a smile.
 
-    "Yes", "ok" and "???" alone are none: they may answer a question or be one.
+    Thanks may say what for: "Thank you, that was helpful." "Yes", "ok" and "???" alone are none: they may answer a
+    question or be one.
     """
     words = _words(text)
     if not words:
         return any(unicodedata.category(c) == "So" for c in text)
-    said = _SMALL_TALK.fullmatch(_DRAWN_OUT.sub(r"\1", " ".join(words))) if len(words) <= _MOST_WORDS else None
-    return said is not None and said["said"] is not None
+    if len(words) > _MOST_WORDS:
+        return False
+    said = _DRAWN_OUT.sub(r"\1", " ".join(words))
+    if found := _SMALL_TALK.fullmatch(said):
+        return found["said"] is not None
+    return bool(_ANY_THANKS.search(said)) and not _MAY_ASK.search(text) and _says_it_helped(_ANY_PHRASE.sub("", said))
+
+
+def asks_for_nothing(query: Query) -> bool:
+    """Whether a query is small talk, or a mere "yes", "no" or "ok" that answers no question of the turn before it."""
+    if is_small_talk(query.text):
+        return True
+    found = _REACTION.fullmatch(" ".join(_words(query.text)))
+    if found is None or found["answer"] is None or _MAY_ASK.search(query.text):
+        return False
+    return not (query.history and _MAY_ASK.search(query.history[-1].text))
 
 
 def past_small_talk(
@@ -89,15 +143,33 @@ def past_small_talk(
         reformulate: gives one reformulation per query.
         name: of the reformulator.
     """
-    answers = {i: pass_through(query, name) for i, query in enumerate(queries) if is_small_talk(query.text)}
+    answers = {i: pass_through(query, name) for i, query in enumerate(queries) if asks_for_nothing(query)}
     asked = [i for i in range(len(queries)) if i not in answers]
     if asked:
         answers |= zip(asked, reformulate([queries[i] for i in asked]), strict=True)
     return [answers[i] for i in range(len(queries))]
 
 
+def _says_it_helped(rest: str) -> bool:
+    """Whether what is said beside thanks is praise and words without content: "das hat mir sehr geholfen"."""
+    others = _HELPED.sub("", rest)
+    return others != rest and _function_words().issuperset(others.split())
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    from bm25s import stopwords
+
+    languages = (
+        *("DANISH", "DUTCH", "EN_PLUS", "FRENCH", "GERMAN", "ITALIAN", "NORWEGIAN", "PORTUGUESE", "RUSSIAN", "SPANISH"),
+        *("SWEDISH", "TURKISH"),
+    )
+    words = (word for language in languages for word in getattr(stopwords, f"STOPWORDS_{language}"))
+    return frozenset("".join(_words(word)) for word in words).union(_ADVERBS.split())
+
+
 def _words(text: str) -> list[str]:
-    """The words in lower case, without apostrophes, punctuation and emoji."""
-    joined = re.sub("['\u2019]", "", folded(compatible(text)))
+    """The words in lower case, without apostrophes, punctuation and emoji; French "c'est" are two words."""
+    joined = re.sub("['\u2019]", "", _ELISION.sub(r"\1 ", folded(compatible(text))))
     kept = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in joined)
     return [word for word in kept.split() if any(unicodedata.category(c)[0] in "LN" for c in word)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001  (letters of other scripts are meant)
 import json
 from importlib.resources import files
 
@@ -16,7 +17,7 @@ from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.reformulation.small_talk import is_small_talk, past_small_talk
+from acqo_rl.reformulation.small_talk import asks_for_nothing, is_small_talk, past_small_talk
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Query, Reformulation, SubQuery
 
@@ -37,6 +38,20 @@ SMALL_TALK = [
         "\u0634\u0643\u0631\u0627\u064b",
         "\u0421\u043f\u0430\u0441\u0438\u0431\u043e!",
     ),
+]
+THANKS_WITH_MORE = [
+    *("Thank you so much, that was helpful.", "Thanks, that is exactly what I was looking for!", "That helped, thanks"),
+    *("thanks, you've been a great help", "ok thank you, that answers my question", "Thank you for explaining this."),
+    *("Vielen Dank, das hilft!", "Danke, das hat mir sehr geholfen", "Das war alles, danke", "Super, vielen Dank!"),
+    *("Merci, c'est parfait", "Merci, ça m'a beaucoup aidé.", "merci, c'est tout", "gracias, eso es todo"),
+    *("Muchas gracias, me ayudó mucho", "Grazie, mi hai aiutato molto", "Obrigado, isso ajudou muito"),
+    *("Bedankt, dat helpt", "Tack, det hjälpte", "Takk, det hjelper", "Dziękuję, to bardzo pomocne"),
+    *("Teşekkürler, çok yardımcı oldu", "Спасибо, это очень помогло", "谢谢，很有帮助", "ありがとう、助かりました"),
+    *("감사합니다, 도움이 됐어요", "sorry", "test", "Entschuldigung", "lo siento"),
+]
+REACTIONS = [
+    *("yes", "no", "yes please", "ok", "sure", "Ja, bitte", "nein", "oui", "non merci", "sí", "va bene", "sim"),
+    *("да", "tamam", "是的", "はい", "네"),
 ]
 QUESTIONS = [
     *("hello adele", "hi-fi amplifiers", "good morning vietnam", "goodbye lenin", "hey jude", "thank you next lyrics"),
@@ -67,6 +82,8 @@ QUESTIONS = [
         "you",
         "assistant",
     ),
+    *("Thanks, and its population", "Thanks, is it useful?", "Thanks, Oslo weather", "thanks for the memories"),
+    *("Danke, wer war er", "Gracias, y su clima", "Thanks. Help me with it", "sorry song", "test cricket"),
     *("\u4f60\u597d\u674e\u7115\u82f1", "Danke Merkel", "hola airlines", "merci chocolate", "ciao bella lyrics"),
 ]
 TALK = ("U: Tell me about Oslo.", "S: Oslo is the capital of Norway.")
@@ -83,7 +100,7 @@ def everyone(model):
     return [by_policy(model), else_rules(by_policy(model), None), Heuristic(), RecentTurns(), adaptive, *prompted]
 
 
-@pytest.mark.parametrize("text", SMALL_TALK)
+@pytest.mark.parametrize("text", [*SMALL_TALK, *THANKS_WITH_MORE, *REACTIONS])
 def test_every_reformulator_passes_small_talk_without_a_model_call(text):
     model = ScriptedLanguageModel("resolve\nOslo weather")
     query = Query("q", text, TALK)
@@ -97,6 +114,18 @@ def test_every_reformulator_passes_small_talk_without_a_model_call(text):
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_what_asks_for_something_is_no_small_talk(text):
     assert not is_small_talk(text)
+
+
+@pytest.mark.parametrize("text", REACTIONS)
+def test_a_reaction_may_answer_the_question_before_it(text):
+    assert asks_for_nothing(Query("q", text, TALK))
+    asked = Query("q", text, (*TALK, "U: And Bergen?", "S: Do you mean the city in Norway?"))
+    assert asks_for_nothing(asked) == is_small_talk(text)
+
+
+@pytest.mark.parametrize("text", ["right?", "no country for old men", "ok computer", "yes, and Bergen", "why", "there"])
+def test_what_only_begins_like_a_reaction_asks_for_something(text):
+    assert not asks_for_nothing(Query("q", text, TALK))
 
 
 def test_questions_of_the_package_are_no_small_talk():
