@@ -106,7 +106,7 @@ _WISHED = _shapes(
     rf"\b(?i:{_any(QUALITIES)}) (?:(?!(?:of|and|in|for|the|to) )[\w'-]+ ){{0,2}}?"
     r"(?![\w-]*(?:ss|us|is)\b)[a-z][\w-]+s\b",
     rf"^(?:{_any(ASKED_FOR)}) (?:[a-z-]+ ){{0,2}}[a-z]+s$",
-    rf"\b(?i:{_any(QUALITIES)}) (?:[\w'-]+ )?(?:{_any(UNCOUNTED)})\b",
+    rf"\b(?i:{_any(QUALITIES)}) (?:{_any(UNCOUNTED)})\b",
     rf"(?:^|\s)(?i:{_any(QUALITIES_ELSEWHERE)}) \w",
     rf"\w (?:{_any(QUALITIES_ELSEWHERE)})(?:\s|$)",
 )
