@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.conversations import Turn
+from acqo_rl.credit import shapley
 from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.wording import Wording
 from acqo_rl.search import DEPTH, search_each
@@ -57,6 +59,10 @@ class Reward:
         decay: eta with several gold documents; with one it is 1.
         top_ranks: k*.
         top_bonus: lambda.
+        credit_searches: keeps the value of each search in ``credits``, in the second stage.
+        credits: of the last call, for each completion the Shapley value of each of its lines, in their order; empty
+            where it has fewer than two, or does not search what it says. The empty set is the raw query's list, which
+            is what a completion without lines finds.
         raw_lead: of the policy's settings. A look back at the raw query costs nothing: it is not the policy that asks
             for it, and with feedback its list is there.
 
@@ -77,6 +83,7 @@ class Reward:
         top_ranks: int = 3,
         top_bonus: float = 0.5,
         raw_lead: float | None = None,
+        credit_searches: bool = False,
     ) -> None:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
@@ -98,6 +105,8 @@ class Reward:
         self.top_ranks = top_ranks
         self.top_bonus = top_bonus
         self.raw_lead = raw_lead
+        self.credit_searches = credit_searches
+        self.credits: list[list[float]] = []
         self.__name__ = f"acqo_{stage}"
 
     def __call__(
@@ -137,6 +146,14 @@ class Reward:
         best = self._scores(rankings, fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, best, strict=True):
             rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
+        if self.credit_searches:
+            self.credits = [[] for _ in texts]
+            several = [n for n, i in enumerate(valid) if _says_what_it_searches(searched[n], texts[i])]
+            lists = [rankings[n] for n in several]
+            raw = search_each([pass_through(searched[n].query, "") for n in several], self.retriever, DEPTH)
+            shares = self._credits(lists, raw, [gold[valid[n]] for n in several])
+            for n, share in zip(several, shares, strict=True):
+                self.credits[valid[n]] = share
         if log_metric is not None:
             found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
             for name, value in parts(answers, found).items():
@@ -166,6 +183,20 @@ class Reward:
             best[i] = max(best[i], self.score(gold_ranks(ranking, gold[i])))
         return best
 
+    def _credits(
+        self, rankings: Sequence[Sequence[Ranking]], raw: Sequence[Sequence[Ranking]], gold: Sequence[Sequence[str]]
+    ) -> list[list[float]]:
+        """Shapley values of the searches of some completions."""
+        sets = [[r, *([o for i, o in enumerate(lists) if s >> i & 1] for s in range(1, 2 ** len(lists)))]
+                for lists, r in zip(rankings, raw, strict=True)]  # fmt: skip
+        fused = iter(self.fusion.fuse([one for some in sets for one in some], DEPTH))
+        values = []
+        for some, ids in zip(sets, gold, strict=True):
+            scores = [self.score(gold_ranks(next(fused), ids)) for _ in some]
+            costs = [self.cost * max(subset.bit_count() - 1, 0) for subset in range(len(some))]
+            values.append(shapley([score - cost for score, cost in zip(scores, costs, strict=True)]))
+        return values
+
     def score(self, ranks: NDArray[np.float64]) -> float:
         """S: sum over the gold documents, by rank, of eta^i Phi(r_i) (Stage II: Phi'), float64[gold] -> float."""
         value = rank_map(ranks)
@@ -173,6 +204,12 @@ class Reward:
             value = value + np.where(ranks <= self.top_ranks, self.top_bonus / np.log2(ranks + 1.0), 0.0)
         eta = 1.0 if len(ranks) == 1 else self.decay
         return float((eta ** np.arange(1, len(ranks) + 1)) @ value)
+
+
+def _says_what_it_searches(searched: Reformulation, completion: str) -> bool:
+    """Whether each of several lines is one search, in the order of the lines, and no other is made."""
+    lines = completion.count("\n")
+    return lines > 1 and lines == len(searched.sub_queries) and all(s.lead is None for s in searched.sub_queries)
 
 
 def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:

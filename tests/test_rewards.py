@@ -88,6 +88,21 @@ class TestValues:
         assert rewards("explore", split("garbage", "one")) == pytest.approx([2])
         assert rewards("converge", split("garbage", "one"), top_bonus=0.0) == pytest.approx([17 / 9])
 
+    def test_each_search_is_credited_with_what_it_adds(self):
+        """Nothing written finds the raw query's list, which has one gold document at rank 50."""
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), cost=0.03, credit_searches=True)
+        completions = [split("one", "two"), split("two", "garbage"), split("one"), "pass", "no answer"]
+        gold = [["g1", "g2"]] * 5
+        values = reward(prompts=[None] * 5, completions=completions, query=["raw"] * 5, gold=gold)
+        alone, raw = values[2], values[3]
+        first, second = reward.credits[0]
+        assert first + second == pytest.approx(values[0] - raw)
+        assert first == pytest.approx((alone - raw + values[0] - alone) / 2)  # "two" alone is worth what "one" is
+        assert first == pytest.approx(second)
+        useful, useless = reward.credits[1]
+        assert useful > 0 > useless
+        assert reward.credits[2:] == [[], [], []]
+
     def test_each_search_after_the_first_costs(self):
         found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)
         assert found == pytest.approx([2, 1.97, 1.94])

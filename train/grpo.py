@@ -33,8 +33,8 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
         """Refuses what training cannot do with.
 
         Raises:
-            ConfigError: a setting is out of range, there is no such measure, or a checkpoint would fall between two
-                passes over one generated batch, which a resumed run cannot take up again.
+            ConfigError: a setting is out of range, there is no such measure, a checkpoint would fall between two passes
+                over one generated batch, which a resumed run cannot take up again, or searches cannot be credited.
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
@@ -42,6 +42,11 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
             raise ConfigError(
                 f"eval_steps is {self.eval_steps}, num_iterations is {self.num_iterations}; "
                 f"make eval_steps a multiple of num_iterations."
+            )
+        if self.credit_searches and (self.stage, self.scale_rewards) != ("converge", "none"):
+            raise ConfigError(
+                f"credit_searches needs stage converge, where all searches count, and scale_rewards none, so that their"
+                f" shares are on the scale of the rewards; stage is {self.stage}, scale_rewards {self.scale_rewards}."
             )
 
 
@@ -91,7 +96,7 @@ def main(config: GrpoRunConfig) -> None:
         model=model,
         tokenizer=tokenizer,
         policy=settings,
-        reward=materials.reward(config.stage, config, settings),
+        reward=materials.reward(config.stage, config, settings, credit_searches=config.credit_searches),
         train_dataset=grpo_dataset(queries, materials.qrels, prompt),
         dev_measures=partial(materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure),
         output_dir=folder,

@@ -88,10 +88,10 @@ class HistorySampler(Sampler[int]):
 
 
 class AcqoTrainer(GRPOTrainer):
-    """TRL's trainer with five methods of its own.
+    """TRL's trainer with six methods of its own.
 
     They say which prompts are drawn, how completions are sampled and their log-probabilities computed (each prompt of
-    a group is read once), what is recorded of their rewards, and what is evaluated.
+    a group is read once), what is recorded of their rewards, which tokens they credit, and what is evaluated.
     """
 
     def __init__(
@@ -101,17 +101,22 @@ class AcqoTrainer(GRPOTrainer):
         settings: PolicySettings,
         history_sampling: bool,
         share_prompts: bool,
+        credit_searches: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
         self._history = RewardHistory(len(trainer["train_dataset"]))
         self._history_sampling = history_sampling
+        self._credit_searches = credit_searches
         self._share_prompts = share_prompts and keeps_every_token(trainer["model"])
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._words_once = WordsOnce(self.processing_class)
+        texts = (self.processing_class.decode([token]) for token in range(len(self.processing_class)))
+        self._starts_a_line = torch.tensor(["\n" in text for text in texts])
+        self._credits: list[list[float]] = []
         if self.is_fsdp_enabled:  # each process must make the same forward passes; how many a tree takes differs
             self._share_prompts = False
 
@@ -140,10 +145,21 @@ class AcqoTrainer(GRPOTrainer):
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        if self._credit_searches:
+            self._credits = self.reward_funcs[0].credits
         if self.model.training:
             rows = gather_object([example["row"] for example in inputs])
             self._history.record(rows, rewards[:, 0].tolist())
         return rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """With an advantage for each token: the tokens of a search have its share in what the completion gains."""
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self._credit_searches:
+            output["advantages"] = by_token(
+                output["advantages"], output["completion_ids"], self._credits, self._starts_a_line
+            )
+        return output
 
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
@@ -210,6 +226,31 @@ class AcqoTrainer(GRPOTrainer):
         self._policy_settings.save(folder)
         if self._sampler is not None:
             write_json(folder / SAMPLER_FILE, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
+
+
+def by_token(
+    advantages: torch.Tensor,
+    completion_ids: torch.Tensor,
+    credits: Sequence[Sequence[float]],
+    line_starts: torch.Tensor,
+) -> torch.Tensor:
+    """The advantage of each token: that of its completion, and on a line what its search adds beyond the mean search.
+
+    Args:
+        advantages: float[completions].
+        completion_ids: int[completions, tokens].
+        credits: of each completion, one value a line after the first; none where all tokens have the same advantage.
+        line_starts: bool[vocabulary], the tokens that begin a new line.
+
+    Returns:
+        float[completions, tokens].
+    """
+    lines = line_starts.to(completion_ids.device)[completion_ids].cumsum(dim=1)
+    values = advantages.unsqueeze(1).repeat(1, completion_ids.shape[1])
+    for row, found in enumerate(credits):
+        for line, credit in enumerate(found, start=1):
+            values[row, lines[row] == line] += credit - sum(found) / len(found)
+    return values
 
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
@@ -293,6 +334,7 @@ def build_trainer(
         settings=policy,
         history_sampling=settings.history_sampling,
         share_prompts=settings.share_prompts,
+        credit_searches=settings.credit_searches,
         model=model,
         reward_funcs=[reward],
         args=arguments,

@@ -41,7 +41,14 @@ class Materials:
     retriever: Retriever
     fusion: Fusion
 
-    def reward(self, stage: Literal["explore", "converge"], settings: RewardSettings, policy: PolicySettings) -> Reward:
+    def reward(
+        self,
+        stage: Literal["explore", "converge"],
+        settings: RewardSettings,
+        policy: PolicySettings,
+        *,
+        credit_searches: bool = False,
+    ) -> Reward:
         """The reward of a stage over this index, for a policy of these settings."""
         return Reward(
             stage,
@@ -54,6 +61,7 @@ class Materials:
             top_ranks=settings.top_ranks,
             top_bonus=settings.top_bonus,
             raw_lead=policy.raw_lead,
+            credit_searches=credit_searches,
         )
 
     def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:

@@ -117,6 +117,13 @@ class GrpoSettings:
     max_grad_norm: float = field(default=1.0, metadata={"help": "Gradient clipping."})
     warmup_steps: float = field(default=0.05, metadata={"help": "Steps, or a share of all steps when below 1."})
     lr_scheduler_type: str = field(default="constant_with_warmup", metadata={"help": "Of transformers."})
+    credit_searches: bool = field(
+        default=False,
+        metadata={
+            "help": "Stage II: the tokens of each search get its own share of what the completion gains, its Shapley "
+            "value; the mean over the searches stays. Only with scale_rewards none."
+        },
+    )
     history_sampling: bool = field(default=True, metadata={"help": "Draw prompts whose rewards vary more often."})
     share_prompts: bool = field(
         default=True, metadata={"help": "Read the prompt of a group once; False: TRL's generation and pass."}

@@ -14,7 +14,7 @@ from acqo_rl.curriculum import RewardHistory
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.callbacks import Alarms
 from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, build_trainer, finish
+from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, build_trainer, by_token, finish
 from acqo_rl.training.model import load_trainable
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
@@ -285,3 +285,38 @@ def test_sampler_state_is_beside_the_checkpoint(whole):
     trainer, _ = whole
     state = json.loads((last_checkpoint(trainer.args.output_dir) / SAMPLER_FILE).read_text())
     assert sum(state["history"]["groups"]) == 12
+
+
+class TestCredit:
+    def test_the_tokens_of_a_search_get_its_share_and_the_mean_stays(self):
+        line = torch.tensor([False, True, False, False])
+        written = torch.tensor([[2, 2, 1, 3, 1, 3, 0], [2, 1, 3, 1, 2, 2, 2]])
+        values = by_token(torch.tensor([1.0, -0.5]), written, [[0.6, 0.2], []], line)
+        assert values[0].tolist() == pytest.approx([1, 1, 1.2, 1.2, 0.8, 0.8, 0.8])
+        assert values[1].tolist() == [-0.5] * 7
+
+    def test_a_run_learns_from_it(self, tiny, tmp_path):
+        """The last line of every completion is to blame, whatever the whole is worth."""
+
+        class LastLine(DistinctLetters):
+            credits = ()
+
+            def __call__(self, prompts, completions, query, **more):
+                lines = [completion[-1]["content"].count("\n") for completion in completions]
+                self.credits = [[1.0] * (n - 1) + [-1.0] if n > 1 else [] for n in lines]
+                return super().__call__(prompts, completions, query, **more)
+
+        plain, credited = (
+            trainer_of(tiny, tmp_path / str(on), reward=LastLine(), max_steps=2, credit_searches=on)
+            for on in (False, True)
+        )
+        for trainer in (plain, credited):
+            newline = trainer.processing_class("\n", add_special_tokens=False)["input_ids"]
+            trainer._generate_single_turn = lambda ids, *_, line=newline: (
+                [[40, *line, 41, *line, 42 + i] for i in range(len(ids))],
+                None,
+            )
+            trainer.resume(None)
+        one, other = steps_of(plain), steps_of(credited)
+        assert one[1][1] == other[1][1]
+        assert one[1][3] != other[1][3]
