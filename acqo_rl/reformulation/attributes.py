@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acqo_rl.reformulation.comparisons import share
+from acqo_rl.reformulation.comparisons import shared
 from acqo_rl.reformulation.relations import joins
 from acqo_rl.reformulation.signals import QUANTITIES, is_of, items_of, names_attribute
 
@@ -75,7 +75,7 @@ def quantities(text: str) -> list[str]:
     match = _QUANTITY.fullmatch(text[:1].lower() + text[1:])
     if match is None or not is_of(match["noun"], QUANTITIES) or _UNLIKE.search(match["rest"]) or joins(text):
         return []
-    return share(f"{_bare(match['what'])} {match['of']} {match['rest']}")
+    return shared(f"{_bare(match['what'])} {match['of']} {match['rest']}")
 
 
 def _are_asked(asking: str | None, listed: Sequence[str]) -> bool:

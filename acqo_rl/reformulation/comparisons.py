@@ -44,6 +44,7 @@ _TAIL = re.compile(
 )
 _BEFORE_ITEM = re.compile(r"^(.*\b(?:of|in|for|between|from|at|on|about) )", re.I)
 _BETWEEN_SIDES = re.compile(r",? (?:and|with|to|versus|vs\.?|against|or|over|than|&) (?:(?:that|those) of )?", re.I)
+_AND = re.compile(r",? (?:and|or|versus|vs\.?|&) (?:(?:that|those) of )?", re.I)
 _SAYS = re.compile(r"^(?:explain|tell|say|give|describe|list|show|discuss)\b|\b(?:they|it)\b", re.I)
 _DESCRIBES = re.compile(r"(?:ic|al|ese|ish|ous|ive|ary|ent|able|less|ful)$", re.I)
 
@@ -151,10 +152,10 @@ def _sides(text: str) -> list[str]:
     """What is set side by side."""
     if match := _COMPARE.match(text):
         head = f"{match['attribute']} of " if match["attribute"] else ""
-        return [f"{head}{side}" for side in share(match["rest"])]
+        return [f"{head}{side}" for side in _share(match["rest"])]
     if match := next((m for pattern in _SIDES if (m := pattern.match(text))), None):
-        return share(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
-    return share(text) if _VERSUS.search(text) and not is_contest(text) else []
+        return shared(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
+    return _share(text) if _VERSUS.search(text) and not is_contest(text) else []
 
 
 def is_contest(text: str) -> bool:
@@ -162,12 +163,17 @@ def is_contest(text: str) -> bool:
     return bool(_VERSUS.search(text) and _MATCH.search(text))
 
 
-def share(text: str) -> list[str]:
-    """The sides of "the price of gold and silver in 2020", each with what is said of both; none if it has one side."""
+def shared(text: str) -> list[str]:
+    """The things that "and" joins in "the price of gold and silver in 2020", each with what is said of all."""
+    return _share(text, _AND)
+
+
+def _share(text: str, between: re.Pattern[str] = _BETWEEN_SIDES) -> list[str]:
+    """The sides of a text, each with what is said of both; none if it has one side."""
     sides, colon, attribute = text.partition(": ")
     if colon and not re.match(r"(?:who|what|which)\b", attribute, re.I):
-        return [f"{side} {attribute}" for side in share(sides)]
-    joint = _BETWEEN_SIDES.search(text)
+        return [f"{side} {attribute}" for side in _share(sides)]
+    joint = between.search(text)
     if joint is None or _SAYS.search(text[joint.end() :]):
         return []
     if listed := find_list(text):
@@ -178,7 +184,7 @@ def share(text: str) -> list[str]:
     head = before[1] if before and not re.match(r"\w+ing\b", right) else ""
     end = _TAIL.search(right)
     right, tail = (right[: end.start()], right[end.start() :]) if end else (right, "")
-    items = [*left[len(head) :].split(", "), *_BETWEEN_SIDES.split(right)]
+    items = [*left[len(head) :].split(", "), *between.split(right)]
     first, last = items[0], items[-1].split(" ", 1)
     if len(items) == 2 and " " not in first and len(last) == 2:
         if _DESCRIBES.search(first):

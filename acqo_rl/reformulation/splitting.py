@@ -52,7 +52,8 @@ _ONE_THING = re.compile(
 """Around "X and Y" that is one thing: a verb in the singular, or what is asked of a work, a show or a pair."""
 _LIFE = re.compile(r"\b(?:born|die|discover|invent|write|marry|study|win|buried|compose|paint|found|grow up)\b", re.I)
 _STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|cannot|does|did|do)\b"
+    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|cannot|does|did|do"
+    r"|(?:reduc|increas|improv|decreas|enhanc|promot|induc)e[sd]|(?:prevent|inhibit|impair|lower|affect|lead)s)\b"
 )
 _PLACE_BEFORE = re.compile(r"\b(?:of|in|for|at|from|to|on|near|about) (?:the )?$", re.I)
 _PLACE_AFTER = re.compile(r"(?: \S+| (?:in|at|on|for|during|since|by|\d{4})\b.*)?$")
@@ -77,7 +78,7 @@ _SAME = re.compile(
     r",? (?:both )?(?P<predicate>.*?)(?P<place>in|of|from|at|to|on|by|for)? ?the same (?P<noun>[a-z]+(?: [a-z]+)?)$",
     re.I,
 )
-_BOTH_ARE = re.compile(r" (?:both )?(?P<what>(?:[a-z-]+ ){0,2}[a-z]+[^s\W])s$")
+_BOTH_ARE = re.compile(r" (?:both )?(?P<what>(?:[a-z-]+ ){0,2}[a-z]+[^s\W])s(?P<of>(?: (?:of|in|from) .+)?)$")
 _RELATIVE = re.compile(r"\S (?:who|that|which|whom|whose) ", re.I)
 _DANGLING = re.compile(r"^(?:and|or|of|than|vs|versus)\b|\b(?:and|or|the|an?|than|vs|versus|between)$", re.I)
 _FUNCTION = """
@@ -232,7 +233,7 @@ def _with_one(before: str, item: str, after: str) -> str:
         return f"Which {same['noun']} {one} {item} {same['predicate']}{same['place']}"
     if (kind := _BOTH_ARE.fullmatch(after)) and re.fullmatch(r"(?:are|were) (?:both )?", before, re.I):
         article = "an" if kind["what"][0] in "aeiou" else "a"
-        after = f" {article} {re.sub('ie$', 'y', kind['what'])}"
+        after = f" {article} {re.sub('ie$', 'y', kind['what'])}{kind['of']}"
     after = re.sub(r"^(,?) (?:both|each|all)\b", r"\1", after)
     before = re.sub(
         r"\b(were|are|do|have) (?:both )?$", lambda m: f"{_like(_AUXILIARY[m[1].lower()], m[1])} ", before, flags=re.I

@@ -22,6 +22,9 @@ STATEMENTS = [
     "Turing and Church proved the limits of computation",
     "IL-6 and TNF promote inflammation of joints",
     "Tea and coffee were taxed in the colonies",
+    "The risk of stroke and death increases with age",
+    "Rapid access to care compared with standard care reduces mortality",
+    "Metformin vs placebo reduces weight",
     "Statins lower cholesterol; fibrates and niacin raise HDL.",
     "Interleukin 6 and TNF alpha promote inflammation; statins and aspirin reduce it",
 ]
