@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from acqo_rl.training.materials import Materials
-    from acqo_rl.training.warm_start import Example
+    from acqo_rl.training.warm_start import Example, Scored
     from acqo_rl.types import Query, Reformulation
 
 
@@ -47,6 +47,13 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
         },
     )
     prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
+    scored: str | None = field(
+        default=None,
+        metadata={
+            "help": "scored.jsonl of an earlier run on the same data, index and settings of prompt and reward: scores "
+            "nothing again, for another seed or other targets."
+        },
+    )
     samples: int = field(
         default=0,
         metadata={"help": "Rollouts a query of --model, where that is a trained policy: a rejection-sampling round."},
@@ -180,6 +187,8 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
                 found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     reward = materials.reward("converge", config, policy_settings(config))
     scored_file = file.with_name("scored.jsonl")
+    if config.scored and not scored_file.exists():
+        write_scored(scored_by(config.scored, learned), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
     left = learned[len(options) :]
     for batch in scored_options(left, materials.qrels, found, reward):
@@ -197,6 +206,27 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))
     return examples
+
+
+def scored_by(place: str, queries: Sequence[Query]) -> list[Scored]:
+    """What an earlier run scored.
+
+    Raises:
+        ConfigError: there is no such file, or it is of other queries.
+    """
+    from pathlib import Path
+
+    from acqo_rl.training.warm_start import read_scored
+
+    if not Path(place).is_file():
+        raise ConfigError(f"scored is {place}, which is no file; give the scored.jsonl of an earlier run.")
+    options = read_scored(Path(place))
+    if [one.query_id for one in options] != [query.id for query in queries[: len(options)]]:
+        raise ConfigError(
+            f"{place} is of {len(options)} queries that are not the first of this run's {len(queries)}: of other data,"
+            " another limit or other kinds to keep. Give that of a run like this one."
+        )
+    return options
 
 
 def rollouts(

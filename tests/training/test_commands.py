@@ -255,6 +255,22 @@ def test_scoring_goes_on_where_it_was_interrupted(data, index, passing, tmp_path
     assert asked[2] == asked[1]
 
 
+def test_what_another_run_scored_is_not_scored_again(data, index, passing, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "train"))
+    warm_start = importlib.import_module("warm_start")
+    config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
+    materials = open_materials(config, config)
+    first = warm_start.collect(config, materials, tmp_path / "first" / "examples.jsonl")
+    again = replace(config, scored=str(tmp_path / "first" / "scored.jsonl"))
+    fewer = replace(materials, train=materials.train[1:])
+    with pytest.raises(ConfigError, match="first"):
+        warm_start.collect(again, fewer, tmp_path / "fewer" / "examples.jsonl")
+    with pytest.raises(ConfigError, match="nowhere"):
+        warm_start.collect(replace(config, scored="nowhere"), materials, tmp_path / "none" / "examples.jsonl")
+    monkeypatch.setattr(Reward, "__call__", None)
+    assert warm_start.collect(again, materials, tmp_path / "again" / "examples.jsonl") == first
+
+
 def test_the_policys_own_rollouts_are_candidates(data, index, passing, tmp_path, monkeypatch):
     """The stand-in writes the passages themselves; there are no other candidates."""
     monkeypatch.syspath_prepend(str(ROOT / "train"))
