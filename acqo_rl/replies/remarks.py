@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.replies.wording import EXPLAINS, HERE_ARE, REFUSALS, SURE, WISHES, these_listed
+from acqo_rl.replies.wording import EXPLAINS, HERE_ARE, OFFERS, REFUSALS, SURE, WISHES, these_listed
 
 _LISTED = (
     r"(?:quer(?:y|ies)|search(?:es)?|questions?|lists?|variants?|variations?|versions?|rewrit\w+|rewordings?|parts?"
@@ -43,6 +43,7 @@ _REFUSAL = re.compile(
     r"|^\u6211(?:\u65e0\u6cd5|\u4e0d\u80fd)(?:\u56de\u7b54|\u63d0\u4f9b|\u5e2e\u52a9|\u534f\u52a9|\u6ee1\u8db3)",
     re.I,
 )
+_OFFER = re.compile(OFFERS, re.I)
 
 
 def is_remark(line: str) -> bool:
@@ -52,6 +53,11 @@ def is_remark(line: str) -> bool:
     """
     text = _plain(line)
     return bool(_REMARK.search(text)) or is_refusal(text) or (text.endswith(_ENDS) and these_listed(text))
+
+
+def is_offer(sentence: str) -> bool:
+    """Whether a model speaks of what it is about to do: "I'd be happy to help!"."""
+    return bool(_OFFER.match(_plain(sentence)))
 
 
 def is_refusal(line: str) -> bool:

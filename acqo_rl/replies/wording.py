@@ -10,7 +10,7 @@ def _stems(*words: str) -> str:
     return "|".join(sorted((re.escape(w) for line in words for w in line.split(", ")), key=len, reverse=True))
 
 
-_ASKED = _stems(
+ASKED = _stems(
     "query, queries, question, search, search query, subquery, sub-query, sub query, sub-question, subquestion, sub,"
     " rewritten query, rewrite, part, step back question, step-back question, q",
     "questions, searches, search queries, sub-queries, subqueries, sub-questions, rewritten queries",
@@ -27,7 +27,7 @@ _ASKED = _stems(
     "soru, alt soru, sorgu, arama, otázka, dotaz, ερώτηση, câu hỏi, întrebare, kérdés, pertanyaan",
     "질문, 하위 질문, 검색어, 쿼리, سؤال, استعلام, प्रश्न, คำถาม",
 )
-_ANSWERED = _stems(
+ANSWERED = _stems(
     "answer, final answer, the answer, the final answer, the answer is, hypothetical answer, passage, response",
     "antwort, die antwort, réponse, la réponse, respuesta, la respuesta, risposta, la risposta, resposta, a resposta",
     "antwoord, het antwoord, odpowiedź, svar, svaret, ответ, cevap, yanıt, vastaus, odpověď, απάντηση",
@@ -50,14 +50,14 @@ _ORDINALS = _stems(
 )
 _BY_NUMBER = r"\s*(?:n[.°º]{1,2}\s*|nr\.?\s*|no\.?\s*|num\.?\s*|№\s*|#\s*)?(\d{1,2})\s*(?:[:.)：]|[-–—](?=\s))"
 LABEL = re.compile(
-    rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{_ASKED}|{_ANSWERED}|{_LISTED}){_BY_NUMBER}"
-    rf"|(?:{_ASKED}|{_ANSWERED})\s*[:：])|(?:{_ORDINALS})\s*[:：]"
+    rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{ASKED}|{ANSWERED}|{_LISTED}){_BY_NUMBER}"
+    rf"|(?:{ASKED}|{ANSWERED})\s*[:：])|(?:{_ORDINALS})\s*[:：]"
     rf"|第\s*([\d一二三四五六七八九十]{{1,2}})\s*[个個の条]?(?:{_HAN})?\s*[:：]"
     rf"|{_HAN}(?:{_BY_NUMBER}|\s*[一二三四五六七八九十①-⑳]?\s*[:：]))\s*",
     re.I,
 )
 """A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "子查询3："."""
-ANSWER_LABEL = rf"(?:{_ANSWERED})[*_\s]*[:：]"
+ANSWER_LABEL = rf"(?:{ANSWERED})[*_\s]*[:：]"
 """A label before an answer, without what emphasises it."""
 
 EXPLAINS = (
@@ -90,6 +90,12 @@ SURE = (
 HERE_ARE = (
     r"hier (?:sind|ist|zijn|is)\b|voici\b|aquí (?:están?|tienes?|va)\b|ecco\b|aqui (?:estão|está|vão|vai|tem)\b|oto\b"
     r"|här (?:är|kommer)\b|вот\b|işte\b|以下[是は]|以下の|下面是|这里[是有]|次の|다음은"
+)
+OFFERS = (
+    r"i(?:'d| would| can| will|'ll|'m| am)\b.*\b(?:help|assist|provide|write|share|explain|answer|do (?:that|so))\b"
+    r"|(?:happy|glad) to (?:help|assist)\b|(?:let|allow) me\b|ich (?:helfe|kann|schreibe)\b|gerne? (?:helfe|schreibe)\b"
+    r"|je (?:peux|vais|serais)\b|avec plaisir\b|puedo (?:ayud|hac)|con (?:mucho )?gusto\b|será un placer\b"
+    r"|posso (?:aiut|ajud)|con piacere\b|ik (?:help|kan)\b|mogę\b|jag kan\b|я (?:помогу|могу)\b"
 )
 WISHES = (
     r"ich hoffe\b|hoffentlich\b|j'espère\b|en espérant\b|espero (?:que|ter)\b|spero (?:che|di)\b|ik hoop\b|hopelijk\b"
@@ -129,4 +135,4 @@ def these_listed(text: str) -> bool:
     return bool(_THESE_LISTED.match(text))
 
 
-_THESE_LISTED = re.compile(rf"{THESE}(?:{_ASKED}|{_LISTED}|{_HAN}|begriffe|opzioni|opções)", re.I)
+_THESE_LISTED = re.compile(rf"{THESE}(?:{ASKED}|{_LISTED}|{_HAN}|begriffe|opzioni|opções)", re.I)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
-from acqo_rl.replies.answers import without_preface
-from acqo_rl.replies.remarks import is_refusal
+from acqo_rl.replies.passages import read_passage
 from acqo_rl.replies.thoughts import without_thoughts
-from acqo_rl.replies.wording import WISHES
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import normalised
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
@@ -25,16 +22,7 @@ _EXAMPLES = (
     ),
 )
 
-_EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
 _LONGEST = 2_000  # characters; encoders read less
-_ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
-_DISCLAIMER = re.compile(
-    r"\b(?:i(?:'m| am) (?:sorry|not sure|unable)"
-    r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
-    re.I,
-)
-_WISH = re.compile(rf"^(?:(?:i )?hope (?:this|that|it) helps\b|{WISHES})", re.I)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 @dataclass(frozen=True)
@@ -52,7 +40,7 @@ class HyDE:
     weight: float = 1.5
 
     name = "hyde"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the passage."""
@@ -60,12 +48,8 @@ class HyDE:
         return ask(_INSTRUCTIONS.format(for_domain=for_domain), _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """The whole text, without announcement and disclaimers."""
-        text = _EXCLAMATION.sub("", without_thoughts(completion.text).strip().replace("\u2019", "'"))
-        text = without_preface(_ANNOUNCED.sub("", without_preface(text)))
-        sentences = _SENTENCE_END.split(one_line(text)[:_LONGEST])
-        told = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
-        passage = " ".join(told).strip()
+        """The passage, without what stands around it."""
+        passage = read_passage(without_thoughts(completion.text), query.text, _LONGEST)
         if not normalised(passage):
             return nothing_usable(completion)
         return Reading((SubQuery(passage, "hypothetical", self.weight),), "expand")

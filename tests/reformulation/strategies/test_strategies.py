@@ -111,6 +111,34 @@ class TestHyDE:
         text = "Air scatters blue light. It does so most at noon: the path is short."
         assert reformulate(HyDE(), preface + text).sub_queries[1].text == text
 
+    @pytest.mark.parametrize(
+        "dressed",
+        [
+            "## Answer\n{}", "# The colour of the sky\n\n{}", "```\n{}\n```", "```text\n{}\n```", "---\n{}\n---",
+            "<passage>{}</passage>", "<answer>\n{}\n</answer>", '"{}"', "\u201c{}\u201d", "\u00ab{}\u00bb", "**{}**",
+            "**Passage**\n\n{}", "**Passage:** {}", "[Passage] {}", "Question: Why is the sky blue?\nAnswer: {}",
+            "Why is the sky blue?\n\n{}", "A: {}", "Title: Sky\nText: {}", "Frage: Warum?\nAntwort: {}",
+            "## R\u00e9ponse\n{}", "Pregunta: \u00bfpor qu\u00e9?\nRespuesta: {}", "{} Let me know if you need more.",
+            "Of course! Here's the passage.\n\n{}", "Sure, I can help with that. {}",
+            "Sure, I'd be happy to help! {}", "Gerne! Ich helfe dir. {}", "Claro, puedo ayudarte. {}",
+            'Sure! Here is a passage:\n\n"{}"', "```\n## Sky\n{}\n```\nI hope this helps!",
+        ],
+    )  # fmt: skip
+    def test_what_stands_around_the_passage_is_left_out(self, dressed):
+        passage = "Air scatters blue light. It scatters red light less."
+        assert reformulate(HyDE(), dressed.format(passage)).sub_queries[1].text == passage
+
+    @pytest.mark.parametrize(
+        "passage",
+        [
+            "I Have a Dream is a speech. King gave it in 1963.",
+            "Lima: the capital of Peru. It lies on the coast.",
+            "The letter said: I can wait. It was sent in 1900.",
+        ],
+    )
+    def test_a_passage_that_only_looks_dressed_stays(self, passage):
+        assert reformulate(HyDE(), passage).sub_queries[1].text == passage
+
     def test_no_more_is_searched_than_an_encoder_reads(self):
         kept = reformulate(HyDE(), "Air scatters blue light. " * 200).sub_queries[1].text
         assert 1_900 < len(kept) <= 2_000

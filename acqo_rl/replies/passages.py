@@ -1,0 +1,60 @@
+"""Reads passages: the prose of a reply, without what models put around it."""
+
+from __future__ import annotations
+
+import re
+
+from acqo_rl.replies.answers import without_preface
+from acqo_rl.replies.marks import plain, unquoted
+from acqo_rl.replies.remarks import is_offer, is_refusal, is_remark
+from acqo_rl.replies.wording import ANSWERED, ASKED, WISHES
+from acqo_rl.text import normalised, one_line
+
+_WRAPPED = re.compile(r"\A\s*<([a-z][\w-]*)(?:\s[^<>]*)?>(.*?)(?:</\1>\s*)?\Z", re.I | re.S)
+_NO_PROSE = re.compile(
+    r"\s*(?:#{1,6}\s.*|(?:`{3}|~{3})\w*|[-*_=]{3,}|\*\*[^*]+\*\*:?|\[[^\]]*\]"
+    rf"|\W{{0,2}}(?:{ASKED}|title|topic|source|tit[eu]lo?|titre|título|titolo)\W{{0,2}}[:\uff1a].*)\s*",
+    re.I,
+)
+_LABEL = re.compile(rf"^\s*(?:\[(?:{ANSWERED})\]|(?:text|texte?|texto|testo|content|document|a)\s*[:\uff1a])\s*", re.I)
+_EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
+_ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
+_DISCLAIMER = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|not sure|unable)"
+    r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
+    re.I,
+)
+_WISH = re.compile(rf"^(?:(?:i )?hope (?:this|that|it) helps\b|{WISHES})", re.I)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
+
+
+def read_passage(reply: str, question: str, longest: int) -> str:
+    """The sentences of a passage in one line.
+
+    Headings, fences, tags, labels, quotation marks, announcements, offers, disclaimers and wishes around it are left
+    out, and so is the question, which small models repeat.
+
+    Args:
+        reply: without thoughts.
+        question: that was asked.
+        longest: characters that are read.
+    """
+    text = _EXCLAMATION.sub("", _prose(reply.strip().replace("\u2019", "'"), question))
+    text = _ANNOUNCED.sub("", without_preface(text))
+    text = _LABEL.sub("", without_preface(_prose(text, question)))
+    sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
+    told = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
+    while told and (is_remark(told[0]) or is_offer(told[0])):
+        told.pop(0)
+    while told and is_remark(told[-1]):
+        told.pop()
+    return " ".join(told).strip()
+
+
+def _prose(text: str, question: str) -> str:
+    """The lines without markup and headings, unless there are no others."""
+    wrapped = _WRAPPED.match(text)
+    lines = (wrapped[2] if wrapped else text).splitlines()
+    asked = normalised(question)
+    prose = [line for line in lines if not _NO_PROSE.fullmatch(line) and normalised(line) != asked]
+    return "\n".join(prose if any(map(normalised, prose)) else lines).strip()
