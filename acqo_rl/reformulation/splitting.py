@@ -115,7 +115,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
         parts = tuple(one_line(_unmarked(part)).strip(" ,") for part in split(marked))
         if len({part.lower() for part in parts}) > 1 and all(map(_makes_sense, parts)):
             return parts
-    return tuple(_listed_titles(asked, marked, lexicon))
+    return tuple(_listed_titles(asked, marked, lexicon, is_asked))
 
 
 def _unmarked(part: str) -> str:
@@ -194,9 +194,10 @@ def _listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     listed = find_list(text)
     if listed is None or listed.link == "between" or is_contest(text):
         return []
-    if not {item.lower() for item in listed.items} <= lexicon.titles and (
-        _is_one_thing(listed, text) or not (is_asked or _asks_of_each(listed, text))
-    ):
+    are_titles = {item.lower() for item in listed.items} <= lexicon.titles
+    if not are_titles and _is_one_thing(listed, text):
+        return []
+    if not (is_asked or (are_titles and not listed.after) or _asks_of_each(listed, text)):
         return []
     if _RELATIVE.search(listed.before) or joins_list(listed.before, listed.after):
         return []
@@ -247,7 +248,7 @@ def _like(word: str, model: str) -> str:
     return word.capitalize() if model[:1].isupper() else word
 
 
-def _listed_titles(asked: str, marked: str, lexicon: Lexicon) -> list[str]:
+def _listed_titles(asked: str, marked: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     """The text once for each of two things that the corpus has documents of: "population of oslo and bergen"."""
     match = re.search(r"^(?P<before>.*\b(?:of|in|for) )(?P<one>\S+(?: \S+){0,3}?) and (?P<rest>\S.*)$", marked, re.I)
     if match is None or asked != marked or joins_next(match["before"]) or joins(asked):
@@ -255,6 +256,8 @@ def _listed_titles(asked: str, marked: str, lexicon: Lexicon) -> list[str]:
     words = match["rest"].split(" ")
     for length in range(min(4, len(words)), 0, -1):
         other, after = " ".join(words[:length]), " ".join(words[length:])
+        if not is_asked and not _PLACE_AFTER.match(f" {after}".rstrip()):
+            continue
         if {match["one"].lower(), other.lower()} <= lexicon.titles:
             return [f"{match['before']}{item} {after}".strip() for item in (match["one"], other)]
     return []

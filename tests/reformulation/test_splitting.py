@@ -239,6 +239,9 @@ LEXICON = Lexicon(frozenset({("bread", "roses")}), {}, frozenset({"lund", "malmo
         ("compare Bread and Roses and Hamlet", ("Bread and Roses", "Hamlet")),
         ("museums in lund and malmo today", ("museums in lund today", "museums in malmo today")),
         ("museums in lund and elsewhere", ()),
+        ("Lund and Malmo", ("Lund", "Malmo")),
+        ("Lund and Malmo left the talks on fishing", ()),
+        ("floods of lund and malmo drive the price of rice", ()),
         (
             "Were Vertigo and Escape from the Dark both comedies?",
             ("Was Vertigo a comedy", "Was Escape from the Dark a comedy"),
