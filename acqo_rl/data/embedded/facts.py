@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 CONTINENTS = {
@@ -220,6 +222,7 @@ def _choose_cities(
     for group in groups[:NAMESAKE_GROUPS]:
         chosen.update({row["geonameid"]: row for row in group[:MAX_NAMESAKES]})
     large = [row for rows in towns.values() for row in rows if row["population"] >= LARGE_CITY]
+    large.sort(key=itemgetter("latitude"))
     return tuple(_city(row, names[row["countrycode"]], large) for _, row in sorted(chosen.items()))
 
 
@@ -245,12 +248,17 @@ def _city(row: dict[str, Any], country: str, large: list[dict[str, Any]]) -> Cit
 
 
 def _nearest(city: dict[str, Any], large: list[dict[str, Any]]) -> tuple[str, float]:
-    """Name and distance of the closest large city with another name, searched in widening bands of latitude."""
+    """Name and distance of the closest large city with another name, searched in widening bands of latitude.
+
+    Args:
+        city: whose neighbour is wanted.
+        large: by latitude.
+    """
     best, least = "", math.inf
     for degrees in (1.0, 5.0, 180.0):
-        for other in large:
-            if abs(other["latitude"] - city["latitude"]) > degrees:
-                continue
+        first = bisect_left(large, city["latitude"] - degrees, key=itemgetter("latitude"))
+        last = bisect_right(large, city["latitude"] + degrees, key=itemgetter("latitude"))
+        for other in large[first:last]:
             distance = distance_km(city, other)
             if distance < least and plain(other["name"]) != plain(city["name"]):
                 best, least = other["name"], distance
