@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, without_markup
 from acqo_rl.replies.remarks import is_refusal, is_remark
 from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.replies.values import value_at
+from acqo_rl.replies.wording import LABEL, NONE, names_queries
 from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
 from acqo_rl.types import Completion
 
-_SENTENCE_ENDS = (".", "!", ":", "\u3002", "\uff01", "\uff1a")
+_ANNOUNCES = (":", "\uff1a")
+_SENTENCE_ENDS = (".", "!", "\u3002", "\uff01", "\u0964", *_ANNOUNCES)
+_ASIDE = re.compile(r"(?<=[?\uff1f\u061f])\s*(?:\([^()]+\)|\uff08[^\uff08\uff09]+\uff09)$")
 _EXPLAINED = re.compile(
     r"^(?P<text>\S.*?)(?:\s+\([^()]*\s[^()]*\)|\s*\uff08[^\uff08\uff09]{4,}\uff09"
     r"|\s+(?:[\u2013\u2014\u2192]{1,2}|->|--)\s+\S.*|\s*\u2014\u2014\s*\S.*"
@@ -24,10 +28,9 @@ _QUOTED = (
 )
 _QUOTED_FIRST = re.compile(rf"({_QUOTED}|\*\*[^*:]+\*\*)\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
 _QUOTED_IN_A_ROW = re.compile(rf"(?:{_QUOTED}\s*[,;\u3001\uff0c]\s*)+{_QUOTED}\.?")
-_JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
+_JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:=.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
 _JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_JSON_FIELD = re.compile(r"quer|question|search|variant|term|text", re.I)
 
 
 def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) -> list[str]:
@@ -55,31 +58,20 @@ def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False
 
 
 def _read_lines(text: str) -> list[str]:
-    rows = [row for row in text.splitlines() if not row.lstrip().startswith("```")]
-    lines = without_markup([part for row in _without_notes(rows) for part in _apart(one_line(row))])
-    if is_refusal(next(filter(None, lines), "")) and all(unnumbered(line) == line for line in lines):
+    lines = without_markup([part for row in rows_of(text) for part in _apart(one_line(row))])
+    first = next(filter(None, lines), "")
+    if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):
         return []
     lines = _explained(_without_framing(uncounted(lines)))
-    return [entry for entry in map(bare, lines) if entry and not is_remark(entry)]
-
-
-def _without_notes(rows: Sequence[str]) -> list[str]:
-    """The rows without bullets that stand deeper than the entries, one at most under each: they explain it."""
-    depths = [len(row.expandtabs()) - len(row.expandtabs().lstrip()) for row in rows]
-    marked = [place for place, row in enumerate(rows) if is_marked(row.strip())]
-    top = min((depths[place] for place in marked), default=0)
-    deeper = {place for place in marked if depths[place] > top + 1}
-    entries = [place for place in marked if depths[place] <= top + 1]
-    if len(entries) < 2 or any(place - 1 in deeper or place < entries[0] for place in deeper):
-        return list(rows)
-    return [row for place, row in enumerate(rows) if place not in deeper]
+    entries = [_ASIDE.sub("", entry) for entry in map(bare, lines) if entry and not is_remark(entry)]
+    return [] if {entry.casefold().rstrip(".!\u3002") for entry in entries} <= NONE else entries
 
 
 def _apart(line: str) -> list[str]:
     """The entries of a line that holds several: quoted ones with commas between them, or "1. ... 2. ..."."""
-    if _QUOTED_IN_A_ROW.fullmatch(line):
+    if _QUOTED_IN_A_ROW.fullmatch(line.strip("[]")):
         return re.findall(_QUOTED, line)
-    parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", line)
+    parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", LABEL.sub("", line, count=1) if LABEL.match(line) else line)
     if len(parts) > 1 and all(part[:1] == str(number) for number, part in enumerate(parts, start=1)):
         return parts
     return [line]
@@ -147,12 +139,13 @@ def _read_json(text: str) -> list[str] | None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The texts of a JSON value; of an object those of its fields that are named like queries, else all."""
+    """The texts of a JSON value; of an object those of its fields that are named like queries, else lists, else all."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for one in value:
             yield from _texts(one)
     elif isinstance(value, dict):
-        named = [one for key, one in value.items() if _JSON_FIELD.search(str(key))]
-        yield from _texts(named or list(value.values()))
+        named = [one for key, one in value.items() if names_queries(str(key))]
+        lists = [one for one in value.values() if isinstance(one, list)]
+        yield from _texts(named or lists or list(value.values()))

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from acqo_rl.replies.wording import LABEL
 from acqo_rl.text import one_line, unnumbered
 
 _COUNTED = re.compile(
-    r"(?P<begin>#|\(?|[^\W\d_][^\W\d_A-Z]*(?:[ -][^\W\d_A-Z]+){0,3}[ -]?|[A-Z]{1,4}[ -]?)"
-    r"(?:n[.\u00b0\u00ba]{1,2} ?|nr\.? ?|\u2116 ?|#)?"
+    r"(?P<begin>#|\(?|[^\W\d_][^\W\d_A-Z]*(?:[ _-][^\W\d_A-Z]+){0,3}[ _-]?|[A-Z]{1,4}[ -]?)"
+    r"(?:n[.\u00b0\u00ba]{1,2} ?|nr\.? ?|[^\W\d_]{1,3}\. ?|\u2116 ?|#|\()?"
     r"(?P<number>\d{1,2}|[a-hA-H]|[ivxIVX]{1,4})"
-    r"(?P<end>\s?[:.)\uff1a\uff09]|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
+    r"(?P<end>\s?[:.)\uff1a\uff09]{1,2}|/(?=\s)|[\u00ba\u00aa](?=\s)|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
 )
 """A count before an entry, with or without a label: "1: ", "#1 ", "a) ", "(ii) ", "Teilfrage 1: "."""
 _ODD_COUNT = re.compile(
     r"^(?:#{1,6}\s+(?=\d{1,2}[.)]\s)|[-*+]\s+\[[ xX]\]\s+|\[\d{1,2}\][:.]?\s+|<\d{1,2}>\s+|\d\ufe0f?\u20e3\s*"
-    r"|[\u2192\u2023\u25aa\u25cf\u25cb\u25ba\u27a4\u30fb\u00b7]\s*|\d{1,2}\.\)\s+|\d{1,2}\\[.)]\s+|\d{1,2}\u3002\s*"
+    r"|[\u2192\u2023\u25aa\u25cf\u25cb\u25ba\u27a4\u30fb\u00b7]\s*|<li>\s*|\\item\s+|\d{1,2}\.\)\s+|\d{1,2}\\[.)]\s+|\d{1,2}\u3002\s*"
     r"|([*_`])\d{1,2}[.):]?\1[.):]?\s+)(?=\S)"
 )
 """Counts and bullets in other markup: "[1] ", "- [ ] ", "### 1. ", "1.) ", "*1.* "."""
-_TAGGED = re.compile(r"^<(quer(?:y|ies)|q|li|item|search|question)>\s*(.*?)\s*</\1>$", re.I)
-_TAG_ALONE = re.compile(r"^</?[a-z_]{1,12}>$", re.I)
+_TAGGED = re.compile(r"^<([a-z][\w-]{0,20})(?:\s[^<>]*)?>\s*(.*?)\s*</\1>$", re.I)
+_TAG_ALONE = re.compile(r"^</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>$", re.I)
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _COUNT_ALONE = re.compile(r"(?:\d{1,2}:\s+(?!\d)|[a-h]\)\s+|\((?:[a-h]|[ivx]{1,4})\)\s+)(?=\S)")
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]+)(?<=\S)\*\*(?![\w*])")
@@ -70,9 +71,18 @@ def counted(line: str) -> tuple[int, str] | None:
 def without_markup(lines: Sequence[str]) -> list[str]:
     """The lines with plain bullets in place of tags and, where several have them, of counts in other markup."""
     lines = [_TAGGED.sub(r"- \2", line) for line in lines if not _TAG_ALONE.match(line)]
+    signs = [_is_sign(line.partition(" ")[0]) for line in lines]
+    if sum(signs) > 1:
+        return [f"- {line.partition(' ')[2]}" if sign else line for line, sign in zip(lines, signs, strict=True)]
     if sum(bool(_ODD_COUNT.match(line)) for line in lines) < 2:
         return lines
     return [_ODD_COUNT.sub("" if line.startswith("#") else "- ", line) for line in lines]
+
+
+def _is_sign(word: str) -> bool:
+    """Whether a word is an emoji, an arrow, a dash or another sign that stands as a bullet."""
+    categories = {unicodedata.category(c) for c in word}
+    return bool(categories) and categories <= {"So", "Sm", "Sk", "Pd", "Mn", "Cf"} and word not in ("=", "+", "<", "-")
 
 
 def uncounted(lines: Sequence[str]) -> list[str]:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.replies.wording import EXPLAINS, HERE_ARE, OFFERS, REFUSALS, SURE, WISHES, these_listed
+from acqo_rl.replies.wording import (
+    ASKS_MORE,
+    CLOSES,
+    EXPLAINS,
+    HERE_ARE,
+    OFFERS,
+    REFUSALS,
+    SURE,
+    WISHES,
+    here_listed,
+    these_listed,
+)
 
 _LISTED = (
     r"(?:quer(?:y|ies)|search(?:es)?|questions?|lists?|variants?|variations?|versions?|rewrit\w+|rewordings?|parts?"
@@ -22,13 +33,15 @@ _REMARK = re.compile(
     rf"|^(?:(?:all|each) of )?(?:these|those|this|the above|they|each)\b.*\b(?:{_LISTED}|they|each) ?"
     r"(?:\w+ ){0,2}(?:covers?|capture|address|focus|explore|aim|help|should|will|provide|target|ensure"
     r"|are designed|reflect)\b"
+    rf"|^{CLOSES}$|^{ASKS_MORE}|^\((?:[^\s()]+\s){{2,}}[^()]+\)$"
+    r"|^(?:each|all|both) of (?:these|those|them|the (?:above|queries|searches|questions|variants))\b"
     r"|^depends(?: on)?\s*[:=]"
     rf"|^{EXPLAINS}|^(?:please )?note that\b"
     r"|^#{1,6}\s|^\|.*\|$|^[-=*_|:\s]{3,}$"
     r"|^(?:(?:search |rewritten |alternative )?quer(?:y|ies)|sub-?quer(?:y|ies)|\u5b50?\u67e5\u8be2)$",
     re.I,
 )
-_ENDS = (".", "!", "\u3002", "\uff01")
+_ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 _REFUSAL = re.compile(
     rf"^(?:{REFUSALS})"
     r"|^(?:i'm|i am) (?:very |really |so )?(?:sorry|afraid)(?:[,.!]|$| but\b| i (?:can|am|do)| (?:that )?i can)"
@@ -52,7 +65,12 @@ def is_remark(line: str) -> bool:
     What only begins like one is none: "Here is Where band", "What is SQL injection:".
     """
     text = _plain(line)
-    return bool(_REMARK.search(text)) or is_refusal(text) or (text.endswith(_ENDS) and these_listed(text))
+    return (
+        bool(_REMARK.search(text))
+        or here_listed(text)
+        or is_refusal(text)
+        or (text.endswith(_ENDS) and these_listed(text))
+    )
 
 
 def is_offer(sentence: str) -> bool:

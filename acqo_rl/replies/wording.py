@@ -7,12 +7,13 @@ import re
 
 def _stems(*words: str) -> str:
     """Alternatives of an expression, one language a line; longer ones first, so that none hides another."""
-    return "|".join(sorted((re.escape(w) for line in words for w in line.split(", ")), key=len, reverse=True))
+    stems = (re.escape(w).replace(r"\ ", "[ _]").replace(r"\-", "[-_]") for line in words for w in line.split(", "))
+    return "|".join(sorted(stems, key=len, reverse=True))
 
 
 ASKED = _stems(
     "query, queries, question, search, search query, subquery, sub-query, sub query, sub-question, subquestion, sub,"
-    " rewritten query, rewrite, part, step back question, step-back question, q",
+    " search for, look for, sub-q, rewritten query, rewrite, resolve, part, step back question, step-back question, q",
     "questions, searches, search queries, sub-queries, subqueries, sub-questions, rewritten queries",
     "frage, anfrage, suchanfrage, suchfrage, teilfrage, unterfrage, suche, fragen, anfragen, suchanfragen, teilfragen",
     "requête, question de recherche, sous-question, sous-requête, recherche, requêtes, recherches, sous-questions",
@@ -25,7 +26,8 @@ ASKED = _stems(
     "fråga, delfråga, sökfråga, sökning, spørgsmål, delspørgsmål, søgning, spørring, kysymys, haku",
     "запрос, вопрос, подвопрос, подзапрос, поиск, запит, питання",
     "soru, alt soru, sorgu, arama, otázka, dotaz, ερώτηση, câu hỏi, întrebare, kérdés, pertanyaan",
-    "질문, 하위 질문, 검색어, 쿼리, سؤال, استعلام, प्रश्न, คำถาม",
+    "suche nach, rechercher, buscar, cercare, zoeken naar, szukaj, hledat, keresés, căutare, søk, hae, искать, ara",
+    "खोज, คำค้น, คำค้นหา, 질문, 하위 질문, 검색어, 쿼리, سؤال, استعلام, प्रश्न, คำถาม",
 )
 ANSWERED = _stems(
     "answer, final answer, the answer, the final answer, the answer is, hypothetical answer, passage, response",
@@ -46,9 +48,11 @@ _HAN = (
 _ORDINALS = _stems(
     "first, second, third, fourth, fifth, 1st, 2nd, 3rd, erste, zweite, dritte, vierte, première, deuxième, troisième",
     "primera, segunda, tercera, prima, seconda, terza, primeira, terceira, eerste, tweede, derde, pierwsze, drugie",
-    "trzecie, första, andra, tredje, первый, второй, третий",
+    "trzecie, 첫 번째, 두 번째, 세 번째, 네 번째, första, andra, tredje, первый, второй, третий",
 )
-_BY_NUMBER = r"\s*(?:n[.°º]{1,2}\s*|nr\.?\s*|no\.?\s*|num\.?\s*|№\s*|#\s*)?(\d{1,2})\s*(?:[:.)：]|[-–—](?=\s))"
+_BY_NUMBER = (
+    r"[\s_]*(?:n[.°º]{1,2}\s*|nr\s*|no\s*|[^\W\d_]{1,3}\.\s*|№\s*|#\s*|\(\s*)?(\d{1,2})\)?\s*(?:[:.)：]|[-–—](?=\s))"
+)
 LABEL = re.compile(
     rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{ASKED}|{ANSWERED}|{_LISTED}){_BY_NUMBER}"
     rf"|(?:{ASKED}|{ANSWERED})\s*[:：])|(?:{_ORDINALS})\s*[:：]"
@@ -124,6 +128,17 @@ REFUSALS = (
     r"|(?:çok )?üzgünüm[,.!]|maalesef,? (?:bu|size)\b|申し訳(?:ありません|ございません)|すみませんが|恐れ入りますが"
     r"|お答え(?:できません|できかねます)|죄송(?:합니다|하지만)"
 )
+CLOSES = (
+    r"(?:done|that's (?:it|all)|that is (?:it|all)|good luck|fertig|das (?:war|ist)(?:'?s| es| alles)|viel erfolg|voilà"
+    r"|c'est tout|bonnes? recherches?|listo|eso es todo|buena suerte|ecco fatto|è tutto|buona ricerca|é tudo|boa sorte"
+    r"|klaar|veel succes|gotowe|powodzenia|готово|удачи|以上(?:です)?|끝)\s?[.!\u3002\uff01]"
+)
+ASKS_MORE = (
+    r"(?:do you (?:want|need)|would you like|(?:shall|should|can|may) i|möchten sie|möchtest du|willst du|soll ich"
+    r"|voulez-vous|veux-tu|souhaitez-vous|¿?quier(?:es|e)|¿?necesitas|vuoi|quer|você quer|wil je|хотите)\b"
+    r".*\b(?:more|other|another|further|else|additional|weitere|mehr|andere|d'autres|plus|más|otr[ao]s|altr[ei]|mais"
+    r"|outr[ao]s|meer|ещё|еще)\b.*\?$"
+)
 THESE = (
     r"(?:(?:diese|die obigen|ces|est[ao]s|queste?|quest[aei]|ess[ae]s|deze|te|dessa|эти|bu|alle|toutes ces|todas estas)"
     r" |这些|以上|上述|これらの?|上記の?|이 )"
@@ -136,3 +151,21 @@ def these_listed(text: str) -> bool:
 
 
 _THESE_LISTED = re.compile(rf"{THESE}(?:{ASKED}|{_LISTED}|{_HAN}|begriffe|opzioni|opções)", re.I)
+
+
+def names_queries(name: str) -> bool:
+    """Whether the name of a field or of a column tells that queries are in it: "sub_query_1", "Suchanfrage", "查询"."""
+    return bool(_NAMES_QUERIES.search(name))
+
+
+_NAMES_QUERIES = re.compile(
+    rf"quer|search|variant|term|text|(?<![^\W\d_])(?!(?:part|sub|q)\b)(?:{ASKED})(?![^\W\d_])|{_HAN}", re.I
+)
+
+
+def here_listed(text: str) -> bool:
+    """Whether a text only announces a list: "Hier sind drei Varianten"."""
+    return bool(_HERE_LISTED.fullmatch(text))
+
+
+_HERE_LISTED = re.compile(rf"(?:{HERE_ARE})(?: \S+){{0,3}} ?(?:{ASKED}|{_LISTED}|{_HAN})\w{{0,2}}[.:!]?", re.I)

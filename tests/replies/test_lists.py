@@ -43,7 +43,7 @@ def read(text, most=9, finished=True):
         ("查询1\uff1aa\n一、b\n①c", ["a", "b", "c"]),
         ("a\nHope this helps!\nNote: these are general.", ["a"]),
         ("## Queries\na\n\n**Queries**\nb\nQueries\n---", ["a", "b"]),
-        ("| # | query |\n|---|---|\n| 1 | a |", []),
+        ("| # | query |\n|---|---|\n| 1 | a |", ["a"]),
         ("<think>hmm, one could ask\nfor a", []),
         ('`SELECT *`\n**kwargs in Python\n27"\n__init__', ["SELECT *", "**kwargs in Python", '27"', "__init__"]),
         ('"a" or "b"', ['"a" or "b"']),
@@ -192,3 +192,115 @@ def test_texts_that_only_look_numbered_labelled_or_explained_survive(entries):
 def test_entries_within_tags_are_read_without_them(tag):
     lines = [f"<{tag}>{entry}</{tag}>" for entry in ("2008 financial crisis", "List<int> in C#")]
     assert read("\n".join(["<ul>", *lines, "</ul>"])) == ["2008 financial crisis", "List<int> in C#"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| # | Query | Purpose |\n|---|:--|--:|\n| 1 | bread price | cost |\n| 2 | rent in Oslo | cost |",
+        "Here it is:\n\n| Nr | Suchanfrage |\n|---|---|\n| 1 | bread price |\n| 2 | rent in Oslo |\n\nHope this helps!",
+        "<queries><query>bread price</query><query>rent in Oslo</query></queries>",
+        '<sub_query id="1">bread price</sub_query>\n<sub_query id="2">rent in Oslo</sub_query>',
+        "<ul><li>bread price</li><li>rent in Oslo</li></ul>",
+        "<li> bread price\n<li> rent in Oslo",
+        "**Bread**\n- bread price\n\n**Rent**\n- rent in Oslo",
+        "**bread price**\nThis finds the price.\n\n**rent in Oslo**\nThis finds the rent.",
+        "1. bread price\n   this finds the price\n2. rent in Oslo\n   and this the rent",
+    ],
+)
+def test_the_entries_of_tables_tags_and_groups(text):
+    assert read(text) == ["bread price", "rent in Oslo"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"запросы": ["bread price", "rent in Oslo"], "пояснение": "цены"}',
+        '{"requêtes": ["bread price", "rent in Oslo"], "explication": "les prix"}',
+        '{"list": ["bread price", "rent in Oslo"], "why": "prices"}',
+        '[{"запрос": "bread price", "причина": "x"}, {"запрос": "rent in Oslo", "причина": "y"}]',
+        "queries = ['bread price', 'rent in Oslo']",
+        "[\u201cbread price\u201d, \u201crent in Oslo\u201d]",
+    ],
+)
+def test_values_of_other_languages_and_notations(text):
+    assert read(text) == ["bread price", "rent in Oslo"]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *(
+            "\u2014 ",
+            "\u2705 ",
+            "\U0001f50d ",
+            "> ",
+            "~ ",
+            "{n}/ ",
+            "{n}º ",
+            "Search for: ",
+            "Buscar: ",
+            "Suche nach: ",
+        ),
+        *(
+            "Query ({n}): ",
+            "Dotaz č. {n}: ",
+            "{n}. keresés: ",
+            "คำค้น {n}: ",
+            "sub_query_{n}: ",
+            "Sub-Q{n}: ",
+            "resolve: ",
+        ),
+    ],
+)
+def test_signs_and_labels_of_any_language_before_entries(mark):
+    assert read(f"{mark.format(n=1)}bread price\n{mark.format(n=2)}rent in Oslo") == ["bread price", "rent in Oslo"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}\n(These are all distinct.)",
+        "{}\nDo you want more?",
+        "{}\nWould you like more variations?",
+        "{}\nMöchtest du weitere Varianten?",
+        "{}\nEach of these targets a different angle",
+        "{}\nThat's it.",
+        "{}\nDone.",
+        "{}\nFertig.",
+        "{}\nBonne recherche !",
+        "Hier sind drei Varianten\n{}",
+        "Voici deux requêtes\n{}",
+        "As an AI, I would search:\n{}",
+    ],
+)
+def test_remarks_around_a_list_are_no_searches(text):
+    assert read(text.format("bread price\nrent in Oslo")) == ["bread price", "rent in Oslo"]
+    assert read(text.format("1. bread price\n2. rent in Oslo")) == ["bread price", "rent in Oslo"]
+
+
+def test_a_last_remark_in_hindi_is_no_search():
+    assert read("1. bread price\n2. rent in Oslo\nआशा है कि यह मदद करेगा।") == ["bread price", "rent in Oslo"]
+
+
+def test_entries_in_one_row_after_a_label():
+    assert read("Запросы: 1. bread price 2. rent in Oslo") == ["bread price", "rent in Oslo"]
+
+
+@pytest.mark.parametrize("text", ["None", "N/A", "- none", "Keine", "无"])
+def test_a_list_of_nothing_is_empty(text):
+    assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ["Do you want to build a snowman", "Would you like tea or coffee history"],
+        ["What's the Story (Morning Glory)", "(500) Days of Summer"],
+        ["None of the above film", "That's All Genesis song"],
+        ["|x| in maths", "a | b in Bash"],
+        ["<b> tag in HTML", "<T> in Java"],
+    ],
+)
+def test_searches_that_only_look_like_remarks_or_markup_survive(entries):
+    assert read("\n".join(entries)) == entries

@@ -48,7 +48,7 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the label and the searches."""

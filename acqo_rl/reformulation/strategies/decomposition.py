@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.lists import read_list
+from acqo_rl.text import text_of
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
@@ -21,6 +23,7 @@ _EXAMPLES = (
     ),
     ("Question: How tall is the Eiffel Tower?", "How tall is the Eiffel Tower?"),
 )
+_CONTENT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_]{4,}")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Decomposition:
     weight: float = 1.0
 
     name = "decomposition"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the parts."""
@@ -50,6 +53,13 @@ class Decomposition:
     def read(self, query: Query, completion: Completion) -> Reading:
         """One part a line."""
         lines = read_list(completion, self.parts)
-        if not lines:
+        if not lines or (len(lines) == 1 and _is_about_the_question(lines[0], query)):
             return nothing_usable(completion)
         return Reading(tuple(SubQuery(line, "part", self.weight) for line in lines), "decompose")
+
+
+def _is_about_the_question(line: str, query: Query) -> bool:
+    """Whether the only line is a statement without a word of the query: "No decomposition needed."."""
+    if not line.endswith((".", "!", "\u3002", "\uff01", "\u0964")):
+        return False
+    return set(_CONTENT.findall(line.casefold())).isdisjoint(_CONTENT.findall(text_of(query).casefold()))

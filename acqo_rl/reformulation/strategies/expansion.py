@@ -38,7 +38,7 @@ class Expansion:
     weight: float = 0.8
 
     name = "expansion"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the terms."""

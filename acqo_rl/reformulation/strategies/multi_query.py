@@ -41,7 +41,7 @@ class MultiQuery:
     weight: float = 0.8
 
     name = "multi_query"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the variants."""

@@ -36,7 +36,7 @@ class Rewrite:
     weight: float = 1.0
 
     name = "rewrite"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the search."""

@@ -32,7 +32,7 @@ class StepBack:
     weight: float = 0.8
 
     name = "step_back"
-    version = "4"
+    version = "5"
 
     def conversation(self, query: Query) -> Conversation:
         """Asks for the general search."""

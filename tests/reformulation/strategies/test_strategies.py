@@ -168,6 +168,28 @@ class TestDecomposition:
         answer = reformulate(Decomposition(), "why is the sky blue")
         assert (answer.route, answer.sub_queries, answer.problem) == ("pass", (ORIGINAL,), None)
 
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "None",
+            "N/A",
+            "No decomposition needed.",
+            "The question asks one thing.",
+            "Keine Aufteilung nötig.",
+            "无需分解。",
+        ],
+    )
+    def test_a_remark_about_the_question_is_no_part(self, reply):
+        answer = reformulate(Decomposition(), reply)
+        assert (answer.route, answer.sub_queries) == ("pass", (ORIGINAL,))
+
+    def test_a_note_behind_the_question_is_left_out(self):
+        answer = reformulate(Decomposition(), "Why is the sky blue? (no decomposition needed)")
+        assert (answer.route, answer.sub_queries) == ("pass", (ORIGINAL,))
+
+    def test_an_only_part_that_ends_as_a_sentence_is_searched(self):
+        assert reformulate(Decomposition(), "colour of the sky.").sub_queries[1].text == "colour of the sky."
+
     def test_no_part_says_so(self):
         assert "decomposition: nothing to search in ''" in reformulate(Decomposition(), "").problem
 

@@ -1,0 +1,64 @@
+"""Rows of a list that are laid out in Markdown or XML: tables, tags, groups, notes below each entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acqo_rl.replies.marks import is_marked
+from acqo_rl.replies.wording import names_queries
+
+_RULE = re.compile(r"\s*\|?\s*:?-{2,}[-|:\s]*")
+_BETWEEN_TAGS = re.compile(r"(?<=>)\s*(?=</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>)", re.I)
+_BOLD_ROW = re.compile(r"\s*\*\*[^*]+\*\*:?\s*")
+_LABELLED = re.compile(r"\s*(?:[^\W\d_]+\s){0,2}[^\W\d_]+\s?[:\uff1a]\s*\S")
+_ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
+
+
+def rows_of(text: str) -> list[str]:
+    """The rows of a reply that may hold entries: cells of the column of queries, one element of XML a row."""
+    rows = [part for row in text.splitlines() for part in _BETWEEN_TAGS.split(row)]
+    rows = [row for row in rows if not row.lstrip().startswith("```")]
+    return _without_notes(_without_groups(_without_table(rows)))
+
+
+def _without_table(rows: Sequence[str]) -> list[str]:
+    """The rows with a bullet and the cell of the column of queries in place of each row of a table."""
+    rule = next((place for place, row in enumerate(rows) if "|" in row and _RULE.fullmatch(row)), 0)
+    if not rule:
+        return list(rows)
+    end = next((place for place in range(rule, len(rows)) if "|" not in rows[place]), len(rows))
+    header, _, *body = ([cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows[rule - 1 : end])
+    named = (column for column, name in enumerate(header) if names_queries(name))
+    texts = (column for row in body[:1] for column, cell in enumerate(row) if not cell.isdecimal())
+    column = next(named, next(texts, 0))
+    return [*rows[: rule - 1], *(f"- {row[column]}" for row in body if len(row) > column), *rows[end:]]
+
+
+def _without_groups(rows: Sequence[str]) -> list[str]:
+    """The rows without bold ones above groups of marked entries; the bold ones alone where sentences explain them."""
+    filled = [row for row in rows if row.strip()]
+    bold = {row for row in filled if _BOLD_ROW.fullmatch(row) and not is_marked(row.strip())}
+    others = [row for row in filled if row not in bold]
+    if not bold or not others:
+        return list(rows)
+    if sum(is_marked(row.strip()) for row in others) > 1:
+        return [row for row in rows if row not in bold]
+    if len(bold) > 1 and all(row.rstrip().endswith(_ENDS) for row in others):
+        return [row for row in rows if row in bold]
+    return list(rows)
+
+
+def _without_notes(rows: Sequence[str]) -> list[str]:
+    """The rows without what stands deeper than the entries, one at most under each: it explains them."""
+    depths = [len(row.expandtabs()) - len(row.expandtabs().lstrip()) for row in rows]
+    marked = [place for place, row in enumerate(rows) if is_marked(row.strip())]
+    top = min((depths[place] for place in marked), default=0)
+    entries = [place for place in marked if depths[place] <= top + 1]
+    notes = {place for place in marked if depths[place] > top + 1}
+    below = {place + 1 for place in entries if place + 1 < len(rows) and place + 1 not in marked}
+    if len(below) == len(entries) and all(depths[p] > top + 1 or _LABELLED.match(rows[p]) for p in below):
+        notes |= below
+    if len(entries) < 2 or any(place - 1 in notes or place < entries[0] for place in notes):
+        return list(rows)
+    return [row for place, row in enumerate(rows) if place not in notes]
