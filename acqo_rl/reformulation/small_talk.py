@@ -153,11 +153,12 @@ def past_small_talk(
 def _says_it_helped(rest: str) -> bool:
     """Whether what is said beside thanks is praise and words without content: "das hat mir sehr geholfen"."""
     others = _HELPED.sub("", rest)
-    return others != rest and _function_words().issuperset(others.split())
+    return others != rest and function_words().issuperset(others.split())
 
 
 @cache
-def _function_words() -> frozenset[str]:
+def function_words() -> frozenset[str]:
+    """Words without content, such as pronouns and articles, of twelve languages in lower case."""
     from bm25s import stopwords
 
     languages = (

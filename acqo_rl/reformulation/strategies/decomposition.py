@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from acqo_rl.reformulation.small_talk import function_words
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.lists import read_list
 from acqo_rl.text import text_of
@@ -23,7 +24,7 @@ _EXAMPLES = (
     ),
     ("Question: How tall is the Eiffel Tower?", "How tall is the Eiffel Tower?"),
 )
-_CONTENT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_]{4,}")
+_WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -62,4 +63,5 @@ def _is_about_the_question(line: str, query: Query) -> bool:
     """Whether the only line is a statement without a word of the query: "No decomposition needed."."""
     if not line.endswith((".", "!", "\u3002", "\uff01", "\u0964")):
         return False
-    return set(_CONTENT.findall(line.casefold())).isdisjoint(_CONTENT.findall(text_of(query).casefold()))
+    said, asked = (set(_WORD.findall(text.casefold())) for text in (line, text_of(query)))
+    return said & asked <= function_words()
