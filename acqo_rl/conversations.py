@@ -2,36 +2,72 @@
 
 Read are lists (oldest turn first) of
 
-- strings, with a mark of the speaker ("U:", "S:", "User:", "Assistant:", "Human:", "AI:", "Q:", "A:", "**Bot**:",
-  "<|user|>", "[INST]", ...; in any case) or without;
+- strings, with a mark of the speaker (see :mod:`acqo_rl.speaker_marks`) or without;
 - messages with a role and a content: dictionaries, and the objects of OpenAI, LangChain, LlamaIndex, Haystack, MCP;
 - pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``;
 
-and, in place of the list, one text that holds the whole conversation or an object whose ``messages`` are one.
+and, in place of the list, one text that holds the whole conversation (a transcript, a chat template, JSON), an object
+whose ``messages`` are one, or a table with a column of roles and one of contents.
 
-Turns without a mark alternate, beginning with the user. Left out are empty turns and those of the roles ``system``,
-``developer``, ``tool`` and ``function``. A ``system`` that answers the user in the assistant's place is the assistant.
+Turns without a mark alternate, beginning with the user. Left out are empty turns, thoughts, calls of tools and their
+results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. A ``system`` that answers the user
+in the assistant's place is the assistant.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 from acqo_rl.errors import ConversationError
+from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
+from acqo_rl.thoughts import outside_thoughts
 
 Speaker = Literal["user", "assistant"]
 
 ACCEPTED = (
     "Earlier turns, oldest first: strings, with a mark of the speaker (U: and S:, User: and Assistant:, ...) or"
-    " without; messages with role and content; or pairs of question and answer. Turns without a mark alternate,"
-    " beginning with the user; system and tool messages are left out."
+    " without; messages with role and content, as chat protocols have them; pairs of question and answer; or one text"
+    " or object that holds them all. Turns without a mark alternate, beginning with the user; system and tool messages"
+    " are left out."
 )
 """For schemas and pages: what a history may look like."""
+_PART: dict[str, Any] = {"type": "object", "description": "A part of a message; its text is read."}
+_CONTENT: dict[str, Any] = {
+    "anyOf": [
+        {"type": ["string", "null"]},
+        _PART,
+        {"type": "array", "items": {"anyOf": [{"type": ["string", "null"]}, _PART]}},
+    ]
+}
+_TURNS: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "anyOf": [
+            {"type": ["string", "null"]},
+            {"type": "object", "properties": {"role": {}, "content": _CONTENT}, "required": ["content"]},
+            *(
+                {"type": "object", "properties": {"question": _CONTENT, "answer": _CONTENT}, "required": [key]}
+                for key in ("question", "answer")
+            ),
+            {"type": "array", "items": _CONTENT, "minItems": 2, "maxItems": 2},
+        ]
+    },
+}
+HISTORY_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        _TURNS,
+        {"type": "string"},
+        {"type": "object", "properties": {"messages": _TURNS}, "required": ["messages"]},
+    ]
+}
+"""JSON schema of the usual shapes; :func:`read_history` reads others, too, and says what is wrong with a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,55 +81,17 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_Role = Literal["user", "assistant", "system", "left out"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A turn as it was read: ``role`` is None without a mark; ``unmarked`` is the text before a weak mark was cut."""
-
-    role: _Role | None
-    text: str
-    unmarked: str | None = None
-
-
-_STRONG: dict[str, _Role] = {
-    **dict.fromkeys(("u", "q", "user", "human"), "user"),
-    **dict.fromkeys(("s", "a", "assistant", "ai", "ai assistant", "bot", "chatbot", "chatgpt"), "assistant"),
-}
-_WEAK: dict[str, _Role] = {
-    **dict.fromkeys(("h", "question", "customer", "client", "guest", "caller", "visitor", "you", "me"), "user"),
-    **dict.fromkeys(("answer", "agent", "operator", "model"), "assistant"),
-    "system": "system",
-}
-"""Names that begin ordinary sentences, too: marks only where most turns of the conversation have a mark."""
-_ROLES: dict[str, _Role] = {
-    **_STRONG,
-    **_WEAK,
-    **dict.fromkeys(("query", "input", "prompt", "prompter"), "user"),
-    **dict.fromkeys(("response", "output", "completion", "gpt"), "assistant"),
-    **dict.fromkeys(("developer", "tool", "function"), "left out"),
-}
-
-_LETTERS = {name for name in _ROLES if len(name) == 1}
-
-_NAMES = "|".join(sorted((*_STRONG, *_WEAK), key=len, reverse=True))
-_WORDS = "|".join(sorted((name for name in (*_STRONG, *_WEAK) if len(name) > 1), key=len, reverse=True))
-_WRITTEN = re.compile(  # User: **User:** **User**: ### User: [User] <user>
-    rf"[^\S\n]*(?:\#+\s*|>\s*)?(?:(?P<open>[*_]+|[\[(])?(?P<name>{_NAMES})(?:(?<=\w)[*_\])]+)?\s?[:\uff1a](?(open)[*_\])]*)"
-    rf"(?![/\\])|[\[<](?P<bracketed>{_WORDS})[\]>])\s*",
-    re.I,
-)
-_TEMPLATE = re.compile(  # <|im_start|>user <|start_header_id|>user<|end_header_id|> <|user|> <start_of_turn>user [INST]
-    r"(?:<(?:s|bos|\|begin_of_text\|)>\s?)?(?:(?:<\|(?:im_start|start_header_id)\|>|<start_of_turn>)\s*(?P<named>\w+)"
-    r"(?:<\|end_header_id\|>)?|<[|\uff5c](?P<token>user|human|assistant|system|tool|bot)[|\uff5c]>|(?P<inst>\[/?INST\]))\s*",
-    re.I,
-)
-_TEMPLATE_END = re.compile(r"<\|(?:im_end|end|eot_id|endoftext|end_of_text)\|>|<end_of_turn>|</s>|<eos>", re.I)
-
-_LISTS = ("messages", "conversations", "conversation", "history", "turns")
+_LISTS = ("messages", "conversations", "conversation", "history", "chat_history", "turns")
 _WHO = ("role", "speaker", "from", "author", "sender", "type")
 _WHAT = ("content", "text", "value", "utterance", "message", "parts", "blocks", "data")
+_WRAPPERS = ("message", "kwargs", "data")
+_KINDS = ("type", "block_type", "content_type")
+_NOT_SAID = re.compile(r"reason|think|thought|tool|function|search|file|image", re.I)
+"""Kinds of parts and items that hold no words of a speaker: ``thinking``, ``tool_result``, ``function_call_output``."""
+_WRITTEN_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
+"""How a list of turns begins in JSON, or as Python writes it."""
+_DEPTH = 8
+"""Objects within objects that are looked into."""
 
 
 def read_history(history: object) -> tuple[Turn, ...]:
@@ -105,45 +103,63 @@ def read_history(history: object) -> tuple[Turn, ...]:
     Raises:
         ConversationError: a turn is of no such shape.
     """
-    said = [part for item in _items(history) for part in _read(item)]
+    return tuple(turn for turn in read_turns(history) if turn.text)
+
+
+def read_turns(history: object) -> list[Turn]:
+    """As :func:`read_history`, with the turns whose text is empty.
+
+    Raises:
+        ConversationError: a turn is of no such shape.
+    """
+    items = list(_items(history))
+    texts = [item for item in items if isinstance(item, str)]
+    said = named_speakers(texts) if len(texts) == len(items) else []
+    said = said or [part for item in items for part in _read(item)]
     marked = sum(one.role is not None for one in said)
     if 2 * marked <= len(said):
-        said = [one if one.unmarked is None else _Said(None, one.unmarked) for one in said]
-    return tuple(turn for turn in _with_speakers(_of_two(said)) if turn.text)
+        said = [one if one.unmarked is None else Said(None, one.unmarked) for one in said]
+    return list(_with_speakers(_of_two(said)))
 
 
-def _of_two(said: Sequence[_Said]) -> list[_Said]:
+def _of_two(said: Sequence[Said]) -> list[Said]:
     """Without the roles that are left out."""
     roles = [one.role for one in said]
     answers = "user" in roles and "assistant" not in roles and "system" in roles[roles.index("user") :]
-    system: _Role = "assistant" if answers else "left out"
-    named = [_Said(system, one.text) if one.role == "system" else one for one in said]
+    system: Role = "assistant" if answers else "left out"
+    named = [Said(system, one.text) if one.role == "system" else one for one in said]
     return [one for one in named if one.role != "left out"]
 
 
-def _with_speakers(said: Sequence[_Said]) -> Iterator[Turn]:
+def _with_speakers(said: Sequence[Said]) -> Iterator[Turn]:
     """A turn without a mark is the other speaker's than the one before; the first is told by the first mark."""
     first = next(((i, one.role) for i, one in enumerate(said) if one.role is not None), (0, "user"))
     before = "user" if (first[1] == "user") == (first[0] % 2 == 1) else "assistant"
     for one in said:
         speaker: Speaker = "assistant" if (one.role or _OTHER[before]) == "assistant" else "user"
         before = speaker
-        yield Turn(speaker, well_formed(one.text.strip()))
+        text = outside_thoughts(one.text) if speaker == "assistant" else one.text
+        yield Turn(speaker, well_formed(text.strip()))
 
 
 _OTHER = {"user": "assistant", "assistant": "user"}
 
 
-def _items(history: object) -> Iterable[object]:
+def _items(history: object, depth: int = _DEPTH) -> Iterable[object]:
     if history is None:
         return ()
     if isinstance(history, str):
-        return _transcript(history)
+        written = _parsed(history)
+        return transcript(history) if written is None else _items(written)
+    if callable(get_all := getattr(history, "get_all", None)):  # a memory of LlamaIndex
+        return _items(get_all())
+    if rows := _rows(history):
+        return rows
     if isinstance(history, Turn) or _field(history, _WHO) is not None:
         return (history,)
     listed = _field(history, _LISTS)
-    if listed is not None and not isinstance(listed, str):
-        history = listed
+    if depth and listed is not None and not isinstance(listed, str):
+        return _items(listed, depth - 1)
     if isinstance(history, Mapping):
         return (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
@@ -151,82 +167,117 @@ def _items(history: object) -> Iterable[object]:
     raise _unreadable(history)
 
 
-def _transcript(text: str) -> list[str]:
-    """One text, cut at the lines that begin with a mark."""
-    if _TEMPLATE.search(text):
-        return [text]
-    starts = [match.start() for match in re.finditer(r"^", text, re.M) if _WRITTEN.match(text, match.start())]
-    cuts = sorted({0, *starts, len(text)})
-    return [text[start:end] for start, end in pairwise(cuts) if text[start:end].strip()]
+def _parsed(text: str) -> Any:
+    """What a text writes as JSON, as JSON lines or as Python does; ``None`` for a text that does not begin so."""
+    if not _WRITTEN_LIST.match(text):
+        return None
+    for read in (json.loads, _json_lines, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return read(text)
+    raise _unreadable(text)
 
 
-def _read(item: object) -> list[_Said]:
+def _json_lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    """The turns of a table that holds columns, such as a data frame; empty for what is no such table."""
+    if not isinstance(table, Mapping) and not hasattr(table, "columns"):
+        return []
+    names = list(table if isinstance(table, Mapping) else table.columns)
+    columns = {name: list(table[name]) for name in names if _is_list(table[name])}
+    spoken = [name for name in columns if name in _WHO or name in _WHAT or role_of(name) is not None]
+    if (
+        len(spoken) < 2
+        or len({len(columns[name]) for name in spoken}) > 1
+        or any(name in _WHO and name not in columns for name in names)
+    ):
+        return []
+    return [dict(zip(spoken, row, strict=True)) for row in zip(*(columns[name] for name in spoken), strict=True)]
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def _read(item: object, depth: int = _DEPTH) -> list[Said]:
+    if item is None:
+        return [Said(None, "")]
     if isinstance(item, Turn):
-        return [_Said(item.speaker, item.text)]
+        return [Said(item.speaker, item.text)]
     if isinstance(item, str):
-        return _read_text(item)
+        return _read_string(item)
     if isinstance(item, Sequence) and not isinstance(item, bytes) and len(item) == 2:
-        role = _role(item[0])
-        if role is not None and str(item[0]).lower() not in _LETTERS:
-            return [_Said(role, _text(item[1]))]
-        return [_Said("user", _text(item[0])), _Said("assistant", _text(item[1]))]
+        role = role_of(item[0])
+        if role is not None and not is_letter(item[0]):
+            return _said(role, item[1])
+        return [*_said("user", item[0]), *_said("assistant", item[1])]
     role, content = _role(_field(item, _WHO)), _field(item, _WHAT)
     if role is not None:
         if role == "user" and not _has(item, _WHAT):
             raise _unreadable(item)
-        return [_Said(role, _text(content))]
+        return _said(role, content)
+    if depth and (inner := _field(item, _WRAPPERS)) is not None and _role(_field(inner, _WHO)) is not None:
+        return _read(inner, depth - 1)
+    if _is_unsaid(item):
+        return []
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
-    if content is None and (pair := [(key, value) for key, value in named.items() if _role(key) is not None]):
-        return [_Said(_role(key), _text(value)) for key, value in pair]
-    if content is None and _has(item, _WHO) and _has(item, _WHAT):
+    if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
+        return [one for key, value in pair for one in _said(role_of(key), value)]
+    if content is None and (_has(item, _WHAT) or _kind(item)):
         return []  # a message without text, such as the call of a tool
     if content is None:
         raise _unreadable(item)
-    return _read_text(_text(content))
+    text = _text(content)
+    return [] if text is None else read_text(text)
 
 
-def _read_text(text: str) -> list[_Said]:
-    """A string: one turn, or those that tokens of a chat template separate."""
-    tokens = list(_TEMPLATE.finditer(text))
-    if tokens and not text[: tokens[0].start()].strip():
-        ends = [*(token.start() for token in tokens[1:]), len(text)]
-        pieces = ((token, text[token.end() : end]) for token, end in zip(tokens, ends, strict=True))
-        return [_Said(_role_of_token(token), _TEMPLATE_END.sub("", piece)) for token, piece in pieces]
-    match = _WRITTEN.match(text.lstrip())
-    if match is None:
-        return [_Said(None, text)]
-    name = (match["name"] or match["bracketed"]).lower()
-    rest = text.strip()[match.end() :]
-    if match["bracketed"] and rest.lower().endswith(f"</{name}>"):
-        rest = rest[: -len(f"</{name}>")]
-    return [_Said(_ROLES[name], rest, text if name in _WEAK else None)]
+def _read_string(text: str) -> list[Said]:
+    """A string; one that is a message in JSON is that message."""
+    with suppress(ConversationError):
+        written = _parsed(text)
+        if isinstance(written, Mapping) and _role(_field(written, _WHO)) and _has(written, _WHAT):
+            return _read(written)
+    return read_text(text)
 
 
-def _role_of_token(token: re.Match[str]) -> _Role:
-    if token["inst"]:
-        return "assistant" if "/" in token["inst"] else "user"
-    return _role(token["named"] or token["token"]) or "left out"
+def _said(role: Role | None, content: object) -> list[Said]:
+    """A turn, if the content has a text, be it empty."""
+    text = _text(content)
+    return [] if text is None else [Said(role, text)]
 
 
-def _role(name: object) -> _Role | None:
-    """Who speaks, by a name, a member of an enumeration or an author; ``None`` for an unknown one."""
-    if isinstance(name, Mapping):
-        name = name.get("role")
-    name = getattr(name, "value", name)
-    return _ROLES.get(re.sub(r"message(?:chunk)?$", "", name.strip().lower())) if isinstance(name, str) else None
+def _role(name: object) -> Role | None:
+    """Who speaks, by a name or by an author."""
+    return role_of(name.get("role") if isinstance(name, Mapping) else name)
 
 
-def _text(content: object, depth: int = 3) -> str:
-    """The text of a message's content: a string, parts, or a part; images and calls of tools have none."""
+def _text(content: object, depth: int = 3) -> str | None:
+    """The text of a message's content: a string, parts, or a part; images, thoughts and calls of tools have none."""
     if content is None:
-        return ""
+        return None
     if isinstance(content, str):
         return str(content)
     if depth and isinstance(content, Sequence) and not isinstance(content, bytes):
-        return "\n".join(filter(None, (_text(part, depth - 1) for part in content)))
+        if any(isinstance(part, (list, tuple)) for part in content):
+            raise _unreadable(content)
+        texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
+        return "\n".join(filter(None, texts)) if texts or not content else None
     if depth and not isinstance(content, (bytes, int, float)):
-        return _text(_field(content, ("text", "value", "content", "parts")), depth - 1)
+        return None if _is_unsaid(content) else _text(_field(content, ("text", "value", "content", "parts")), depth - 1)
     raise _unreadable(content)
+
+
+def _is_unsaid(part: object) -> bool:
+    """Whether a part of a message, or an item beside messages, is a thought, a call of a tool or what a tool found."""
+    return bool(_NOT_SAID.search(_kind(part)) or _field(part, ("thought",)))
+
+
+def _kind(part: object) -> str:
+    kind = _field(part, _KINDS)
+    kind = getattr(kind, "value", kind)
+    return kind if isinstance(kind, str) else ""
 
 
 def _field(item: object, keys: Sequence[str]) -> Any:

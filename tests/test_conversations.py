@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.conversations import Turn, read_history
+from acqo_rl.conversations import Turn, read_history, read_turns
 from acqo_rl.errors import ConversationError
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.timed_cache import query_key
@@ -87,6 +89,76 @@ SHAPES = {
     "lists of two": [["user", ASKED], ["assistant", TOLD]],
     "by role": [{"user": ASKED}, {"assistant": TOLD}],
     "mixed": [{"role": "user", "content": ASKED}, f"S: {TOLD}"],
+    "two messages and null": [{"role": "user", "content": ASKED}, None, {"role": "assistant", "content": TOLD}],
+    "JSON": json.dumps([{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}]),
+    "JSON lines": f'{{"role": "user", "content": "{ASKED}"}}\n{{"role": "assistant", "content": "{TOLD}"}}\n',
+    "turns in JSON": [f'{{"role": "user", "content": "{ASKED}"}}', f'{{"role": "assistant", "content": "{TOLD}"}}'],
+    "written by Python": str([{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}]),
+    "columns": {"role": ["user", "assistant"], "content": [ASKED, TOLD], "id": [1, 2]},
+    "columns of pairs": {"question": [ASKED], "answer": [TOLD]},
+    "turns in columns": {"turns": {"speaker": [0, 1], "utterance": [ASKED, TOLD]}},
+    "data frame": pd.DataFrame([{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}]),
+    "data frame of pairs": pd.DataFrame([{"question": ASKED, "answer": TOLD}]),
+    "LangChain in JSON": [
+        {"lc": 1, "type": "constructor", "id": ["x"], "kwargs": {"type": "human", "content": ASKED}},
+        {"type": "ai", "data": {"type": "ai", "content": TOLD}},
+    ],
+    "choices": [
+        {"index": 0, "message": {"role": who, "content": text}} for who, text in (("user", ASKED), ("ai", TOLD))
+    ],
+    "a memory of LlamaIndex": SimpleNamespace(token_limit=3000, get_all=lambda: [("user", ASKED), ("assistant", TOLD)]),
+    "fields of one kind": [{"user_input": ASKED, "bot_response": TOLD}],
+    "instruction and output": [{"instruction": ASKED, "output": TOLD}],
+    "Responses API": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": ASKED}]},
+        {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Let me see."}]},
+        {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "1"},
+        {"type": "function_call_output", "call_id": "1", "output": "Rome"},
+        {"type": "web_search_call", "id": "2", "status": "completed"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": TOLD}]},
+    ],
+    "tools and thoughts of Anthropic": [
+        {"role": "user", "content": ASKED},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "Rome, Lima"}]}]},
+        {"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": TOLD}]},
+    ],
+    "thoughts of Vercel": [
+        {"role": "user", "parts": [{"type": "text", "text": ASKED}]},
+        {"role": "assistant", "parts": [{"type": "reasoning", "text": "Rome?"}, {"type": "text", "text": TOLD}]},
+    ],
+    "thoughts of Gemini": [
+        {"role": "user", "parts": [{"text": ASKED}]},
+        {"role": "model", "parts": [{"text": "Rome?", "thought": True}, {"text": TOLD}]},
+    ],
+    "tagged thoughts": [f"User: {ASKED}", f"Assistant: <think>Rome, or Lima?</think>\n\n{TOLD}"],
+    "numbered": [f"Q1: {ASKED}", f"A1: {TOLD}"],
+    "times": [f"[12:03] User: {ASKED}", f"2023-05-01 10:01 Bot: {TOLD}"],
+    "an ordered list": [f"1. User: {ASKED}", f"2. Assistant: {TOLD}"],
+    "a list": [f"- User: {ASKED}", f"- Assistant: {TOLD}"],
+    "names in brackets": [f"User (Anna): {ASKED}", f"Assistant (GPT-4): {TOLD}"],
+    "tags with a colon": [f"<human>: {ASKED}", f"<bot>: {TOLD}"],
+    "instruction and response": [f"### Instruction:\n{ASKED}", f"### Response:\n{TOLD}"],
+    "query and response": [f"Query: {ASKED}", f"Response: {TOLD}"],
+    "said": f"You said:\n{ASKED}\nChatGPT said:\n{TOLD}",
+    "Vicuna in one line": f"USER: {ASKED} ASSISTANT: {TOLD}</s>",
+    "Command-R": (
+        f"<BOS_TOKEN><|START_OF_TURN_TOKEN|><|USER_TOKEN|>{ASKED}<|END_OF_TURN_TOKEN|>"
+        f"<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>{TOLD}<|END_OF_TURN_TOKEN|>"
+    ),
+    "Granite": (
+        f"<|start_of_role|>user<|end_of_role|>{ASKED}<|end_of_text|>\n"
+        f"<|start_of_role|>assistant<|end_of_role|>{TOLD}<|end_of_text|>"
+    ),
+    "gpt-oss": (
+        f"<|start|>user<|message|>{ASKED}<|end|><|start|>assistant<|channel|>analysis<|message|>Rome?<|end|>"
+        f"<|start|>assistant<|channel|>final<|message|>{TOLD}<|return|>"
+    ),
+    "DeepSeek": (
+        f"<\uff5cbegin\u2581of\u2581sentence\uff5c>Be brief.<\uff5cUser\uff5c>{ASKED}"
+        f"<\uff5cAssistant\uff5c>{TOLD}<\uff5cend\u2581of\u2581sentence\uff5c>"
+    ),
+    "Llama 2 with a system prompt": f"<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n{ASKED} [/INST] {TOLD} </s>",
 }
 
 
@@ -100,7 +172,7 @@ def test_every_shape_gives_one_normal_form(shape):
 
 def test_shape_makes_no_difference_to_prompts_and_caches():
     shapes = [list(s) if hasattr(s, "__next__") else s for s in SHAPES.values()]
-    queries = [Query("q", "And for bikes?", shape) for shape in shapes if shape]
+    queries = [Query("q", "And for bikes?", shape) for shape in shapes if isinstance(shape, pd.DataFrame) or shape]
     prompt = Prompt(lambda text: len(text.split()))
     assert len({query_key(query) for query in queries}) == 1
     assert len({prompt.render(query)[1]["content"] for query in queries}) == 1
@@ -134,7 +206,11 @@ def test_a_colon_or_a_bracket_is_no_mark(text):
         assert [turn.text for turn in read_history(history)] == history
 
 
-@pytest.mark.parametrize("text", ["Agent: James Bond", "Model: Tesla S", "Client: Microsoft", "You: a film of 2016"])
+@pytest.mark.parametrize(
+    "text",
+    ["Agent: James Bond", "Model: Tesla S", "Client: Microsoft", "You: a film of 2016", "Bot 2: the sequel",
+     "Q: The Winged Serpent is a film", "AI: Artificial Intelligence is a film", "A: the first letter", "Input: a key"],
+)  # fmt: skip
 def test_words_that_also_begin_sentences_are_marks_only_where_most_turns_have_one(text):
     assert read_history(["Who or what?", text]) == (Turn("user", "Who or what?"), Turn("assistant", text))
 
@@ -163,6 +239,56 @@ def test_who_speaks(history, speakers):
     assert "".join(str(turn)[0] for turn in read_history(history)) == speakers
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "speakers"),
+    [
+        ("A", "B", "USU"),
+        ("Anna", "Support", "USU"),
+        ("Speaker 1", "Speaker 2", "USU"),
+        ("User", "Claude", "USU"),
+        ("GPT-4", "User", "SUS"),
+        ("Agent", "Anna", "SUS"),
+        ("Nutzerin", "Assistentin", "USU"),
+        ("Пользователь", "Бот", "USU"),
+        ("用户", "助手", "USU"),
+        ("사용자", "도우미", "USU"),
+        ("Usuário", "Atendente", "USU"),
+    ],
+)
+def test_two_names_that_take_turns_are_speakers_whatever_they_are_called(first, second, speakers):
+    said = [f"{first}: Where is Lima?", f"{second}: In Peru.", f"{first}\uff1aAnd Quito?"]
+    turns = read_history(said)
+    assert "".join(str(turn)[0] for turn in turns) == speakers
+    assert [turn.text for turn in turns] == ["Where is Lima?", "In Peru.", "And Quito?"]
+
+
+@pytest.mark.parametrize("other", ["In Peru.", "Bogota: a city", "https://lima.pe"])
+def test_one_name_or_three_are_no_speakers(other):
+    history = ["Lima: is it large?", other, "Quito: and this?"]
+    assert [turn.text for turn in read_history(history)] == history
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"role": "user", "content": "a', "[{'role': 'user'", '["a", "b"', '{"messages": [3]}']
+)
+def test_a_list_of_turns_that_was_cut_off_is_refused(text):
+    with pytest.raises(ConversationError):
+        read_history(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["[1] a source", "[[Oslo]] is a page", "{x} is a set", '{"a": 1}', '["a"]', "<think> is a tag"]
+)
+def test_a_turn_that_begins_like_a_list_or_a_thought_is_a_text(text):
+    assert read_history(["What is it?", "This.", text])[2] == Turn("user", text)
+
+
+def test_empty_turns_can_be_had_as_well():
+    said = ["a", "", {"role": "user", "content": " "}, None, {"role": "assistant", "content": None}, "S: b"]
+    assert [turn.text for turn in read_turns(said)] == ["a", "", "", "", "b"]
+    assert [turn.text for turn in read_history(said)] == ["a", "b"]
+
+
 def test_a_mark_is_taken_off_once():
     assert read_history(["User: S: what is it?", "Bot: User: a person"]) == (
         Turn("user", "S: what is it?"),
@@ -175,7 +301,7 @@ def test_a_mark_is_taken_off_once():
 
 @pytest.mark.parametrize(
     "history",
-    [3, b"hi", [3], [None], [{"role": "user"}], [{"id": 1}], [["a"]], ["a", 2], [object()], [(1, 2)], [("a", 3)]],
+    [3, b"hi", [3], [{"role": "user"}], [{"id": 1}], [["a"]], ["a", 2], [object()], [(1, 2)], [("a", 3)]],
 )
 def test_what_is_no_turn_is_refused(history):
     with pytest.raises(ConversationError, match="role and content"):
@@ -230,14 +356,29 @@ def test_any_json_is_read_or_refused_with_a_reason(value):
 
 
 def test_long_and_hostile_texts_are_read_at_once():
-    """A million characters that expressions could backtrack on."""
+    """400,000 characters that expressions could backtrack on."""
     nested = "x"
     for _ in range(900):
         nested = [nested]
     begin = time.perf_counter()
-    for piece in ("\n", " ", "*", "#", "[", "<s> ", "<|im_start|>", "U:\n", "</s> ", "<user>"):
-        read_history(piece * (1_000_000 // len(piece)))
-        read_history([piece * (1_000_000 // len(piece)), "<|user|>" + piece * (1_000_000 // len(piece))])
+    for piece in (
+        "\n",
+        " ",
+        "*",
+        "#",
+        "[",
+        "<s> ",
+        "<|im_start|>",
+        "U:\n",
+        "</s> ",
+        "<user>",
+        "<|end|>",
+        "x <think> ",
+        "<<SYS>>",
+        "USER: ",
+    ):
+        read_history(piece * (400_000 // len(piece)))
+        read_history([piece * (400_000 // len(piece)), "<|user|>" + piece * (400_000 // len(piece))])
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
     assert time.perf_counter() - begin < 20

@@ -24,6 +24,11 @@ _IS_MODEL = re.compile(r"[:/]")
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
+def reformulator_name(given: str) -> str:
+    """The name of a reformulator; that of a policy without one is made of its model, see :func:`name_reformulators`."""
+    return _NO_NAME.sub("-", given).strip("-.") if _IS_MODEL.search(given) else given
+
+
 def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
     """Name -> model, empty for those without one.
 
@@ -39,7 +44,7 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
     for item in given:
         name, _, model = item.partition("=")
         if not model and _IS_MODEL.search(name):
-            name, model = _NO_NAME.sub("-", name).strip("-."), name
+            name, model = reformulator_name(name), name
         check_name(name, models)
         if name in WITHOUT_MODEL and model:
             raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")

@@ -21,7 +21,7 @@ from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from acqo_rl import __version__
-from acqo_rl.conversations import ACCEPTED
+from acqo_rl.conversations import ACCEPTED, HISTORY_SCHEMA
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits
@@ -37,7 +37,7 @@ try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import ToolAnnotations
-    from pydantic import BaseModel, Field
+    from pydantic import BaseModel, Field, WithJsonSchema
 except ImportError as error:
     raise missing("mcp", error) from error
 
@@ -52,7 +52,7 @@ Asked = Annotated[str, Field(description="The question, as the user put it.")]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Documents, at most.")]
 Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; all by default.")]
 Strategy = Annotated[str | None, Field(description="Who reformulates; the server's first strategy by default.")]
-History = Annotated[tuple[str | dict[str, Any], ...], Field(description=ACCEPTED)]
+History = Annotated[Any, WithJsonSchema({**HISTORY_SCHEMA, "description": ACCEPTED})]
 Notes = Annotated[list[str], Field(description="What of the request was shortened, left out or replaced.")]
 
 
@@ -179,7 +179,7 @@ def make_server(service: Service) -> MCPServer[None]:
         """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
         chosen = service.collections.named(collections)
         asked, notes = as_query(query, history)
-        found = service.search(asked, strategy or service.strategies.default, None, chosen)
+        found = service.search(asked, service.strategy(strategy), None, chosen)
         return SearchReply(
             documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
             reformulation=ReformulationReply.of(found.reformulation),
@@ -192,7 +192,7 @@ def make_server(service: Service) -> MCPServer[None]:
     def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
         """Tell what a search for a question would search, without searching."""
         asked, notes = as_query(query, history)
-        made = service.reformulate(asked, strategy or service.strategies.default, None)
+        made = service.reformulate(asked, service.strategy(strategy), None)
         return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)
 
     return server

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.replies.thoughts import ends_in_open_thoughts
+from acqo_rl.thoughts import ends_in_open_thoughts
 from acqo_rl.types import Conversation
 
 _PROBE = "acqo-probe"

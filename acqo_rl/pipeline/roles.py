@@ -8,9 +8,10 @@ from acqo_rl.pipeline.gathering import Failure, reason_of
 from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
-from acqo_rl.replies.thoughts import Spoken, begins_in_thoughts, said_by
+from acqo_rl.replies.thoughts import Spoken, said_by
 from acqo_rl.search import document_of
 from acqo_rl.text import normalised
+from acqo_rl.thoughts import begins_in_thoughts
 from acqo_rl.types import (
     Completion,
     Conversation,

@@ -16,9 +16,9 @@ _log = logging.getLogger(__name__)
 class Logged:
     """A reformulator that tells of every answer at level INFO: ``EVENT``, with its figures as fields of the record.
 
-    The fields are ``strategy``, ``query_type``, ``num_variants``, ``original_query_length`` (characters),
-    ``rewriting_duration_ms`` (of the batch, divided by its queries), ``model_calls`` and ``failed`` (S3-43). Neither
-    the query nor what was made of it is logged.
+    The fields are ``asked`` (this reformulator), ``strategy`` (the one that answered), ``query_type``,
+    ``num_variants``, ``original_query_length`` (characters), ``rewriting_duration_ms`` (of the batch, divided by its
+    queries), ``model_calls`` and ``failed``. Neither the query nor what was made of it is logged.
     """
 
     def __init__(self, reformulator: Reformulator) -> None:
@@ -32,7 +32,7 @@ class Logged:
         answers = self.reformulator.reformulate(queries)
         milliseconds = 1000 * (time.perf_counter() - begin) / max(len(queries), 1)
         for answer in answers:
-            _log.info(EVENT, extra=_fields(answer, milliseconds))
+            _log.info(EVENT, extra={"asked": self.name, **_fields(answer, milliseconds)})
         return answers
 
 

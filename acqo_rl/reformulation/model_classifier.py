@@ -9,8 +9,9 @@ from typing import TypeVar, get_args
 
 from acqo_rl.reformulation.classify import Classification, classify, is_unsure
 from acqo_rl.reformulation.strategies.strategy import ask
-from acqo_rl.replies.thoughts import said_by, without_thoughts
+from acqo_rl.replies.thoughts import said_by
 from acqo_rl.text import one_line
+from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
 
 VERSION = "2"

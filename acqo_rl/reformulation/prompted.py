@@ -9,8 +9,9 @@ from dataclasses import replace
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
-from acqo_rl.replies.thoughts import begins_in_thoughts, said_by
+from acqo_rl.replies.thoughts import said_by
 from acqo_rl.text import normalised
+from acqo_rl.thoughts import begins_in_thoughts
 from acqo_rl.types import (
     Completion,
     LanguageModel,

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, without_markup
 from acqo_rl.replies.remarks import is_refusal, is_remark
-from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.replies.values import value_at
 from acqo_rl.replies.wording import LABEL, NONE, names_queries
 from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
+from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Completion
 
 _ANNOUNCES = (":", "\uff1a")

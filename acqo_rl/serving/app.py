@@ -92,7 +92,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
     async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
         """What a search would search; the query itself, and why, where reformulating fails."""
         begin = time.perf_counter()
-        strategy = body.rewriting_strategy or service.strategies.default
+        strategy = service.strategy(body.rewriting_strategy)
         query, context, notes = await threads.run(body.read)
         made = await threads.run(service.reformulate, query, strategy, body.num_variants, context)
         seconds = time.perf_counter() - begin
@@ -110,7 +110,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
     async def search(body: SearchRequest, request: Request) -> SearchResponse:
         """Reformulates, searches every sub-query in every collection, and merges; partial where something failed."""
         begin = time.perf_counter()
-        strategy = (body.rewriting_strategy or service.strategies.default) if body.use_query_rewriting else "raw"
+        strategy = service.strategy(body.rewriting_strategy) if body.use_query_rewriting else "raw"
         chosen = service.collections.named(body.knowledge_pool_ids)
         query, context, notes = await threads.run(body.read)
         try:
@@ -147,7 +147,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
     )
     async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
-        strategy = body.rewriting_strategy or service.strategies.default
+        strategy = service.strategy(body.rewriting_strategy)
         chosen = service.collections.named(body.knowledge_pool_ids)
         query, context, notes = await threads.run(body.read)
         ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, context)

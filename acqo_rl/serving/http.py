@@ -32,7 +32,6 @@ _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
     (SearchError, 503),
     (IndexMismatchError, 503),
     (ConfigError, 409),
-    (ConversationError, 422),
 )
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -100,6 +99,7 @@ def finish_app(
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     app.add_exception_handler(RequestValidationError, _refuse_schema)
+    app.add_exception_handler(ConversationError, _refuse_history)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
     app.add_middleware(AnswersHead)
@@ -124,7 +124,14 @@ async def _refuse_schema(_: Request, error: Exception) -> JSONResponse:
     """What is wrong and where, without what was sent: that may be no JSON, and too long."""
     assert isinstance(error, RequestValidationError)
     shown = [{"type": e["type"], "loc": [_plain(part) for part in e["loc"]], "msg": e["msg"]} for e in error.errors()]
+    if isinstance(error.body, bytes):  # the header does not say that it is JSON, which is why it was not read
+        shown[0]["msg"] = "Send JSON with the header Content-Type: application/json."
     return JSONResponse({"detail": shown}, 422)
+
+
+async def _refuse_history(_: Request, error: Exception) -> JSONResponse:
+    """As what is not in the schema is refused."""
+    return JSONResponse({"detail": [{"type": "history", "loc": ["body", "history"], "msg": str(error)}]}, 422)
 
 
 def _plain(part: str | int) -> str | int:

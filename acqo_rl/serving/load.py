@@ -23,13 +23,14 @@ class ServiceSettings(IndexSettings):
     collections: list[str] = field(
         metadata={
             "help": "NAME=DATA,INDEX: a BEIR folder and an index of it; DENSE+BM25 searches with both, and "
-            "NAME=DATA,DENSE,BM25@original searches the raw query alone by words."
+            "NAME=DATA,DENSE,BM25@original searches the raw query alone by words. Paths may hold commas."
         }
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],
         metadata={
-            "help": "NAME, NAME=MODEL or a policy such as trained:demo; the first is the default, raw always there."
+            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first is the default (a policy with "
+            "the rules behind it); the policy alone and raw are offered as well."
         },
     )
     model: str | None = field(default=None, metadata={"help": "Model of those strategies that are given without one."})

@@ -18,10 +18,11 @@ from pydantic import (
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
+    WithJsonSchema,
     model_validator,
 )
 
-from acqo_rl.conversations import ACCEPTED
+from acqo_rl.conversations import ACCEPTED, HISTORY_SCHEMA
 from acqo_rl.pipeline.gathering import Failure
 from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
 from acqo_rl.pipeline.trace import Step
@@ -66,32 +67,6 @@ def request_config(**example: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", strict=True, json_schema_extra=extend)
 
 
-class Part(BaseModel):
-    """A part of a message; only text is read."""
-
-    model_config = ConfigDict(strict=True)
-
-    text: str | None = None
-
-
-class Message(BaseModel):
-    """An earlier turn as chat protocols have it; fields beside these are ignored."""
-
-    model_config = ConfigDict(strict=True)
-
-    role: Name
-    content: str | list[Part] | None
-
-
-class Exchange(BaseModel):
-    """Two earlier turns."""
-
-    model_config = ConfigDict(strict=True)
-
-    question: str
-    answer: str | None
-
-
 class Body(BaseModel):
     """The JSON of a request."""
 
@@ -133,8 +108,8 @@ class QueryRequest(Body):
         pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}" + _PRIVATE + "]",
         description=f"What is asked, as typed; of more than {MAX_QUERY:,} characters, both ends are read.",
     )
-    history: list[str | Message | Exchange] = Field(
-        default=[],
+    history: Annotated[Any, WithJsonSchema(HISTORY_SCHEMA)] = Field(
+        default=(),
         description=f"{ACCEPTED} The last {MAX_TURNS} are read, of more than {MAX_TURN:,} characters both ends.",
     )
 
@@ -161,8 +136,7 @@ class StrategyRequest(QueryRequest):
         Raises:
             ConversationError: a turn is of no shape that is read.
         """
-        turns = [turn if isinstance(turn, str) else turn.model_dump() for turn in self.history]
-        query, notes = as_query(self.query, turns)
+        query, notes = as_query(self.query, self.history)
         context, more = shortened(self.user_context, MAX_CONTEXT, "user_context")
         return query, context, notes + more
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
+from acqo_rl.evaluation.inputs import reformulator_name
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Ask, Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import look_first
@@ -176,6 +177,13 @@ class Service:
     def close(self) -> None:
         """Lets the threads end."""
         self._workers.close()
+
+    def strategy(self, given: str | None) -> str:
+        """The name of the strategy that a request gives; the default where it gives none.
+
+        A policy is known by its model, too: ``trained:demo`` is ``trained-demo``.
+        """
+        return reformulator_name(given) if given else self.strategies.default
 
     def _offered(self, strategy: str, num_variants: int | None) -> Offered:
         return self.strategies.get(strategy, num_variants or self.num_variants)

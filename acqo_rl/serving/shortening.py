@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
+from acqo_rl.conversations import read_turns
 from acqo_rl.surrogates import REPLACEMENT
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, within, within_limits
 from acqo_rl.types import Query
@@ -13,10 +11,9 @@ MAX_CONTEXT = 500
 """Characters of what is known of the user."""
 
 _BROKEN = "holds U+FFFD, where a character was broken, such as half an emoji."
-_TEXTS = ("content", "text", "question", "answer")
 
 
-def as_query(text: str, history: Sequence[str | Mapping[str, Any]]) -> tuple[Query, list[str]]:
+def as_query(text: str, history: object) -> tuple[Query, list[str]]:
     """The query of a request within the limits, and a sentence about each thing that was left out or is broken.
 
     Args:
@@ -26,11 +23,11 @@ def as_query(text: str, history: Sequence[str | Mapping[str, Any]]) -> tuple[Que
     Raises:
         ConversationError: a turn is of no shape that is read.
     """
-    whole = Query("query", text, history)
-    query = within_limits(whole)
+    turns = read_turns(history)
+    said = [turn for turn in turns if one_line(turn.text)]
+    query = within_limits(Query("query", text, said))
     _, notes = shortened(text, MAX_QUERY, "The query")
-    said = [turn for turn in whole.history if one_line(turn.text)]
-    if empty := sum(map(_is_empty, history)):
+    if empty := len(turns) - len(said):
         notes.append(f"{_turns(empty, 'without text ')}left out.")
     if (left := len(said) - MAX_TURNS) > 0:
         notes.append(f"The oldest {left} of {_turns(len(said))}left out.")
@@ -48,11 +45,6 @@ def shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:
     if (length := len(one_line(text))) > most:
         notes.append(f"{what} was shortened from {length:,} to {most:,} characters; both ends were kept.")
     return short, notes
-
-
-def _is_empty(turn: str | Mapping[str, Any]) -> bool:
-    texts = [turn] if isinstance(turn, str) else [turn.get(key) for key in _TEXTS]
-    return any(isinstance(text, str) and not one_line(text) for text in texts)
 
 
 def _turns(number: int, which: str = "") -> str:

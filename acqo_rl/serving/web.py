@@ -62,7 +62,7 @@ class Web:
                 CORSMiddleware,
                 allow_origins=self.cors_origins,
                 allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Request-ID"],
+                allow_headers=["*"],
                 expose_headers=["Retry-After", "X-Request-ID"],
             )
 

@@ -145,7 +145,8 @@ async def test_messages_of_the_protocol_are_earlier_turns(service):
     async with Client(make_server(service)) as client:
         settings = {"query": "its currency?", "strategy": "turns"}
         told = []
-        for history in ([message.model_dump(mode="json") for message in said], HISTORY):
+        pair = [["Tell me about Chad.", "Chad is a country."]]
+        for history in ([message.model_dump(mode="json") for message in said], HISTORY, pair):
             answer = await client.call_tool("reformulate", {**settings, "history": history})
             told.append(answer.structured_content["sub_queries"])
         schema = {tool.name: tool for tool in (await client.list_tools()).tools}["search"].input_schema
@@ -153,6 +154,7 @@ async def test_messages_of_the_protocol_are_earlier_turns(service):
     assert (
         told[0]
         == told[1]
+        == told[2]
         == [{"text": "U: Tell me about Chad. S: Chad is a country. its currency?", "kind": "reading"}]
     )
     assert schema["properties"]["history"]["description"] == ACCEPTED

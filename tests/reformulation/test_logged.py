@@ -25,6 +25,7 @@ def test_one_event_a_query_without_its_text(caplog):
     assert (first.strategy, first.query_type, first.num_variants, first.original_query_length) == (
         "step_back", None, 2, 12,
     )  # fmt: skip
+    assert first.asked == reformulator.name
     assert (first.model_calls, first.failed, second.failed) == (1, False, True)
     assert first.rewriting_duration_ms >= 0
     assert "secret" not in str(vars(first))

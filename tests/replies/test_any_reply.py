@@ -19,8 +19,9 @@ from acqo_rl.replies.fields import (
     read_truth,
 )
 from acqo_rl.replies.lists import entries_of
-from acqo_rl.replies.thoughts import Spoken, without_thoughts
+from acqo_rl.replies.thoughts import Spoken
 from acqo_rl.text import MAX_CHARACTERS, normalised
+from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Completion, Query
 
 PIECES = [

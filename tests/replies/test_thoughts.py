@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.replies.thoughts import Spoken, begins_in_thoughts, said_by, without_thoughts
+from acqo_rl.replies.thoughts import Spoken, said_by
+from acqo_rl.thoughts import begins_in_thoughts, without_thoughts
 from acqo_rl.types import Completion
 
 MARKS = [

@@ -16,6 +16,7 @@ from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Weighted, 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.types import Completion, Document
 
@@ -66,12 +67,42 @@ class TestSearch:
             [{"role": "user", "content": "Where is Lima?", "id": 7}, {"role": "assistant", "content": "In Peru."}],
             [{"role": "user", "content": [{"type": "text", "text": "Where is Lima?"}]}, "S: In Peru."],
             [{"question": "Where is Lima?", "answer": "In Peru."}],
+            [["Where is Lima?", "In Peru."]],
+            "User: Where is Lima?\nAssistant: In Peru.",
+            {"messages": [{"role": "user", "content": "Where is Lima?"}, {"role": "assistant", "content": "In Peru."}]},
+            [{"from": "human", "value": "Where is Lima?"}, None, {"from": "gpt", "value": "In Peru."}],
+            [{"type": "human", "data": {"content": "Where is Lima?"}}, {"type": "ai", "content": "In Peru."}],
+            [
+                {"role": "user", "content": {"type": "text", "text": "Where is Lima?"}},
+                {"role": "assistant", "tool_calls": []},
+                {"role": "model", "parts": [{"text": "In Peru."}]},
+            ],
         )
         with serving(strategies=Scripted(turns=RecentTurns())) as client:
             bodies = [post(client, query="its capital?", history=history).json() for history in shapes]
         told = [[v["text"] for v in body["query_rewrite_info"]["variants"]] for body in bodies]
         assert told == [["U: Where is Lima? S: In Peru. its capital?"]] * len(shapes)
-        assert [body["cached"] for body in bodies] == [False, True, True, True, True]
+        assert [body["cached"] for body in bodies] == [False] + [True] * (len(shapes) - 1)
+        assert sum(len(body["notes"]) for body in bodies) == 1  # null is a turn without text
+
+    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+    @pytest.mark.parametrize("history", [3, [3], [{"role": "user"}], ["a", {"id": 1}], '["a", "b'])
+    def test_a_conversation_of_no_known_shape_is_refused_in_one_sentence(self, client, path, history):
+        answer = client.post(path, json={"query": "its capital?", "history": history})
+        assert answer.status_code == 422
+        [problem] = answer.json()["detail"]
+        assert problem["loc"] == ["body", "history"]
+        assert problem["msg"].count(". ") == 0
+
+    def test_a_policy_is_known_by_its_model_too(self, serving):
+        offered = {"trained-x": PassThrough(), "trained-x_else_rules": PassThrough()}
+        with serving(strategies=Scripted(**offered)) as client:
+            for given in offered:
+                for name in (given, given.replace("-", ":")):
+                    answer = post(client, query="capital of Peru", rewriting_strategy=name)
+                    assert answer.status_code == 200
+                    assert answer.json()["query_rewrite_info"]["strategy"] == given
+            assert post(client, query="a", rewriting_strategy="trained:y").status_code == 404
 
     @pytest.mark.parametrize(("query", "found"), [("its capital", 0), ("ndjamena is the capital of chad", 3)])
     def test_a_list_that_has_to_lead(self, serving, query, found):
@@ -280,7 +311,6 @@ class TestRefusals:
             {"query": "a", "knowledge_pool_ids": "world"},
             {"query": "a", "surprise": 1},
             {"query": "a", "history": [{"role": "user"}]},
-            {"query": "a", "history": [{"content": "a"}]},
             {"query": "a", "history": [3]},
         ],
     )
@@ -310,7 +340,9 @@ class TestRefusals:
         headers = {"Content-Type": kind} if kind else {}
         answer = client.post("/v1/search", content=b'{"query": "capital of Peru"}', headers=headers)
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/json")
-        assert answer.json()["detail"][0]["loc"] == ["body"]
+        [problem] = answer.json()["detail"]
+        assert problem["loc"] == ["body"]
+        assert "application/json" in problem["msg"]
 
     @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
     def test_null_stands_for_the_default_of_every_optional_field(self, client, path):

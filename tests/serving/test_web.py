@@ -107,7 +107,10 @@ class TestOtherOrigins:
 
     @BOTH
     def test_one_that_is_named_may_and_hears_refusals_too(self, serve, paths):
-        ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-api-key"}
+        ask = {
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type,x-api-key,traceparent,baggage",
+        }
         web, limits = Web(cors_origins=(f"{ORIGIN}/",)), Limits(keys=("sesame",))
         with serve(web=web, limits=limits) as url, httpx.Client(base_url=url) as client:
             before = client.options(paths[-1], headers={"Origin": ORIGIN, **ask})

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask
 from acqo_rl.replies.lists import read_list
-from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.text import one_line
+from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
 _INSTRUCTIONS = """\

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.passages import read_passage
-from acqo_rl.replies.thoughts import without_thoughts
 from acqo_rl.text import normalised
+from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
