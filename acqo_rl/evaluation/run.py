@@ -12,6 +12,7 @@ import numpy as np
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
+from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.search import DEPTH, Retrievers, SearchResult, search, searched_text
 from acqo_rl.text import within_limits
 from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator
@@ -193,10 +194,9 @@ def _evaluate(
 
 
 def searched_texts(reformulation: Reformulation) -> list[str]:
-    """Distinct texts that are searched, among them the query itself where it is searched first for feedback."""
-    texts = [searched_text(sub_query) for sub_query in reformulation.sub_queries]
-    first = [reformulation.query.text] if reformulation.query.feedback else []
-    return list(dict.fromkeys([*first, *texts]))
+    """Distinct texts that are searched, that of the first search for feedback among them."""
+    first = first_searches([reformulation.query]) if reformulation.query.feedback else []
+    return list(dict.fromkeys(searched_text(s) for made in (*first, reformulation) for s in made.sub_queries))
 
 
 def _walk(

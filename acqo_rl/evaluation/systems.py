@@ -13,7 +13,7 @@ from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.search import OriginalOnly, Retrievers, add_feedback
+from acqo_rl.search import OriginalOnly, Retrievers, add_feedback, searched_text
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever, has_cosines
 
@@ -187,7 +187,7 @@ def _asked_after_a_look(reformulator: CachedReformulator, result: QueryResult) -
     if not result.reformulation.calls:
         return [query.text], 0.0
     [written] = reformulator.reformulate([query])
-    return list(dict.fromkeys([query.text, *searched_texts(written)])), reformulator.ms(query)
+    return list(dict.fromkeys([query.text, *map(searched_text, written.sub_queries)])), reformulator.ms(query)
 
 
 def _with_costs(result: QueryResult, texts: Sequence[str], reformulation_ms: float, parts: Parts) -> QueryResult:

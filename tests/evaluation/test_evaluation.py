@@ -73,7 +73,8 @@ def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted(wor
     answers = {"compound": ("decompose", "capital of peru", "money of chad")}
     got = evaluate(scripted(answers), queries, qrels, retriever, RankScoreFusion(), add_feedback=feedback)
     assert [snippet.title for snippet in got.results[0].reformulation.query.feedback] == ["Peru", "Chad"]
-    assert [result.searches for result in got.results] == [1, 3, 1]
+    assert [bool(result.reformulation.query.history) for result in got.results] == [False, False, True]
+    assert [result.searches for result in got.results] == [1, 3, 2]  # a conversation is searched with its turns first
 
 
 def test_queries_of_another_split_are_refused(world, retriever):
