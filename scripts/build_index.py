@@ -252,12 +252,14 @@ def only_array(arrays: Mapping[str, NDArray[np.floating]]) -> NDArray[np.floatin
 
 
 def read_ids(path: str) -> list[str]:
-    """One id a line."""
+    """One id a line; blank lines at the end are none."""
     try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            return [line.rstrip("\n") for line in file]
+        ids = Path(path).read_text(encoding="utf-8-sig").rstrip().split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read as ids, one a line: {error}") from error
+    if blank := [number for number, doc_id in enumerate(ids, start=1) if not doc_id.strip()]:
+        raise DataError(f"{path}, line {blank[0]}: blank; write one id a line, without gaps.")
+    return ids
 
 
 if __name__ == "__main__":

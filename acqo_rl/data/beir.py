@@ -65,6 +65,9 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     corpus = _read_documents(folder, faults)
     asked, metadata = _read_queries(folder, faults)
     qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
+    path = find(folder / "queries.jsonl")
+    if splits and not asked and not faults.of(path):
+        faults.add(path, None, "there is no query; write one a line (_id, text).")
     faults.check()
     queries = {split: [query for query in asked.values() if query.id in qrels[split]] for split in splits}
     return Beir(corpus, queries, qrels, metadata)

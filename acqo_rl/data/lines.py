@@ -30,6 +30,10 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self._count)
 
+    def of(self, path: Path) -> int:
+        """The faults of a file so far."""
+        return self._count[path]
+
     def add(self, path: Path, number: int | None, problem: str) -> None:
         """A fault of a line (from 1), or of a whole file."""
         shown = self._shown.setdefault(path, [])
@@ -45,14 +49,22 @@ class Faults:
         """
         if not self._count:
             return
-        room = max(1, SHOWN // len(self._shown))
+        room = self._room()
         lines = []
         for path, shown in self._shown.items():
-            lines += shown[:room]
-            if more := self._count[path] - len(shown[:room]):
+            lines += shown[: room[path]]
+            if more := self._count[path] - room[path]:
                 lines.append(f"{path}: {more:,} more")
         total = self._count.total()
         raise DataError(lines[0] if total == 1 else "\n".join([f"{total:,} faults:", *lines]))
+
+    def _room(self) -> dict[Path, int]:
+        """How many faults of each file are shown: what one file does not need is left to the others."""
+        room: dict[Path, int] = {}
+        for place, path in enumerate(sorted(self._shown, key=lambda path: self._count[path])):
+            share = (SHOWN - sum(room.values())) // (len(self._shown) - place)
+            room[path] = max(1, min(share, len(self._shown[path])))
+        return room
 
 
 def find(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import logging
 import re
@@ -51,7 +52,7 @@ def read_judged(
     lost = [query_id for query_id in touched if max(qrels.get(query_id, {}).values(), default=0) <= 0]
     for query_id in lost:
         qrels.pop(query_id, None)
-    if not qrels and not faults:
+    if not qrels and not faults.of(path) and not (left_out and faults):  # which other faults may explain
         found = f"all {len(left_out):,} are of what is not in the folder, such as {left_out[0]}" if left_out else "none"
         faults.add(path, None, f"no judgement of a query and a document of this folder ({found}).")
     elif left_out:
@@ -85,13 +86,15 @@ class _Ids:
 def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str, int]]:
     """Line number, query id, document id and relevance of each judgement.
 
-    Columns are separated by tabs, else by white space, else by semicolons or commas. A header may name them in any
-    order and may name others too, or there is none; JSON objects name them on every line. A relevance such as 1.0 is a
-    whole number.
+    Columns are separated by semicolons, commas, or tabs and white space: the first line tells. A header may name them
+    in any order and may name others too, or there is none; JSON objects name them on every line. A relevance such as
+    1.0 is a whole number.
     """
     header: tuple[int, tuple[int, ...]] | None = None
+    separator = ""
     for position, (number, line) in enumerate(read_lines(path, faults)):
-        columns = _split(line)
+        separator = separator or _separator(line)
+        columns = _split(line, separator)
         if line.startswith("{"):
             header, columns = _read_object(line)
         elif position == 0 and (places := _read_header(columns)):
@@ -111,10 +114,23 @@ def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str
             yield number, query_id, doc_id, relevance
 
 
-def _split(line: str) -> list[str]:
-    words = line.split()
-    separator = "\t" if "\t" in line else None if len(words) > 1 else ";" if ";" in line else ","
-    return words if separator is None else [column.strip() for column in line.rstrip().split(separator)]
+def _separator(line: str) -> str:
+    """What separates the columns of a first line: what makes a header or a judgement of it; a tab where it has one."""
+    for separator in filter(line.__contains__, "\t;, "):
+        columns = _split(line, separator)
+        if _read_header(columns) or (len(columns) in _PLACES and _whole(columns[-1]) is not None):
+            return separator
+    return "\t" if "\t" in line else " "
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """The columns of a line, by white space where it has no tab; in quotes, semicolons and commas separate nothing."""
+    if separator == " " or (separator == "\t" and separator not in line):
+        return line.split()
+    if separator == "\t":
+        return [column.strip() for column in line.rstrip().split(separator)]
+    [columns] = csv.reader([line.rstrip()], delimiter=separator, skipinitialspace=True)
+    return [column.strip() for column in columns]
 
 
 def _read_object(line: str) -> tuple[tuple[int, tuple[int, ...]] | None, list[str]]:

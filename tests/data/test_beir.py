@@ -319,6 +319,52 @@ def test_faults_beyond_twenty_are_counted(folder):
     assert "2,503" in lines[0]
 
 
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        (["q1, d1, 1", "q2, d2, 0"], {"q1": {"d1": 1}, "q2": {"d2": 0}}),
+        (["q1; d1; 1"], {"q1": {"d1": 1}}),
+        (["query-id, corpus-id, score", "q1, d1, 1"], {"q1": {"d1": 1}}),
+        (["query-id,corpus-id,score", "3,A 1,1", "3,B,1"], {"3": {"A 1": 1, "B": 1}}),
+        (["query-id;corpus-id;score", "3;A, 1;1"], {"3": {"A, 1": 1}}),
+        (['"q1","d,1","1"'], {"q1": {"d,1": 1}}),
+        (["qid,docid,label", '"q1","d,1",1', "q2,d2,1"], {"q1": {"d,1": 1}, "q2": {"d2": 1}}),
+        (["q1 0 d,1 1"], {"q1": {"d,1": 1}}),
+        (["q1 d,1;2 1"], {"q1": {"d,1;2": 1}}),
+        (["q1\td 1\t1"], {"q1": {"d 1": 1}}),
+        (["q1,0,d1,1", "q1,0,d 2,1"], {"q1": {"d1": 1, "d 2": 1}}),
+    ],
+)
+def test_the_first_line_of_judgements_tells_what_separates_them(folder, lines, read):
+    (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
+    assert read_qrels(folder, "test") == read
+
+
+def test_every_empty_file_is_named(folder):
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        (folder / name).write_text("")
+    with pytest.raises(DataError) as error:
+        read_beir(folder, "test")
+    assert all(f"{folder}/{name}: " in str(error.value) for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"))
+
+
+@pytest.mark.parametrize(("faults_of_corpus", "shown"), [(13, 16), (30, 20)])
+def test_as_many_faults_are_shown_as_there_is_room_for(folder, faults_of_corpus, shown):
+    (folder / "corpus.jsonl").write_text("no JSON\n" * faults_of_corpus)
+    (folder / "queries.jsonl").write_text("no JSON\n" * 3)
+    with pytest.raises(DataError) as error:
+        read_beir(folder)
+    assert str(error.value).count("not JSON") == shown
+
+
+def test_a_conversation_in_json_text_is_read(folder):
+    history = json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    row = {"_id": "q1", "text": "x", "metadata": {"history": history}}
+    (folder / "queries.jsonl").write_text(json.dumps(row) + "\n")
+    [query] = read_queries(folder)
+    assert [str(turn) for turn in query.history] == ["U: a", "S: b"]
+
+
 def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog):
     path = folder / "qrels" / "test.tsv"
     path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t1\nq9\td1\t1\nq2\td8\t1\nq2\td1\t0\n")

@@ -27,6 +27,10 @@ DAYS = st.dates(date(1975, 1, 2), date(2090, 12, 30))
         "Wed, 27 Nov 2019 08:45:00 GMT",
         "2019 Nov",
         "2019\u5e7411\u670827\u65e5",
+        "27/11/19",
+        "11/27/19 08:45",
+        {"iso": "2019-11-27", "zone": "UTC"},
+        {"date-parts": [[2019, 11, 27]]},
         "20191127",
         "20191127T084500Z",
         "20191127084500",
@@ -55,13 +59,34 @@ def test_forms(value):
     "key",
     ["date", "Date", "published", "published_at", "publishedAt", "publication_date", "pub-date", "publish_time", "year",
      "created", "created_at", "creationDate", "timestamp", "modified", "last_modified", "updated_at", "dc.date",
-     "article:published_time", "datePublished", "release_date", "date_of_publication"],
+     "article:published_time", "datePublished", "release_date", "date_of_publication",
+     "lastmod", "mtime", "dcterms.issued", "dcterms.created", "upload_date", "uploaded", "date_added",
+     "first_published", "publish_date_utc", "timestamp_ms", "last_edited_time", "created_utc", "\u65e5\u671f", "fecha"],
 )  # fmt: skip
 def test_keys_of_dates(key):
     assert stated_years({key: "2019-11-27"}) == {2019}
 
 
-@pytest.mark.parametrize("key", ["url", "title", "birth_date", "accessed", "expires", "pages", "doi", "updated_by"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "url",
+        "title",
+        "birth_date",
+        "accessed",
+        "expires",
+        "pages",
+        "doi",
+        "updated_by",
+        "event_date",
+        "due_date",
+        "position",
+        "addon",
+        "creator",
+        "mode",
+        "date" * 999 + "x",
+    ],
+)
 def test_other_keys_are_no_dates(key):
     assert stated_years({key: "2019-11-27"}) == set()
 

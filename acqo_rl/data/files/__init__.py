@@ -117,14 +117,12 @@ class _Record:
         return str(value)
 
     def history(self) -> tuple[Turn, ...]:
-        """The conversation before a query; a table without types has it as JSON or as a text."""
+        """The conversation before a query; a table without types has it as a text."""
         names = self.fields.names(self.row, "history")
         given = self.row[names[0]] if names else (self.row.get("metadata") or {}).get("history")
         try:
-            if isinstance(given, str) and given.lstrip().startswith(("[", "{")):
-                given = json.loads(given)
             return read_history(given or None)
-        except (ConversationError, ValueError) as error:
+        except ConversationError as error:
             self.fault(f"the conversation cannot be read ({error}).")
             return ()
 

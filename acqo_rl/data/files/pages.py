@@ -21,6 +21,8 @@ _TAG = re.compile(
     r"|script|style|blockquote|section|article)(?:\s[^<>]*)?/?>",
     re.I,
 )
+_MARKUP = re.compile(r"\s*<|.*(?:</\w+>|<(?:br|hr|img)\b)", re.I | re.S)
+"""What a text with tags has if they are its own: one at the beginning, one that is closed, or one that needs no end."""
 _ENTITY = re.compile(r"&(?:#\d+|#x[\da-f]+|\w+);", re.I)
 _FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 _TITLE = re.compile(r"<title\b[^>]*>(.*?)</title>", re.I | re.S)
@@ -92,8 +94,8 @@ def strip_html(page: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A field of a table: tags are stripped where there are some, and entities decoded."""
-    if _TAG.search(text):
+    """A field of a table: tags are stripped where it is HTML and does not just speak of a tag; entities are decoded."""
+    if _TAG.search(text) and _MARKUP.match(text):
         return strip_html(text)
     return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -126,6 +127,10 @@ def _read_columns(path: Path, fields: Fields, faults: Faults, *, is_csv: bool) -
             elif not is_csv and len(cells) == 2 and not fields.given and any(map(str.isdecimal, cells[0])):
                 header = ["id", "text"]  # as MS MARCO and the exports of ir_datasets are
             elif "text" in fields.given or fields.names(named, "text"):
+                name, times = Counter(filter(None, cells)).most_common(1)[0]
+                if times > 1:
+                    faults.add(path, number, f"{times} columns are called {name!r}; give each a name of its own.")
+                    return
                 header = cells
                 continue
             else:

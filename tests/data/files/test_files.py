@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from acqo_rl.data.beir import read_beir, read_corpus
 from acqo_rl.data.files import write_files
+from acqo_rl.data.files.pages import plain
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Document, Query
 
@@ -174,9 +175,32 @@ def test_exports_of_ir_datasets(write, imported, kind):
     assert data.metadata["9"] == {"description": "d", "narrative": "n"}
 
 
-def test_conversations_in_a_table(write, imported):
+@pytest.mark.parametrize("header", ["id,id,text", "id,text,text", "id,text,note,note"])
+def test_two_columns_of_one_name_are_a_fault(write, tmp_path, header):
+    table = write("d.csv", f"{header}\n" + ",".join("abcd"[: header.count(",") + 1]))
+    with pytest.raises(DataError, match=r"d\.csv, line 1: 2 columns"):
+        write_files(tmp_path / "out", [table])
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("5 < 6 and <p> tag", "5 < 6 and <p> tag"),
+        ("use <a> element", "use <a> element"),
+        ("What does <div> mean?", "What does <div> mean?"),
+        ("<p>Oslo", "Oslo"),
+        ("Oslo is <b>big</b>", "Oslo is big"),
+        ("Oslo<br>Bergen", "Oslo\nBergen"),
+    ],
+)
+def test_a_cell_that_speaks_of_a_tag_keeps_it(cell, text):
+    assert plain(cell) == text
+
+
+@pytest.mark.parametrize("written", [json.dumps, str])
+def test_conversations_in_a_table(write, imported, written):
     turns = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
-    rows = [["id", "text", "history"], ["q1", "its capital?", json.dumps(turns)], ["q2", "x", ""]]
+    rows = [["id", "text", "history"], ["q1", "its capital?", written(turns)], ["q2", "x", ""]]
     cells = "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
     data = imported(
         [write("d.jsonl", '{"id": "d", "text": "t"}\n')],
