@@ -70,7 +70,7 @@ def test_what_a_wrong_type_costs_is_measured_with_the_strategies_of_this_compari
 
 
 def test_what_a_wrong_route_costs(judged):
-    """The rules make two searches of "museums in Oslo and Rome"; one that should have been split is answered in part."""
+    """The rules make two searches of "museums in Oslo and Rome"; a missed split answers in part."""
     assert by_title(judged)["What a wrong route costs the labelled questions"].rows == (
         ("pass", "decompose", "1", "+1.00", "-"),
     )
