@@ -1,4 +1,4 @@
-"""Difficulty, the two-sided band, its report, and the history that feeds the sampler (S0-33)."""
+"""Difficulty, the two-sided band, its report, and the history that feeds the sampler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion against hand arithmetic and exact fractions (S0-10..13, 25, 27, 31; S3-20..23; D0-01, 02, 07, 09, 11)."""
+"""Fusion against hand arithmetic and exact fractions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def exact_order(lists, exact_score):
 
 class TestRankScoreFusion:
     def test_worked_example(self):
-        """S0-25, D0-02: ranks (2, 5) give P = 10/7, rank 1 in one list gives P = 1, and the smaller P is first."""
+        """Ranks (2, 5) give P = 10/7, rank 1 in one list gives P = 1, and the smaller P is first."""
         fused = fuse(RankScoreFusion(), ranking("b", "a", "x", "y", "z"), ranking("p", "q", "r", "s", "a"))
         harmonic_rank = {d: 1 / score for d, score in zip(fused.doc_ids, fused.scores, strict=True)}
         assert harmonic_rank["a"] == pytest.approx(10 / 7)
@@ -49,27 +49,27 @@ class TestRankScoreFusion:
         assert fused.doc_ids[:3] == ("b", "p", "a")
 
     def test_first_everywhere_comes_first(self):
-        """D0-01: sorted the other way round, the document at rank 1 of every list would be last."""
+        """Sorted the other way round, the document at rank 1 of every list would be last."""
         lists = [ranking("best", *(f"{i}-{j}" for j in range(9))) for i in range(3)]
         fused = fuse(RankScoreFusion(), *lists, k=100)
         assert fused.doc_ids[0] == "best"
         assert fused.scores[0] == pytest.approx(3.0)
 
     def test_absent_documents_add_nothing(self):
-        """S0-11: three ranks of 2 make 3/2, more than one rank of 1."""
+        """Three ranks of 2 make 3/2, more than one rank of 1."""
         fused = fuse(RankScoreFusion(), ranking("a", "b"), ranking("c", "b"), ranking("d", "b"))
         assert fused.doc_ids[0] == "b"
         assert fused.scores == pytest.approx((1.5, 1, 1, 1))
 
     def test_best_score_breaks_ties_within_one_retriever(self):
-        """S0-10: P = 1 for all (c has two ranks of 2), S = max score decides and stays apart from P (D3-05)."""
+        """P = 1 for all (c has two ranks of 2), S = max score decides and stays apart from P."""
         fused = fuse(RankScoreFusion(), ranking("a", "c", scores=(0.4, 0.3)), ranking("b", "c", scores=(0.9, 0.5)))
         assert fused.doc_ids == ("b", "c", "a")
         assert fused.scores == (1.0, 1.0, 1.0)
         assert fused.similarities == (0.9, 0.5, 0.4)
 
     def test_scores_of_two_retrievers_are_not_compared(self):
-        """S0-12, D0-07: a BM25 score of 30 says nothing beside a cosine; the order of the sub-queries decides."""
+        """A BM25 score of 30 says nothing beside a cosine; the order of the sub-queries decides."""
         dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
         assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
         assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
@@ -79,17 +79,16 @@ class TestRankScoreFusion:
         assert fuse(RankScoreFusion(), *lists).doc_ids == ("b", "a")
 
     def test_ties_in_both_keys_keep_the_order_of_the_sub_queries(self):
-        """S0-31; within one list, where a retriever gave equal scores, ranks differ and so does P."""
+        """Within one list, where a retriever gave equal scores, ranks differ and so does P."""
         fused = fuse(RankScoreFusion(), ranking("z", scores=(0.5,)), ranking("a", scores=(0.5,)))
         assert fused.doc_ids == ("z", "a")
 
     def test_a_document_counts_once_a_list(self):
-        """D0-09: at its first rank, with its first score."""
+        """At its first rank, with its first score."""
         fused = fuse(RankScoreFusion(), ranking("a", "b", "b", scores=(0.9, 0.5, 0.7)), ranking("c", "b"))
         assert fused.scores[fused.doc_ids.index("b")] == 1.0
 
     def test_empty_lists_are_left_out(self):
-        """S0-27."""
         alone = fuse(RankScoreFusion(), ranking("a", "b"))
         assert fuse(RankScoreFusion(), ranking("a", "b"), ranking()) == alone
         assert fuse(RankScoreFusion(), ranking(), ranking()).doc_ids == ()
@@ -97,12 +96,11 @@ class TestRankScoreFusion:
         assert RankScoreFusion().fuse([], 10) == []
 
     def test_cut_to_k(self):
-        """S0-13."""
         fused = fuse(RankScoreFusion(), ranking(*"abcdef"), ranking(*"ghij"), k=3)
         assert len(fused.doc_ids) == len(fused.scores) == len(fused.similarities) == 3
 
     def test_two_readings_with_disjoint_lists_keep_their_inner_order(self):
-        """S0-26, S0-38: without overlap, fusion interleaves the lists."""
+        """Without overlap, fusion interleaves the lists."""
         fused = fuse(RankScoreFusion(), ranking("s1", "s2", "s3"), ranking("l1", "l2", "l3"))
         assert fused.doc_ids == ("s1", "l1", "s2", "l2", "s3", "l3")
 
@@ -129,7 +127,7 @@ class TestRankScoreFusion:
 
     @given(result_lists())
     def test_is_the_definition_in_exact_arithmetic(self, lists):
-        """S0-10, D0-11: P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
+        """P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
         order, exact = exact_order(lists, lambda rank, _: Fraction(1, rank))
         fused = fuse(RankScoreFusion(), *lists, k=100)
         assert list(fused.doc_ids) == order
@@ -139,26 +137,26 @@ class TestRankScoreFusion:
 
 class TestReciprocalRankFusion:
     def test_by_hand(self):
-        """S3-20: sum of 1 / (60 + rank), ranks from 1."""
+        """Sum of 1 / (60 + rank), ranks from 1."""
         fused = fuse(ReciprocalRankFusion(), ranking("a", "b"), ranking("b", "c"))
         assert fused.doc_ids == ("b", "a", "c")
         assert fused.scores == pytest.approx((1 / 61 + 1 / 62, 1 / 61, 1 / 62))
 
     def test_weights_count(self):
-        """D2-01, D3-09: several rewrites of little weight do not outvote the query itself."""
+        """Several rewrites of little weight do not outvote the query itself."""
         rewrites = [ranking("b", weight=0.3) for _ in range(3)]
         fused = fuse(ReciprocalRankFusion(), ranking("a", weight=1.0), *rewrites)
         assert fused.doc_ids == ("a", "b")
         assert fused.scores == pytest.approx((1 / 61, 0.9 / 61))
 
     def test_ten_by_ten(self):
-        """S3-20: documents are told apart by their id alone, each once in the fused list (S3-22, D0-08)."""
+        """Documents are told apart by their id alone, each once in the fused list."""
         fused = fuse(ReciprocalRankFusion(), ranking("a", "b", "a"), ranking("a"))
         assert fused.doc_ids == ("a", "b")
         assert fused.scores == pytest.approx((2 / 61, 1 / 62))
 
     def test_similarity_is_kept_apart(self):
-        """S3-21, D3-05: a threshold on similarity means the same however many lists were fused."""
+        """A threshold on similarity means the same however many lists were fused."""
         fused = fuse(ReciprocalRankFusion(), ranking("a", scores=(0.8,)), ranking("a", scores=(0.6,)))
         assert fused.similarities == (0.8,)
         assert fused.scores == pytest.approx((2 / 61,))
@@ -180,7 +178,7 @@ class TestScoreFusion:
     )
 
     def test_each_list_is_scaled_by_itself(self):
-        """S3-23, D3-09: a: 1; b: 1/2 + 0.5 * 1; c and d are the last of their lists."""
+        """A: 1; b: 1/2 + 0.5 * 1; c and d are the last of their lists."""
         fused = fuse(ScoreFusion(), *self.LISTS)
         assert fused.doc_ids == ("a", "b", "c", "d")
         assert fused.scores == pytest.approx((1.0, 1.0, 0.0, 0.0))
@@ -203,7 +201,7 @@ class TestScoreFusion:
 
 class TestAgainstPublicLibraries:
     """Golden values of ranx 0.3.21, of EnsembleRetriever in langchain-classic 1.0.8 and of DocumentJoiner in
-    haystack-ai 3.4.0 (S3-20, S3-23, D3-09)."""
+    haystack-ai 3.4.0."""
 
     LISTS = (("d1", "d2", "d3", "d4"), ("d3", "d5", "d1"), ("d6", "d3", "d2", "d7", "d1"))
 
@@ -324,7 +322,6 @@ def test_every_fusion_has_a_name(name):
 
 
 def test_the_rank_constant_of_rrf_can_be_set():
-    """S3-31."""
     assert fuse(fusion_named("rrf", 0), ranking("a")).scores == (1.0,)
     assert fuse(fusion_named("rrf"), ranking("a")).scores == (1 / 61,)
     with pytest.raises(ConfigError, match="rank_constant is -2"):

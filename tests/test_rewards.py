@@ -158,7 +158,7 @@ class TestEveryStage:
         assert rewards(stage, "broken", retriever=BrokenRetriever()) == [-0.1]
 
     def test_self_test_without_a_model(self, stage):
-        """S0-34: gold sub-queries give the maximum, garbage the floor, everything else lies between."""
+        """Gold sub-queries give the maximum, garbage the floor, everything else lies between."""
         reward = Reward(stage, ScriptedRetriever(FOUND), RankScoreFusion())
         best = reward.score(np.array([1.0, 2.0]))
         found = rewards(

@@ -103,7 +103,7 @@ class TestLead:
 
 
 def test_a_single_list_is_fused_like_several():
-    """S0-03: the query goes to the retriever unchanged, in one search."""
+    """The query goes to the retriever unchanged, in one search."""
     retriever = ScriptedRetriever({"What is  A? ": ("1", "2")})
     result = search(PassThrough().reformulate([Query("q", "What is  A? ")]), retriever, RankScoreFusion())[0]
     assert retriever.calls == [["What is  A? "]]
@@ -142,7 +142,7 @@ def test_a_failing_retriever_raises():
 
 
 def test_a_hypothetical_answer_is_searched_as_a_passage():
-    """S2-10, S3-03: the retriever is told; the ranking has the plain text."""
+    """The retriever is told; the ranking has the plain text."""
     retriever = ScriptedRetriever(FOUND)
     subs = (SubQuery("a", "original"), SubQuery("b", "hypothetical"))
     [found] = search_each([Reformulation(Query("q", "a"), "expand", subs, "test")], retriever)
@@ -189,8 +189,6 @@ class TestFeedback:
 
 
 class TestSeveralRetrievers:
-    """S0-09, S2-06, S2-11, S3-30, D3-10."""
-
     def named(self, name, found):
         retriever = ScriptedRetriever(found)
         retriever.name = name
@@ -213,7 +211,7 @@ class TestSeveralRetrievers:
         assert result.fused.doc_ids == ("2", "3", "1", "7")
 
     def test_one_that_searches_the_query_alone_is_a_path_behind_the_others(self):
-        """S2-11: raw, hypothetical answer and variant by meaning, raw by words; with and without the raw query among
+        """Raw, hypothetical answer and variant by meaning, raw by words; with and without the raw query among
         what a reformulator gives."""
         dense = self.named("dense", FOUND)
         sparse = self.named("bm25", {"raw": ("7",), "a": ("8",)})

@@ -1,4 +1,4 @@
-"""How well the rules tell kinds of questions, and what a wrong guess costs (S0-44, S4-14)."""
+"""How well the rules tell kinds of questions, and what a wrong guess costs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Reliability:
     """Answers under one label of confidence: how sure they were, and how often they were right.
 
     Attributes:
-        label: of S4-25.
+        label: of the confidence: High, Medium, Low or Very Low.
         answers: number of them, those to questions with a known answer.
         confidence: mean score; ``None`` where there is no answer.
         right: share that hold the gold answer; likewise.

@@ -1,4 +1,4 @@
-"""Does a reformulator choose the route that a kind of query needs, and what does a wrong one cost (S0-44)?"""
+"""Does a reformulator choose the route that a kind of query needs, and what does a wrong one cost?"""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def routes_table(summaries: Sequence[Summary], measures: Sequence[str]) -> Table
 
 
 def confusion_table(summary: Summary) -> Table:
-    """How many queries of each kind went on each route (S0-44)."""
+    """How many queries of each kind went on each route."""
     kinds = list(summary.by_kind)
     routes = [route for route in ROUTES if route != "expand" or route in summary.confusion]
     rows = tuple((route, *(str(summary.confusion.get(route, {}).get(kind, 0)) for kind in kinds)) for route in routes)

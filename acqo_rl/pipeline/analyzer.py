@@ -22,7 +22,7 @@ decomposition - it asks several things that can be searched side by side"""
 
 
 class Analyzer:
-    """Finds the challenges of a question (S4-09..12)."""
+    """Finds the challenges of a question."""
 
     name = "analyzer"
 

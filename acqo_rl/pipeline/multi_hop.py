@@ -43,7 +43,7 @@ _COMPLETE_EXAMPLES = (
 
 
 class MultiHop:
-    """Follows a chain: each hop is one model call for the gap and one search for it (S4-19, S1-21)."""
+    """Follows a chain: each hop is one model call for the gap and one search for it."""
 
     name = "multi_hop"
 
@@ -100,7 +100,7 @@ class MultiHop:
 
 
 class SelfQuery:
-    """Searches, asks whether that is enough, and searches for the most important gap (S1-27..30)."""
+    """Searches, asks whether that is enough, and searches for the most important gap."""
 
     name = "self_query"
 

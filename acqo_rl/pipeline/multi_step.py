@@ -170,7 +170,7 @@ class MultiStepRetriever:
 
 
 def choose_mode(question: str) -> Mode:
-    """The mode that a question asks for (S0-37, S1-32).
+    """The mode that a question asks for.
 
     A chain, in which one finding leads to the next, or a relation of cause goes to multi-hop; needs side by side, a
     comparison among them, and long questions go to the decomposition of ``recursive``; several question marks ask

@@ -38,7 +38,7 @@ _LINK = re.compile(r"(?<!!)\[(?P<target>[^\[\]\n]{1,100})\]\((?:[^()\s]|\([^()\s
 
 
 def find_references(text: str) -> tuple[str, ...]:
-    """At most 5 things that a text points to, in the order of the patterns (S1-09..11).
+    """At most 5 things that a text points to, in the order of the patterns.
 
     A dot within a number belongs to it ("Section 3.2"). After "refers to" and its like only a section, a quotation
     or a capitalised name is a reference: "recall refers to the share found" is plain English.
@@ -51,7 +51,7 @@ def find_references(text: str) -> tuple[str, ...]:
 
 
 class ReferenceFollower:
-    """Retrieves, and then what the found passages refer to, depth after depth (S1-04..11)."""
+    """Retrieves, and then what the found passages refer to, depth after depth."""
 
     name = "recursive"
 

@@ -1,4 +1,4 @@
-"""Rewrite-retrieve-read: look at the best similarity, and rewrite once more where it is low (S3-07)."""
+"""Rewrite-retrieve-read: look at the best similarity, and rewrite once more where it is low."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalStep:
-    """One step along references (S1-01, S1-02).
+    """One step along references.
 
     Attributes:
         step_id: depth and digest of the query.
@@ -175,7 +175,7 @@ class RetrievalState:
     on_text: Callable[[str], None] | None = None
 
     def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> list[Chunk]:
-        """Adds passages; one that is there keeps its better similarity and its source (S4-08). Returns the new ones."""
+        """Adds passages; one that is there keeps its better similarity and its source. Returns the new ones."""
         new = []
         for document, similarity in found:
             there = self.chunks.get(document.id)

@@ -15,7 +15,7 @@ _SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)
 _TREND = re.compile(r"\b(?:trends?|over time|over the (?:years|decades)|evol(?:ved?|ution)|history of)\b", re.I)
 
 _AGES = ((2, 1.4), (5, 1.2), (10, 1.0))
-"""Factors up to an age in years, and 0.8 above (S4-16, whose years are those of a text of 2025)."""
+"""Factors up to an age in years, and 0.8 above."""
 
 
 class TemporalReranker:

@@ -18,7 +18,7 @@ BY_TYPE: dict[QueryType, str] = {
     "complex": "decomposition",
     "simple": "raw",
 }
-"""The strategy that suits each type of query (S3-09); key words are searched as they stand (S2-08)."""
+"""The strategy that suits each type of query; key words are searched as they stand."""
 
 
 class Adaptive:

@@ -1,4 +1,4 @@
-"""What kind of question it is: its type (S3-24), its route (S0-16), and the challenges it poses (S4-09).
+"""What kind of question it is: its type, its route, and the challenges it poses.
 
 Rules of words at word boundaries ("prefix" holds no "fix"), in English, German, Spanish, French and Chinese. They cost
 no model call; :mod:`acqo_rl.reformulation.model_classifier` asks a model where that is wanted.
@@ -122,7 +122,7 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:
-    """Every challenge the text shows signs of, ``("simple",)`` where it shows none (S4-12)."""
+    """Every challenge the text shows signs of, ``("simple",)`` where it shows none."""
     if SQL.match(text):
         return ("simple",)
     found: list[Challenge] = []
@@ -149,7 +149,7 @@ def _asks_several(text: str, lexicon: Lexicon) -> bool:
 
 
 def is_unsure(text: str, challenges: tuple[Challenge, ...]) -> bool:
-    """Whether to ask a model for the challenges: a long question, or not a short one and the rules saw none (S4-11)."""
+    """Whether to ask a model for the challenges: a long question, or not a short one and the rules saw none."""
     words = len(text.split())
     return words > 20 or (words > 12 and challenges == ("simple",))
 

@@ -8,7 +8,7 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 
 
 def pass_through(query: Query, made_by: str, problem: str | None = None) -> Reformulation:
-    """The query unchanged, one search (S0-03)."""
+    """The query unchanged, one search."""
     return Reformulation(query, "pass", (SubQuery(query.text, "original"),), made_by, problem=problem)
 
 

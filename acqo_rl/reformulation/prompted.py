@@ -28,7 +28,7 @@ class Prompted:
     """Asks any language model; what cannot be used falls back to the raw query and says why.
 
     Several strategies of a query go to the model in one batch, and what each writes is a path of its own beside the
-    raw query's: multi-query, HyDE and raw are one ``Prompted`` with two strategies (S2-07, S2-11).
+    raw query's: multi-query, HyDE and raw are one ``Prompted`` with two strategies.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The type of a question (S3-24): tables of words, and the few shapes of a text that no list of words describes."""
+"""The type of a question: tables of words, and the few shapes of a text that no list of words describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps how queries of a template are split: what differs in names and years alone is split alike (S0-36)."""
+"""Keeps how queries of a template are split: what differs in names and years alone is split alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service counts, as Prometheus reads it (S0-32, S3-42, S3-44)."""
+"""What the service counts, as Prometheus reads it."""
 
 from __future__ import annotations
 

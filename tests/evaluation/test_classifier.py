@@ -1,4 +1,4 @@
-"""The classifier on labelled questions: accuracy, confusions, and what they cost (S0-44, S4-14)."""
+"""The classifier on labelled questions: accuracy, confusions, and what they cost."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_an_error_of_the_retriever_is_not_swallowed(world, retriever, monkeypatc
 
 
 def test_summary_by_hand(good, bad):
-    """Paths and precision by path (S0-32), confusion of route and kind (S0-44)."""
+    """Paths and precision by path, confusion of route and kind."""
     summary = summarise(good)
     assert summary.unmeasured == 1
     assert summary.overall.queries == 3
@@ -176,7 +176,7 @@ def test_every_table_is_rectangular(raw, good, bad):
 
 
 def test_always_splitting_hurts_simple_queries(world, retriever, scripted, raw):
-    """S0-39: what passing a simple query through is worth."""
+    """What passing a simple query through is worth."""
     queries, qrels, _, metadata = world
     always = {query.id: ("decompose", *query.text.split()[-1:], "python") for query in queries}
     split = evaluate(scripted(always), queries, qrels, retriever, RankScoreFusion(), metadata=metadata, name="always")

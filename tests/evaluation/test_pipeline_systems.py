@@ -113,7 +113,7 @@ def test_the_policy_reads_first_results_and_counts_its_own_tokens():
 
 
 def test_the_budget_is_that_of_the_pipeline():
-    """S4-07: the answer and its grounding are kept."""
+    """The answer and its grounding are kept."""
     outcome = run_system("pipeline", parts(max_model_calls=2), CHAIN)
     assert (outcome.calls, outcome.answer) == (2, "Alphabet did.")
     assert outcome.skipped == ("multi_hop: the budget of 2 model calls is used up",)

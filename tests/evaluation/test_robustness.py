@@ -1,4 +1,4 @@
-"""Typos and paraphrases made by rules (S3-49)."""
+"""Typos and paraphrases made by rules."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_on_the_front_are_those_that_nobody_beats(points):
 
 
 def test_what_a_wrong_route_costs_by_hand():
-    """S0-44: the split system is right on q1, so raw lost .4 there; raw is right on q0 and saved a search."""
+    """The split system is right on q1, so raw lost .4 there; raw is right on q0 and saved a search."""
     kinds = ["simple", "compound", "compound", "strange"]
     raw = evaluation("raw", [1.0, 0.2, 0.3, 0.0], kind=kinds)
     routes = ["decompose", "decompose", "disambiguate", "pass"]
@@ -216,7 +216,7 @@ def test_the_routes_of_too_few_queries_are_not_judged(study):
 
 
 def test_what_the_rules_find_is_a_claim_of_no_system(study):
-    """S4-14: the share of held-out questions whose challenges the rules name without a model."""
+    """The share of held-out questions whose challenges the rules name without a model."""
     [found] = check_claims([Claim("most", "rules", "challenges_found", low=0.0)], study)
     assert found.verdict == "holds"
     assert 0 < found.measured < 1

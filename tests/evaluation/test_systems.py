@@ -139,7 +139,7 @@ def test_feedback_is_that_of_the_retriever_and_asked_once_for_each(make_bench, w
 
 
 def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_bench, world, retriever, scripted):
-    """S2-11: two parts of the compound query by one retriever, the query itself by the other."""
+    """Two parts of the compound query by one retriever, the query itself by the other."""
     queries, qrels, *_ = world
     make, _ = make_bench
     bench = make(("raw", "good"))
@@ -175,7 +175,7 @@ class LooksFirst:
 
 
 def test_what_looks_first_is_asked_for_weak_queries_only_and_pays_for_what_it_did_not_keep(make_bench, world):
-    """S3-07: the first search is kept everywhere; for one query a second one was made."""
+    """The first search is kept everywhere; for one query a second one was made."""
     queries, _, corpus, _ = world
     queries = [*queries[:2], replace(queries[2], text="franc")]
     make, asked = make_bench

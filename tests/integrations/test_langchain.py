@@ -1,4 +1,4 @@
-"""The LangChain retriever, by LangChain's own suite and by ours (S0-22, D0-05)."""
+"""The LangChain retriever, by LangChain's own suite and by ours."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_a_store_that_fails_is_an_error():
 
 
 def test_documents_without_id_are_told_apart_by_their_whole_text():
-    """D0-08: equal beginnings are no equal documents."""
+    """Equal beginnings are no equal documents."""
 
     class Nameless(BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):

@@ -60,7 +60,6 @@ def test_what_is_sent_and_what_comes_back(connect, server):
 
 
 def test_one_failure_is_one_items_problem_position_for_position(connect):
-    """D3-13."""
     wishes = ["a", "broken", "malformed", "empty", "no text", "something else", "unknown model", "hang up", "cut", "b"]
     completions = connect().generate([say(wish) for wish in wishes])
     assert [c.text for c in completions] == ["reply to a", *[""] * 7, "reply to cut", "reply to b"]
@@ -246,7 +245,6 @@ def test_retries_end(connect, server):
 
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_calls_at_the_same_time_are_bounded(connect, server, concurrency):
-    """S2-07."""
     completions = connect(concurrency=concurrency).generate([say(f"slow 0.1 {i}") for i in range(6)])
     assert [c.text for c in completions] == [f"reply to slow 0.1 {i}" for i in range(6)]
     assert server.most_at_once == concurrency
@@ -264,7 +262,6 @@ def test_nothing_asked_nothing_answered(connect):
 
 
 def test_strategies_of_a_query_are_asked_at_the_same_time(connect, server):
-    """S2-07, S3-19."""
     query = Query("q", "slow 0.3")
     reformulator = Prompted(connect(), [MultiQuery(), HyDE()])
     reformulator.reformulate([query])

@@ -13,7 +13,7 @@ from acqo_rl.pipeline.budget import Budget
 
 
 def test_essential_calls_are_kept():
-    """D4-05: analysis, two hops, decomposition and four answers at 8 leave the last two for answer and grounding."""
+    """Analysis, two hops, decomposition and four answers at 8 leave the last two for answer and grounding."""
     budget = Budget(8, reserved=2)
     assert [budget.use() for _ in range(8)] == [True] * 6 + [False] * 2
     assert budget.use(essential=True)
@@ -25,7 +25,6 @@ def test_essential_calls_are_kept():
 
 @given(st.integers(0, 10), st.integers(0, 5), st.lists(st.tuples(st.integers(1, 3), st.booleans())))
 def test_is_never_exceeded(limit, reserved, wishes):
-    """S4-06."""
     budget, granted, essential_granted = Budget(limit, reserved), 0, 0
     for calls, essential in wishes:
         if budget.use(calls, essential=essential):

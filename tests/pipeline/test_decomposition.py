@@ -29,7 +29,6 @@ QUERY = Query("q", "Who owns the developer of BERT?")
     ],
 )
 def test_parts_and_dependencies(reply):
-    """S1-14, 15, S4-21; D1-05, D1-06."""
     first, second = read_sub_questions(reply, QUERY)
     assert (first.text, first.depends_on) == ("Who made BERT?", ())
     assert (second.text, second.depends_on, second.kind) == ("Who owns it?", (1,), "decomposed")
@@ -39,7 +38,6 @@ def test_parts_and_dependencies(reply):
     "reply", ["", "I cannot.", '{"other": 1}', "SUB1: who owns the developer of bert", '{"sub_questions": []}', "[7"]
 )
 def test_nothing_to_split_is_the_question_itself(reply):
-    """S1-13, 15; S4-21."""
     [part] = read_sub_questions(reply, QUERY)
     assert (part.text, part.kind, part.depends_on) == (QUERY.text, "original", ())
 
@@ -76,7 +74,7 @@ def reply_of(*depends):
 
 
 def test_answers_go_where_they_are_waited_for(search_over, asker):
-    """S1-16..20: independent parts in one search and one batch, the dependent one after them with their answers."""
+    """Independent parts in one search and one batch, the dependent one after them with their answers."""
     found = {"part 1": ("bert",), "part 2": ("alphabet",), "part 3 (Context: Google; Alphabet)": ("alphabet", "bert")}
     search = search_over(found)
     model = asker(decompose=reply_of([], [], [1, 2]), sub_answer=["Google", "Alphabet", "Alphabet owns it"])
@@ -133,7 +131,7 @@ def test_a_reply_without_parts_is_told_and_a_simple_question_is_not(search_over,
 
 
 def test_a_long_answer_is_cut_before_another_part_is_searched_with_it(search_over, asker):
-    """S1-17: what waits for it is still a search."""
+    """What waits for it is still a search."""
     search = search_over({"part 1": ("bert",)})
     model = asker(decompose=reply_of([], [1]), sub_answer="Google made it. " * 50)
     Decomposer(search, model).run(RetrievalState(QUERY))

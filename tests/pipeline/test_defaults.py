@@ -35,7 +35,7 @@ def read(model, role):
 
 
 def test_references(state, retriever):
-    """S1-04..07: depths 0 to 2, five passages a search, ten documents in all."""
+    """Depths 0 to 2, five passages a search, ten documents in all."""
     corpus = AnyDocument("See also: Alpha, Bravo, Charlie; Delta, Foxtrot, Golf.")
     ReferenceFollower(PassageSearch(retriever, corpus)).run(state)
     assert retriever.calls == [(["q"], 5), (["Alpha", "Bravo", "Charlie", "Delta", "Foxtrot"], 5)]
@@ -45,21 +45,21 @@ def test_references(state, retriever):
 
 
 def test_references_of_several_passages_are_five_a_depth(state, retriever):
-    """S1-05, D1-08: those of the first passages, in their order."""
+    """Those of the first passages, in their order."""
     corpus = AnyDocument("See also: Left {rank}, Right {rank}.")
     ReferenceFollower(PassageSearch(retriever, corpus), documents=100, depth=2).run(state)
     assert retriever.calls[1][0] == ["Left 0", "Right 0", "Left 1", "Right 1", "Left 2"]
 
 
 def test_depth_is_the_number_of_searches_after_each_other(state, retriever):
-    """S1-04: each passage points to one that was not there."""
+    """Each passage points to one that was not there."""
     corpus = AnyDocument("See also: After {query}.")
     ReferenceFollower(PassageSearch(retriever, corpus), documents=100).run(state)
     assert [texts for texts, _ in retriever.calls] == [["q"], ["After q"], ["After After q"]]
 
 
 def test_multi_hop(state, retriever):
-    """S1-21, S4-19: three searches of three passages; the model reads eight passages of 300 characters."""
+    """Three searches of three passages; the model reads eight passages of 300 characters."""
     model = ModelByRole(gap=GAPS)
     MultiHop(PassageSearch(retriever, AnyDocument(LONG)), Asker(model)).run(state)
     assert retriever.calls == [(["q"], 3), (["hop 0"], 3), (["hop 1"], 3)]
@@ -74,7 +74,7 @@ def test_multi_hop(state, retriever):
 
 
 def test_self_query(state, retriever):
-    """S1-27, S1-29: three searches of three passages, the most important gap first; nothing is asked after the last."""
+    """Three searches of three passages, the most important gap first; nothing is asked after the last."""
     model = ModelByRole(completeness=["SUFFICIENT: no\nMISSING: a, b; c", "SUFFICIENT: no\nMISSING: d\nc"])
     SelfQuery(PassageSearch(retriever, AnyDocument(LONG)), Asker(model)).run(state)
     assert retriever.calls == [(["q"], 3), (["a, b"], 3), (["d"], 3)]
@@ -82,7 +82,7 @@ def test_self_query(state, retriever):
 
 
 def test_decomposition(state, retriever):
-    """S1-18, S4-21, S4-22: at most four parts, three passages each in one pool, answered from 2000 characters."""
+    """At most four parts, three passages each in one pool, answered from 2000 characters."""
     parts = "\n".join(f"SUB{i}: part {i}" for i in range(1, 7))
     model = ModelByRole(decompose=parts, sub_answer="said")
     Decomposer(PassageSearch(retriever, AnyDocument(LONG)), Asker(model)).run(state)
@@ -92,7 +92,7 @@ def test_decomposition(state, retriever):
 
 
 def test_an_answer_is_written_from_4000_characters(retriever):
-    """S1-33, S1-35: of the five passages of a simple question."""
+    """Of the five passages of a simple question."""
     model = ModelByRole(synthesis="said")
     result = MultiStepRetriever(retriever, AnyDocument(LONG), model).query("q", "simple")
     assert retriever.calls == [(["q"], 5)]
@@ -101,7 +101,6 @@ def test_an_answer_is_written_from_4000_characters(retriever):
 
 
 def test_what_the_recursive_mode_tells(retriever):
-    """S1-03, S1-20, S1-34."""
     corpus = AnyDocument("See also: Alpha.")
     model = ModelByRole(decompose="SUB1: one\nSUB2: two", sub_answer="said", synthesis="said")
     info = MultiStepRetriever(retriever, corpus, model).query("q", "recursive").retrieval_info
@@ -111,7 +110,7 @@ def test_what_the_recursive_mode_tells(retriever):
 
 
 def test_the_order_of_the_steps(retriever):
-    """S4-01: whatever order the challenges are found in."""
+    """Whatever order the challenges are found in."""
     model = ModelByRole(
         analyzer="decomposition, multi-hop, temporal", gap="ANSWERABLE: yes", decompose="SUB1: one\nSUB2: two",
         sub_answer="said", synthesis="said", grounding="GROUNDING: 1",
@@ -124,7 +123,7 @@ def test_the_order_of_the_steps(retriever):
 
 
 def test_twenty_model_calls(retriever):
-    """S4-30, D4-05: in the state and in the pipeline alike."""
+    """In the state and in the pipeline alike."""
     assert RetrievalState(Query("q", "q")).budget.limit == 20
     asked = ModelByRole(gap=GAPS, synthesis="said", grounding="GROUNDING: 1")
     engines = {"multi_hop": MultiHop(PassageSearch(retriever, AnyDocument("")), Asker(asked), hops=50)}
@@ -145,6 +144,6 @@ def test_twenty_model_calls(retriever):
     ],
 )
 def test_labels_begin_at_their_thresholds(score, label):
-    """S4-25; two passages of similarity 0.55 are worth 0.30 * 0.5 + 0.15 * 2/3, grounding 0.55."""
+    """Two passages of similarity 0.55 are worth 0.30 * 0.5 + 0.15 * 2/3, grounding 0.55."""
     confidence = calibrate([0.55, 0.55], (score - 0.25) / 0.55)
     assert (confidence.label, confidence.score) == (label, pytest.approx(score))

@@ -143,7 +143,7 @@ class TestBudget:
         st.sampled_from(["and it?", "Which company acquired the firm that developed it?", "Compare it and BERT"]),
     )
     def test_the_limit_is_hard(self, corpus, limit, calls, text):
-        """S4-06: whatever a reformulation costs and whatever comes after it."""
+        """Whatever a reformulation costs and whatever comes after it."""
         resolver = Resolver(calls)
         settings = {"max_model_calls": limit, "reformulation_calls": calls}
         result, model, _ = ask(corpus, Query("q", text, TURNS), resolver, **settings)

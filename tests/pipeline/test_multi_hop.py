@@ -20,7 +20,7 @@ def state():
 
 class TestMultiHop:
     def test_the_worked_example(self, state, search_over, asker):
-        """S4-20, S1-22..26: two hops; what a hop finds is found once."""
+        """Two hops; what a hop finds is found once."""
         model = asker(
             gap=[
                 '{"answerable": false, "missing": "who owns Google", "next_query": "Google parent company"}',
@@ -49,12 +49,12 @@ class TestMultiHop:
             '{"answerable": false, "next_query": null}',
             "answerable: no\nnext_query: none",
             '{"answerable": false, "missing": "...", "next_query": "..."}',  # the example of the prompt, copied
-            "I cannot tell.",  # D4-09: malformed is not complete
+            "I cannot tell.",  # malformed is not complete
             "",
         ],
     )
     def test_no_next_query_ends_it_and_is_told(self, state, search_over, asker, reply):
-        """D1-02: nothing is never searched."""
+        """Nothing is never searched."""
         search = search_over(FOUND)
         MultiHop(search, asker(gap=reply)).run(state)
         assert search.retriever.calls == [[QUESTION]]
@@ -67,21 +67,18 @@ class TestMultiHop:
         assert search.retriever.calls[1] == ["nonexistent file error"]
 
     def test_a_repeated_query_ends_it(self, state, search_over, asker):
-        """D1-10."""
         search = search_over(FOUND)
         MultiHop(search, asker(gap=f'{{"answerable": false, "next_query": "{QUESTION.lower()} "}}'), hops=5).run(state)
         assert len(search.retriever.calls) == 1
         assert any("was searched before" in step.detail for step in state.trace.steps)
 
     def test_without_a_model_it_stops_with_a_reason(self, state, search_over):
-        """S1-23."""
         MultiHop(search_over(FOUND), Asker(None)).run(state)
         assert (len(state.hops), state.skipped) == (1, ["multi_hop: no language model"])
 
 
 class TestSelfQuery:
     def test_the_most_important_new_gap_first(self, state, search_over, asker):
-        """S1-27..30."""
         model = asker(
             completeness=[
                 '{"sufficient": false, "missing": ["Google parent company", "transformer"]}',
@@ -105,7 +102,7 @@ class TestSelfQuery:
         ],
     )
     def test_ends_with_a_reason(self, state, search_over, asker, reply, reason):
-        """D1-09: it never ends in silence."""
+        """It never ends in silence."""
         SelfQuery(search_over(FOUND), asker(completeness=reply)).run(state)
         assert (len(state.iterations), state.trace.steps[-1].detail) == (1, reason)
 

@@ -13,11 +13,10 @@ from acqo_rl.pipeline.multi_step import MultiStepRetriever, choose_mode
 @pytest.mark.parametrize(
     ("question", "mode"),
     [
-        # S0-37: chains, and needs side by side
+        # chains, and needs side by side
         ("Who is the spouse of the CEO of Microsoft?", "multi_hop"),
         ("Which company acquired the firm that developed BERT?", "multi_hop"),
         ("Compare BERT and Transformer", "recursive"),
-        # S1-32, D1-03
         ("What is the relationship between sleep and memory?", "multi_hop"),
         ("How does Sleep affect Memory?", "multi_hop"),
         ("What led to the fall of Rome?", "multi_hop"),
@@ -46,7 +45,6 @@ def ask(corpus, mode, **replies):
 
 
 def test_simple(corpus):
-    """S1-33, 36."""
     result = ask(corpus, "simple", gap="unused")
     assert (result.answer, result.mode, result.retrieval_info["total_documents"]) == ("an answer", "simple", 2)
     assert result.context.startswith("[BERT]\nBERT is")
@@ -54,21 +52,19 @@ def test_simple(corpus):
 
 
 def test_multi_hop(corpus):
-    """S1-21..26, 34."""
     result = ask(corpus, "multi_hop", gap=["answerable: no\nnext_query: next", "answerable: yes"])
     assert result.retrieval_info["total_hops"] == 2
     assert "[Hop 2]\n[Alphabet]" in result.context
 
 
 def test_self_query(corpus):
-    """S1-27..30, 34."""
     result = ask(corpus, "self_query", completeness=['{"sufficient": false, "missing": ["next"]}', "sufficient: yes"])
     assert result.retrieval_info["total_iterations"] == 2
     assert "\n\n---\n\n" in result.context
 
 
 def test_recursive(corpus):
-    """S1-16..20, 34: the parts first, then what their passages refer to."""
+    """The parts first, then what their passages refer to."""
     result = ask(corpus, "recursive", decompose='["part 1", "part 2"]', sub_answer="Google")
     assert [part.text for part in result.retrieval_info["decomposition"]] == ["part 1", "part 2"]
     assert result.retrieval_info["total_retrieval_steps"] == 4  # 2 parts, Transformer, what that refers to
@@ -79,7 +75,7 @@ def test_recursive(corpus):
 
 @pytest.mark.parametrize("mode", ["auto", "simple", "recursive", "multi_hop", "self_query"])
 def test_without_a_model(corpus, mode):
-    """S1-37: passages are found all the same, and what was skipped is named."""
+    """Passages are found all the same, and what was skipped is named."""
     result = ask(corpus, mode)
     assert "bert" in result.state.chunks
     assert (result.answer, result.state.skipped[-1]) == ("", "synthesis: no language model")

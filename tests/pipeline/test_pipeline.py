@@ -77,7 +77,7 @@ def pipeline(corpus, the_model, retriever=None, **settings):
     ],
 )
 def test_model_calls(corpus, question, challenges, calls):
-    """S4-29: SIMPLE 2, TEMPORAL 2, MULTI_HOP(2) 4, DECOMPOSITION(3) 6, all 9."""
+    """SIMPLE 2, TEMPORAL 2, MULTI_HOP(2) 4, DECOMPOSITION(3) 6, all 9."""
     the_model = model()
     result = pipeline(corpus, the_model).ask(question)
     assert result.challenges == challenges
@@ -88,7 +88,7 @@ def test_model_calls(corpus, question, challenges, calls):
 
 
 def test_at_eight_calls_answer_and_grounding_are_kept(corpus):
-    """D4-05, S4-07: the steps that are not essential go first, and are named."""
+    """The steps that are not essential go first, and are named."""
     the_model = model()
     result = pipeline(corpus, the_model, max_model_calls=8).ask(ALL)
     assert result.model_calls == 8
@@ -117,7 +117,7 @@ REPLIES = st.one_of(
     st.fixed_dictionaries({role: st.lists(REPLIES, min_size=1, max_size=3) for role in ROLES}),
 )
 def test_whatever_the_model_says_the_budget_holds(corpus, question, limit, replies):
-    """S4-06: never more calls than granted, each counted once, and the reserved ones left for their use."""
+    """Never more calls than granted, each counted once, and the reserved ones left for their use."""
     the_model = ModelByRole(**replies)
     result = pipeline(corpus, the_model, max_model_calls=limit).ask(question)
     assert len(the_model.asked) == result.model_calls <= limit
@@ -158,7 +158,7 @@ def test_a_retriever_that_is_down_is_an_error(corpus):
 
 
 def test_dates_change_the_order_and_not_the_similarity(corpus):
-    """D4-04: the newest first, by boosts that confidence never sees."""
+    """The newest first, by boosts that confidence never sees."""
     dates = {"undated": date(2025, 1, 1)} | dict.fromkeys(EVERY_DOCUMENT[:4], date(2001, 1, 1))
     result = pipeline(corpus, model(), dates=dates).ask(TEMPORAL)
     assert result.chunks[0].document.id == "undated"
@@ -190,7 +190,7 @@ def test_an_answer_that_time_cut_short_is_not_kept(corpus):
 
 
 class TestScoresThatAreNoCosines:
-    """D0-07: those of BM25 go to 40, and those of several retrievers do not compare."""
+    """Those of BM25 go to 40, and those of several retrievers do not compare."""
 
     def mixed(self, *more):
         vectors = Scored("dense", alphabet=0.9, bert=0.8, transformer=0.7)
@@ -232,7 +232,6 @@ def test_a_boost_helps_below_zero_too(corpus):
 
 class TestCache:
     def test_a_hit_asks_nobody(self, corpus):
-        """S4-27, 28."""
         the_model, retriever = model(), Everything()
         front = pipeline(corpus, the_model, retriever)
         first = front.ask("What is FAISS?")
@@ -245,7 +244,6 @@ class TestCache:
         ).failures
 
     def test_what_differs(self, corpus):
-        """D4-01."""
         front = pipeline(corpus, model())
         for text in ("C++", "C", "C#", "10.5", "105", "-5", "5"):
             assert not front.ask(text).cached
@@ -272,7 +270,7 @@ def test_nothing_found_is_no_failed_search(corpus):
 
 
 def test_another_engine(corpus):
-    """S4-32: the steps can be exchanged."""
+    """The steps can be exchanged."""
 
     class Mark:
         def run(self, state):
@@ -285,7 +283,6 @@ def test_another_engine(corpus):
 
 
 def test_the_trace_tells_every_step(corpus):
-    """S4-31."""
     names = [step.name for step in pipeline(corpus, model()).ask(CHAIN).trace]
     assert names.index("analyzer") < names.index("initial") < names.index("multi_hop") < names.index("synthesis")
     assert names[-1] == "confidence"

@@ -14,7 +14,6 @@ from acqo_rl.types import Document, Query
 @pytest.mark.parametrize(
     ("text", "references"),
     [
-        # S1-09, 10
         ("See also: Neural Networks, Deep Learning; Entropy.", ("Neural Networks", "Deep Learning", "Entropy")),
         ("It refers to the Treaty of Versailles.", ("Treaty of Versailles",)),
         ("as described in Attention Is All You Need, it", ("Attention Is All You Need",)),
@@ -24,14 +23,14 @@ from acqo_rl.types import Document, Query
         ("SEE ALSO: Neural Networks", ("Neural Networks",)),
         ("You may see also the Louvre, Orsay.", ("the Louvre", "Orsay")),
         ("its [first page](https://example.org/Oslo_(film))", ("first page",)),
-        # D1-04: a dot inside a number
+        # a dot inside a number
         ("as described in Section 3.2 of it.", ("Section 3.2",)),
         ("See also section 3.2, Chapter 4.", ("section 3.2", "Chapter 4")),
-        # D1-04: plain English
+        # plain English
         ("recall refers to the share found", ()),
         ("as shown in all of them; for more details see below", ()),
         ("We see also that it rains", ()),
-        # S1-11: longer than 3, once, at most 5
+        # longer than 3, once, at most 5
         ("See also: abc, Abcd, abcd", ("Abcd",)),
         ("See also: One1, Two2, Three, Four, Five, Sixth", ("One1", "Two2", "Three", "Four", "Five")),
     ],
@@ -49,7 +48,7 @@ def state():
 
 
 def test_breadth_first_by_depth(state, search_over):
-    """S1-04..08, D1-08: the same order in every process, no query twice."""
+    """The same order in every process, no query twice."""
     search = search_over(FOUND)
     ReferenceFollower(search).run(state)
     assert search.retriever.calls == [["q"], ["Transformer"], ["Attention Is All You Need"]]
@@ -73,7 +72,7 @@ def test_depth_and_documents_end_it(state, search_over):
     assert set(state.chunks) == {"bert", "undated", "transformer"}
     stop = state.path[-1]
     assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "2 depths are searched")
-    assert stop.references_found == ("Attention Is All You Need",)  # S1-01: what was left
+    assert stop.references_found == ("Attention Is All You Need",)  # what was left
     fresh = RetrievalState(Query("q", "q"))
     ReferenceFollower(search_over(FOUND), documents=1).run(fresh)
     assert list(fresh.chunks) == ["bert"]
@@ -82,7 +81,7 @@ def test_depth_and_documents_end_it(state, search_over):
 
 
 def test_the_documents_own_limits():
-    """S1-04..07: 3 depths, 5 queries a depth, 5 passages a query, 10 documents; every document leads to many others."""
+    """3 depths, 5 queries a depth, 5 passages a query, 10 documents; every document leads to many others."""
 
     class Web:
         name = "web"

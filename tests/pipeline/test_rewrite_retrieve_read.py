@@ -1,4 +1,4 @@
-"""Rewrite-retrieve-read with scripted parts (S3-07)."""
+"""Rewrite-retrieve-read with scripted parts."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_a_batch_equals_one_by_one(texts):
 
 class TestRetrieval:
     def test_one_call_a_retriever_for_the_whole_batch(self):
-        """S0-09: every sub-query at every retriever; a retriever that batches is asked once."""
+        """Every sub-query at every retriever; a retriever that batches is asked once."""
         dense, sparse = Echo("dense"), Echo("sparse")
         found = searcher(Scripted(("a", "b")), dense, sparse).search_many(["q", "r"])
         assert dense.calls == sparse.calls == [["a", "b"]]
@@ -134,7 +134,7 @@ class TestRetrieval:
         ]
 
     def test_all_lists_are_in_flight_at_once(self):
-        """D0-10: parallel, not a loop; five sub-queries at two retrievers, each its own call."""
+        """Parallel, not a loop; five sub-queries at two retrievers, each its own call."""
         barrier = threading.Barrier(10)
         retrievers = Meeting(barrier, "dense"), Meeting(barrier, "sparse")
         found = searcher(Scripted(tuple("abcde")), *retrievers, timeouts=Timeouts(sub_query=60)).search("q")
@@ -146,7 +146,7 @@ class TestRetrieval:
         assert len(found.rankings) == 4
 
     def test_partial_fusion_names_what_is_missing(self, holding):
-        """S0-30: a sub-query that is late is left out, and the fusion goes on."""
+        """A sub-query that is late is left out, and the fusion goes on."""
         found = searcher(Scripted(("a", "b", "c")), holding("b"), timeouts=Timeouts(sub_query=1)).search("q")
         assert found.fused.doc_ids == ("echo-a", "echo-c")
         [failure] = found.failures
@@ -183,7 +183,7 @@ class TestRetrieval:
             searcher(Scripted(("a",)), holding("a"), timeouts=Timeouts(total=0.1)).search("q")
 
     def test_finding_nothing_is_no_failure(self):
-        """S0-27: a list without documents takes no part."""
+        """A list without documents takes no part."""
         found = searcher(Scripted(("a", "zzz")), ScriptedRetriever({"a": ("1",)})).search("q")
         assert (found.fused.doc_ids, found.failures) == (("1",), ())
 
@@ -211,7 +211,6 @@ class TestSubQueries:
         assert (retriever.calls, found.reformulation.route) == ([["q"]], "pass")
 
     def test_a_decomposition_into_the_query_itself_is_the_simple_path(self):
-        """S0-28."""
         found = searcher(Scripted(("Q ?",)), ScriptedRetriever({})).search("q")
         assert found.reformulation.route == "pass"
 
@@ -223,7 +222,7 @@ class TestSubQueries:
         assert retriever.calls == [["x" * 900]]
 
     def test_readings_and_what_is_known_of_the_user(self):
-        """S0-20: 20 a reading, 10 fused, the context at each reading; S0-21, 26: each reading keeps its order."""
+        """20 a reading, 10 fused, the context at each reading; each reading keeps its order."""
         found = {
             f"python {r} for my zoo": tuple(f"{r}{i}" for i in range(30)) for r in ("programming language", "snake")
         }
@@ -236,7 +235,7 @@ class TestSubQueries:
         assert sum(map(len, clusters.values())) == 10
 
     def test_the_worked_example_of_a_crisis_and_its_bill(self):
-        """S0-43, S0-19: a compound question searched in parts; one call of the library."""
+        """A compound question searched in parts; one call of the library."""
         question = "What caused the 2008 financial crisis and how did regulators respond?"
         retriever = ScriptedRetriever({"What caused the 2008 financial crisis": ("causes",)})
         found = searcher(Heuristic(), retriever).search(question)
@@ -245,7 +244,7 @@ class TestSubQueries:
         assert "causes" in found.fused.doc_ids
 
     def test_one_model_call_a_query_at_most(self):
-        """S0-42: classification and decomposition together."""
+        """Classification and decomposition together."""
         model = ScriptedLanguageModel("compound\na\nb")
         searcher(Prompted(model), ScriptedRetriever({})).search("a and b")
         assert len(model.calls) == 1 and len(model.calls[0]) == 1

@@ -18,7 +18,7 @@ def state():
 
 
 def test_a_passage_is_kept_once_with_its_best_similarity_and_its_source(state):
-    """S4-08, D4-02, D4-07, D0-08: by id, though the texts begin alike."""
+    """By id, though the texts begin alike."""
     alike = [Document(str(i), "header", "header " * 50 + str(i)) for i in range(2)]
     new = state.add_chunks([(alike[0], 0.5), (alike[1], 0.4)], "initial", "a")
     again = state.add_chunks([(alike[0], 0.9), (alike[1], 0.1)], "hop 2", "b")
@@ -57,7 +57,7 @@ def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
 
 
 def test_no_model_no_money_no_time(state):
-    """S4-07: what is not essential is skipped and named."""
+    """What is not essential is skipped and named."""
     assert Asker(None).ask(state, "gap", "", ["x"]) == [None]
     state.budget = Budget(2, reserved=1)
     model = ScriptedLanguageModel("reply")

@@ -22,7 +22,6 @@ def state(corpus):
 
 
 def test_the_answer_is_to_the_question_as_asked(state, asker):
-    """S0-14, S4-22, 23."""
     state.sub_questions = [SubQuestion(1, "part 1", answer="Google"), SubQuestion(2, "part 2")]
     model = asker(synthesis=" Google made it. ")
     Synthesizer(model).run(state)
@@ -75,7 +74,7 @@ def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characte
 
 
 def test_what_is_read_has_a_limit(state, asker):
-    """S1-35: 4000 characters of context, and a comprehensive answer."""
+    """4000 characters of context, and a comprehensive answer."""
     model = asker(synthesis="Google made it.")
     Synthesizer(model).run(state, "word " * 2000)
     [(role, content)] = model.model.asked
@@ -113,13 +112,12 @@ class TestConfidence:
             ([0.3] * 3, 1.0, 0.70, "Medium"),
             ([0.8] * 3, None, 0.45, "Low"),
             ([0.3], 0.0, 0.05, "Very Low"),
-            ([], 1.0, 0.0, "Very Low"),  # D4-03
-            ([0.1] * 10 + [0.8] * 5, 0.0, 0.45, "Low"),  # D4-03: the best five, not the first five
+            ([], 1.0, 0.0, "Very Low"),
+            ([0.1] * 10 + [0.8] * 5, 0.0, 0.45, "Low"),  # the best five, not the first five
             ([12.0, 9.0], 1.0, 0.95, "High"),
         ],
     )
     def test_by_hand(self, similarities, grounding, score, label):
-        """S4-24, 25."""
         confidence = calibrate(similarities, grounding)
         assert confidence.score == pytest.approx(score)
         assert confidence.label == label
@@ -131,7 +129,7 @@ class TestConfidence:
         assert calibrate(similarities[::-1], grounding) == confidence
 
     def test_claims_are_traced_to_passages(self, state, asker):
-        """S4-26; D4-04: a boosted order changes nothing."""
+        """A boosted order changes nothing."""
         state.answer = "Google made it in 2018, and it is blue."
         state.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
         reply = '{"claims": [{"claim": "Google made it", "source": 2}, {"claim": "it is blue", "source": null}]}'
@@ -168,7 +166,6 @@ class TestConfidence:
 
 
 def test_contexts(state, corpus):
-    """S1-12, S1-19, S1-25."""
     state.hops = [Hop(1, "a", ("bert",)), Hop(2, "b", ("alphabet",))]
     state.sub_questions = [SubQuestion(1, "part", doc_ids=("alphabet",)), SubQuestion(2, "other", doc_ids=("bert",))]
     bert, alphabet = f"[BERT]\n{corpus['bert'].text}", f"[Alphabet]\n{corpus['alphabet'].text}"
@@ -181,6 +178,6 @@ def test_contexts(state, corpus):
 
 @given(st.text(max_size=60), st.integers(1, 50))
 def test_cut_keeps_within_its_length(text, characters):
-    """D1-10: at a word's end."""
+    """At a word's end."""
     assert len(cut(text, characters)) <= max(characters + 1, len(text) if len(text) <= characters else 0)
     assert cut("one two three", 9) == "one two\u2026"

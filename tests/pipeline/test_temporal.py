@@ -23,7 +23,7 @@ def boosts(question, *texts, dates=None, today=TODAY, metadata=None):
 
 
 def test_the_newest():
-    """S4-16 by age (D4-06), as of 2025; an undated passage is not punished, and a year to come is none."""
+    """By age, as of 2025; an undated passage is not punished, and a year to come is none."""
     texts = ("in 2024", "in 2023", "in 2021", "in 2015", "in 2014", "no date", "2048 tokens, port 2021", "by 2050")
     assert boosts("latest model", *texts) == [1.4, 1.4, 1.2, 1.0, 0.8, 1.0, 1.0, 1.0]
     assert boosts("latest model", "in 2024", today=date(2040, 1, 1)) == [0.8]
@@ -69,7 +69,6 @@ def test_a_date_to_come_is_none():
 
 
 def test_trends_want_several_years():
-    """S4-17."""
     assert boosts("the trend of prices", "2010, 2015 and 2020", "2010 and 2020", "2020", "none") == [1.3, 1.2, 0.9, 0.9]
 
 
@@ -79,7 +78,7 @@ def test_since_and_comparison():
 
 
 def test_the_worked_figures():
-    """S4-18: 0.78 x 1.4 = 1.09 stands before 0.92 x 0.8 = 0.74; D4-04: what is calibrated is 0.78."""
+    """0.78 x 1.4 = 1.09 stands before 0.92 x 0.8 = 0.74; what is calibrated is 0.78."""
     state = RetrievalState(Query("q", "the newest one"))
     state.add_chunks([(Document("old", "", "2009"), 0.92), (Document("new", "", "2024"), 0.78)], "initial", "q")
     TemporalReranker(today=lambda: TODAY).run(state)

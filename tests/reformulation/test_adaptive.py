@@ -40,7 +40,6 @@ QUESTIONS = {
 
 
 def test_each_type_gets_its_strategy_in_one_call_and_the_result_says_so():
-    """S3-08, S3-09, S3-28, S2-08, D3-07."""
     there = scripted()
     answers = Adaptive(there).reformulate([Query(str(i), text) for i, text in enumerate(QUESTIONS)])
     assert [a.query.text for a in answers] == list(QUESTIONS)
@@ -54,7 +53,6 @@ def test_each_type_gets_its_strategy_in_one_call_and_the_result_says_so():
 
 
 def test_one_strategy_can_be_forced():
-    """S3-25, S3-26."""
     there = scripted()
     answers = Adaptive(there, forced="expansion").reformulate([Query("q", t) for t in QUESTIONS])
     assert len(there["expansion"].batches[0]) == len(QUESTIONS)
@@ -70,7 +68,6 @@ def test_one_strategy_can_be_forced():
     ],
 )
 def test_an_unknown_strategy_is_refused(settings, message):
-    """S3-26."""
     with pytest.raises(ConfigError, match=message):
         Adaptive(scripted(), **settings)
 

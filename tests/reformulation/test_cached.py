@@ -1,4 +1,4 @@
-"""The cache of reformulations (S3-41)."""
+"""The cache of reformulations."""
 
 from __future__ import annotations
 

@@ -72,7 +72,6 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("most", [1, 3, 5])
     def test_no_more_than_the_limit(self, most):
-        """S0-08."""
         subs = [SubQuery(f"need {i}", "part") for i in range(most + 1)]
         written = Grammar(most).render("decompose", subs[:most], QUERY)
         assert Grammar(most).parse(written, QUERY).sub_queries == tuple(subs[:most])
@@ -110,7 +109,6 @@ class TestStrict:
 
     @pytest.mark.parametrize("line", ["=", QUERY.text, "what is the capital of peru", "= ?"])
     def test_a_single_sub_query_that_is_the_query_is_the_pass_route(self, line):
-        """S0-28."""
         assert GRAMMAR.parse(f"resolve\n{line}", QUERY) == ("pass", (ORIGINAL,), None)
 
     def test_the_query_among_others_takes_part_once(self):
@@ -174,7 +172,7 @@ def hidden(c):
 
 
 class TestTolerant:
-    """S0-29: what cannot be used becomes the raw query, and the problem says why."""
+    """What cannot be used becomes the raw query, and the problem says why."""
 
     @pytest.mark.parametrize(
         ("completion", "route", "texts"),

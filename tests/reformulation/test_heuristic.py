@@ -87,7 +87,6 @@ def test_compound_queries_are_split(text, parts):
     ],
 )
 def test_ambiguous_names_get_their_readings(text, readings):
-    """S0-05, S0-26."""
     reformulation = reformulate(text)
     assert reformulation.route == "disambiguate"
     assert reformulation.sub_queries == tuple(SubQuery(reading, "reading") for reading in readings)
@@ -95,7 +94,7 @@ def test_ambiguous_names_get_their_readings(text, readings):
 
 @pytest.mark.parametrize("question", ["Where was he born?", "birthplace?", "When did Picasso say that?"])
 def test_a_question_that_leans_on_the_conversation_gets_its_last_names_behind_it(question):
-    """S0-05; the user's come before those of an answer."""
+    """The user's names come before those of an answer."""
     assert searched(question, GUERNICA) == [f"{question} Guernica Pablo Picasso"]
     assert searched(question) == [question]
 
@@ -175,7 +174,6 @@ def test_classify_and_rewrite_can_be_used_apart():
 
 
 def test_no_more_than_the_limit():
-    """S0-08."""
     assert len(reformulate("population of Lima, Quito, Bogota and Caracas").sub_queries) == 3
     assert len(reformulate("What is Mercury?", most=2).sub_queries) == 2
 
@@ -207,7 +205,6 @@ def test_a_long_text_takes_no_longer_than_its_length(unit):
 
 
 def test_the_reading_that_the_conversation_speaks_of_comes_first_and_counts_more():
-    """S0-20, S0-21."""
     told = reformulate("java", ("I learn a programming language",)).sub_queries
     assert [(s.text, s.weight) for s in told] == [("java programming language", 1.0), ("java island", 0.5)]
     islands = reformulate("java", ("Is that island large?",)).sub_queries

@@ -1,4 +1,4 @@
-"""The labelled questions, and how well the rules agree with them (S0-44, S4-14)."""
+"""The labelled questions, and how well the rules agree with them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_set_holds_every_kind_and_five_languages():
 
 @pytest.mark.parametrize(("what", "floor"), [("query_type", 0.95), ("route", 0.95), ("challenges", 0.95)])
 def test_the_rules_do_not_get_worse(what, floor):
-    """S4-14: 80 % without a model call. The rules were corrected with these questions in sight: no held-out figure."""
+    """80 % without a model call. The rules were corrected with these questions in sight: no held-out figure."""
     found = [classify(q.query) for q in QUESTIONS]
     labels, predicted = ([" ".join(_labels(row, what)) for row in rows] for rows in (QUESTIONS, found))
     assert agreement(labels, predicted).accuracy >= floor

@@ -1,4 +1,4 @@
-"""Reformulators by name, with their settings (S3-26, S3-31, S3-32, D3-07, D3-11)."""
+"""Reformulators by name, with their settings."""
 
 from __future__ import annotations
 
@@ -175,7 +175,6 @@ def test_answers_are_kept(model):
     ],
 )
 def test_what_is_out_of_range_is_refused_before_a_model_is_loaded(model, settings, message):
-    """S3-26, D3-11."""
     with pytest.raises(ConfigError, match=message):
         load_reformulator("adaptive", "some model", StrategySettings(**settings))
     assert not hasattr(model, "settings")

@@ -1,4 +1,4 @@
-"""The event of every reformulation (S3-43)."""
+"""The event of every reformulation."""
 
 from __future__ import annotations
 

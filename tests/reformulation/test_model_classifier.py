@@ -29,7 +29,6 @@ LONG = "Tell me whatever there may be to know about that old man from the sea vi
     ],
 )
 def test_one_word_however_it_is_dressed(reply, query_type):
-    """S3-24, D0-04."""
     [answer] = ModelClassifier(ScriptedLanguageModel(reply)).query_types([QUERY])
     assert (answer.query_type, answer.calls, answer.problem) == (query_type, 1, None)
     assert answer.route == "pass"
@@ -52,8 +51,6 @@ def test_one_call_for_a_batch():
 
 
 class TestChallenges:
-    """S4-11."""
-
     def test_only_what_the_rules_are_unsure_of_is_asked(self):
         model = ScriptedLanguageModel("multi-hop and temporal")
         answers = ModelClassifier(model).challenges([QUERY, Query("r", LONG)])

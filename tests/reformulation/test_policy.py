@@ -24,7 +24,6 @@ def policy(*completions, settings=SETTINGS):
 
 
 def test_one_call_position_for_position():
-    """S0-42."""
     reformulator, model = policy("split\nPeru\nChad", "pass", Completion("I like trains", 4))
     queries = [Query(str(i), text) for i, text in enumerate(["Peru and Chad", "Cuba", "Kenya"])]
     answers = reformulator.reformulate(queries)

@@ -20,7 +20,7 @@ def read(reply, query=QUERY, most=3):
 
 @pytest.mark.parametrize("label", ["simple", "simple.", "Simple query", "**Simple**", "Label: simple", " SIMPLE \n"])
 def test_label_however_it_is_dressed(label):
-    """S0-23, D0-04: compared exactly, "simple." would be decomposed."""
+    """Compared exactly, "simple." would be decomposed."""
     reformulation = read(label)
     assert (reformulation.route, reformulation.problem) == ("pass", None)
     assert reformulation.sub_queries == (SubQuery(QUERY.text, "original"),)
@@ -44,7 +44,6 @@ def test_label_however_it_is_dressed(label):
     ],
 )  # fmt: skip
 def test_reads_the_sub_queries(reply, route, texts):
-    """S0-24."""
     reformulation = read(reply)
     assert (reformulation.route, reformulation.problem) == (route, None)
     assert [s.text for s in reformulation.sub_queries] == texts
@@ -65,7 +64,6 @@ def test_reads_the_sub_queries(reply, route, texts):
     ],
 )
 def test_falls_back_to_the_query_and_says_why(reply, problem):
-    """S0-24, S0-29."""
     reformulation = read(reply)
     assert reformulation.route == "pass"
     assert reformulation.sub_queries == (SubQuery(QUERY.text, "original"),)
@@ -75,7 +73,6 @@ def test_falls_back_to_the_query_and_says_why(reply, problem):
 
 
 def test_the_query_alone_is_the_pass_route():
-    """S0-28."""
     reformulation = read(f"compound\n{QUERY.text.lower()}?")
     assert (reformulation.route, reformulation.problem) == ("pass", None)
     assert reformulation.sub_queries == (SubQuery(QUERY.text, "original"),)
@@ -94,7 +91,7 @@ def test_every_reply_gives_something_to_search(reply):
 
 
 def test_one_call_for_a_batch():
-    """S0-42: classification and rewriting are one request, and one generation covers the batch."""
+    """Classification and rewriting are one request, and one generation covers the batch."""
     model = ScriptedLanguageModel("simple", "compound\na b\nc d")
     answers = Prompted(model, name="baseline").reformulate([QUERY, Query("r", "a b and c d")])
     assert [len(call) for call in model.calls] == [2]
@@ -118,8 +115,6 @@ def test_what_the_model_reads():
 
 
 class TestSeveralStrategies:
-    """S2-07, S2-11, S3-09, D3-07."""
-
     def test_one_batch_for_all_and_each_a_path_of_its_own(self):
         model = ScriptedLanguageModel("Mars moons\nJupiter moons", "Mars has two moons.")
         reformulator = Prompted(model, [MultiQuery(variants=2), HyDE()])

@@ -77,7 +77,7 @@ def test_adaptive_with_the_model_as_classifier(model):
 
 
 def test_rewrite_retrieve_read(model):
-    """S3-07: nothing is similar enough, so the model rewrites; which search is kept is for the retriever to say."""
+    """Nothing is similar enough, so the model rewrites; which search is kept is for the retriever to say."""
     corpus = {"d": Document("d", "Chad", "a country in Africa")}
     retriever = ScriptedRetriever({query.text: ("d",) for query in QUERIES})
     second = Prompted(model, [Rewrite()])

@@ -1,4 +1,4 @@
-"""Decompositions by template (S0-36)."""
+"""Decompositions by template."""
 
 from __future__ import annotations
 

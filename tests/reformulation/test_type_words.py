@@ -28,7 +28,6 @@ from acqo_rl.reformulation.type_words import Words, spaced
     ],
 )
 def test_entries_count_at_word_boundaries(entries, text, is_within):
-    """D0-03, D3-03."""
     assert Words(entries).within(spaced(text)) == is_within
 
 

@@ -25,7 +25,6 @@ from acqo_rl.reformulation.years import without_years, years_in
     ],
 )
 def test_years_are_no_other_numbers(text, years):
-    """D4-06."""
     assert years_in(text) == years
 
 

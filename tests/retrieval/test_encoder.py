@@ -53,7 +53,7 @@ def test_prompts_and_length_change_embeddings_and_fingerprint(minilm):
 
 
 def test_a_hypothetical_answer_is_embedded_as_the_passages_are(minilm, tmp_path):
-    """S2-10, S3-03: with prompts it is nearest to the passage of its words; without them kind makes no difference."""
+    """With prompts it is nearest to the passage of its words; without them kind makes no difference."""
     passage = "Paris is the capital of France."
     documents = [Document("same", "", passage), Document("other", "", "The Danube flows through Vienna.")]
     prompts = {"query_prompt": "query: ", "passage_prompt": "passage: "}

@@ -56,7 +56,7 @@ def test_batched_search_equals_one_by_one_and_encodes_distinct_texts_once(make_e
 
 
 def test_passages_are_embedded_as_passages_and_queries_as_queries(make_encoder):
-    """S3-03: an encoder that tells them apart, and one call with the same words as both."""
+    """An encoder that tells them apart, and one call with the same words as both."""
 
     class Telling(make_encoder):
         def encode_passages(self, texts):

@@ -62,7 +62,7 @@ def test_passages_reach_the_parts_as_such():
 
 
 def test_retrievers_search_at_the_same_time():
-    """S0-09: each waits until the other has begun."""
+    """Each waits until the other has begun."""
     barrier = threading.Barrier(2, timeout=10)
 
     class Waiting(Scripted):

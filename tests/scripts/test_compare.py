@@ -238,7 +238,7 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
 
 
 def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
-    """S2-11: a compound question is three searches, its parts by one index and itself by the other."""
+    """A compound question is three searches, its parts by one index and itself by the other."""
     given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
     shown = arguments(world, tmp_path / "out", retriever=given, reformulator="rules", measures="R@5", fusion="rrf")
     command.run(script.main, script.make_parser(), shown)

@@ -1,4 +1,4 @@
-"""The agent skill (S0-45): its format, its commands and its links."""
+"""The agent skill: its format, its commands and its links."""
 
 from __future__ import annotations
 

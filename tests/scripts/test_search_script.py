@@ -207,7 +207,7 @@ def test_help_loads_nothing_that_takes_seconds():
 
 class TestStrategies:
     def test_settings_reach_a_strategy_and_a_failing_server_is_told(self, folder):
-        """S3-31, S3-34, D3-13: nothing listens at that port, and the query is searched as it stands."""
+        """Nothing listens at that port, and the query is searched as it stands."""
         arguments = ("--reformulator", "adaptive", "--model", "openai:m@http://127.0.0.1:9/v1", "--max_retries", "0")
         out = run(
             folder, *arguments, "--force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
@@ -232,7 +232,6 @@ class TestStrategies:
         ],
     )
     def test_what_cannot_be_is_refused(self, folder, arguments, message):
-        """S3-26, S3-32."""
         assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr
 
 

@@ -68,7 +68,7 @@ def slow_model():
 
 @pytest.mark.slow
 def test_what_is_in_flight_is_finished_and_the_log_tells_it(folder, slow_model):
-    """SIGTERM while a model writes; S3-43: every line is JSON with the request's id and without secrets."""
+    """SIGTERM while a model writes; every line is JSON with the request's id and without secrets."""
     slow_model.go.set()  # for the first search of the process
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
     more = ("--model", f"openai:m@{slow_model.url}", "--reformulation_seconds", "20", "--total_seconds", "30")

@@ -29,7 +29,7 @@ def post(client, path="/v1/search", **body):
 
 class TestSearch:
     def test_what_is_found_and_how(self, client):
-        """S3-32, S3-33, S3-12, D3-05: fused score and similarity are two fields."""
+        """Fused score and similarity are two fields."""
         body = post(client, limit=2, include_rankings=True).json()
         assert [row["document_id"] for row in body["results"]] == ["lima", "ndjamena"]
         assert [row["rank"] for row in body["results"]] == [1, 2]
@@ -124,7 +124,6 @@ class TestSearch:
         assert post(client).json()["results"][1]["places"] == []
 
     def test_without_rewriting_the_query_is_searched_as_it_stands(self, client):
-        """S3-29, S3-34."""
         body = post(client, use_query_rewriting=False, include_rankings=True).json()
         assert body["query_rewrite_info"] is None
         assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
@@ -133,13 +132,11 @@ class TestSearch:
         ]
 
     def test_a_strategy_for_one_request(self, client):
-        """S3-34, S3-46."""
         assert client.get("/v1/strategies").json() == {"strategies": ["parts", "raw"], "default": "parts"}
         info = post(client, rewriting_strategy="raw").json()["query_rewrite_info"]
         assert (info["strategy"], info["route"]) == ("raw", "pass")
 
     def test_the_number_of_variants_is_passed_on(self, serving):
-        """D3-11."""
         strategies = Scripted(parts=Parts())
         with serving(strategies=strategies) as client:
             post(client, num_variants=5)
@@ -157,7 +154,7 @@ class TestSearch:
         assert asked == sorted(asked)
 
     def test_limit_and_threshold(self, client):
-        """S3-29: the threshold is one of similarities, applied before the list is cut."""
+        """The threshold is one of similarities, applied before the list is cut."""
         assert len(post(client).json()["results"]) == 3
         assert len(post(client, limit=1).json()["results"]) == 1
         assert len(post(client, limit=2.0).json()["results"]) == 2  # JSON's integers
@@ -222,7 +219,7 @@ class TestSearch:
 
 class TestCollections:
     def test_one_fusion_over_several(self, serving, in_collection):
-        """S3-30, D3-10: one reformulation, and documents of one id in two collections stay two."""
+        """One reformulation, and documents of one id in two collections stay two."""
         other = {"lima": Document("lima", "Lima bean", "lima bean capital of Peru"), "oslo": Document("oslo", "", "x")}
         parts = Parts()
         pools = [in_collection("world"), in_collection("beans", documents=other)]
@@ -251,7 +248,6 @@ class TestCollections:
             assert post(client).status_code == 200
 
     def test_one_that_is_down_is_left_out_and_told(self, serving, in_collection):
-        """S0-30."""
 
         class Down(Words):
             def search(self, texts, k):
@@ -268,7 +264,7 @@ class TestCollections:
 
 class TestSlowness:
     def test_a_slow_model_is_not_waited_for(self, serving):
-        """D3-13: the query is searched as it stands, and the answer says why."""
+        """The query is searched as it stands, and the answer says why."""
         slow = Scripted(parts=Parts(seconds=1.0))
         with serving(timeouts=Timeouts(total=2, reformulation=0.1), strategies=slow) as client:
             begin = time.monotonic()
@@ -315,7 +311,6 @@ class TestRefusals:
         ],
     )
     def test_what_is_not_in_the_schema(self, client, body):
-        """S3-32, D3-11."""
         answer = client.post("/v1/search", json=body)
         assert answer.status_code == 422
         assert answer.json()["detail"]
@@ -530,7 +525,6 @@ class TestAnswers:
         assert told[-1][1]["answer"] == "Lima."
 
     def test_a_model_that_is_down_is_told(self, serving):
-        """D3-13."""
         with serving(answer_model=BrokenModel()) as client:
             _, result = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
         assert result["answer"] == ""

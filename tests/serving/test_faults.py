@@ -131,7 +131,7 @@ class TestOneCallInFiveFails:
         assert index.calls > 2 * REQUESTS  # those that failed were asked again
 
     def test_not_tried_again_what_failed_is_named(self, serving, in_collection, index, connect):
-        """S0-30: the other half is there, and nothing partial is kept for the next one who asks."""
+        """The other half is there, and nothing partial is kept for the next one who asks."""
         index.fault = "error"
         breaker = CircuitBreaker(failures=1000)
         pool = [in_collection("world", connect(attempts=1, breaker=breaker))]

@@ -27,7 +27,6 @@ def values(text):
 
 
 def test_what_is_counted(serving):
-    """S3-42, S0-32."""
     with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(parts=Parts())) as client:
         for body in (QUERY, QUERY, {**QUERY, "use_query_rewriting": False}, {"query": "capital of Peru and broken it"}):
             assert client.post("/v1/search", json=body).status_code == 200
@@ -69,7 +68,6 @@ def test_what_did_not_come_back_is_counted(serving):
 
 
 def test_the_dashboard_asks_for_what_there_is(serving):
-    """S3-44."""
     with serving() as client:
         client.post("/v1/search", json=QUERY)
         there = {family.name for family in text_string_to_metric_families(client.get("/metrics").text)}

@@ -35,7 +35,7 @@ def variants(offered):
 
 
 def test_the_number_of_variants_of_a_request(model):
-    """D3-11: another number is another reformulator on the same model, and other strategies do not care."""
+    """Another number is another reformulator on the same model, and other strategies do not care."""
     served = Strategies({"multi_query": "m", "adaptive": "m", "hyde": "m"}, StrategySettings())
     assert [len(variants(served.get("multi_query", n))) for n in (1, 3, 5)] == [1, 3, 5]
     assert len(variants(served.get("adaptive", 2))) == 2

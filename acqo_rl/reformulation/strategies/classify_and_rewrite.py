@@ -1,4 +1,4 @@
-"""Classify, then rewrite accordingly, in one call (S0-23, 24, 42)."""
+"""Classify, then rewrite accordingly, in one call."""
 
 from __future__ import annotations
 

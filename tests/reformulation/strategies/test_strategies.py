@@ -26,8 +26,6 @@ def system(strategy):
 
 
 class TestMultiQuery:
-    """S2-01..04, 15; S3-02, 15..17; D2-01."""
-
     def test_variants_beside_the_query_and_worth_less(self):
         reply = "Here are three queries:\n1. cause of sky colour\n2. Rayleigh scattering\n3. light in air\n4. more"
         answer = reformulate(MultiQuery(), reply)
@@ -56,8 +54,6 @@ class TestMultiQuery:
 
 
 class TestHyDE:
-    """S2-10; S3-03, 18."""
-
     def test_the_answer_counts_three_times_the_query(self):
         answer = reformulate(HyDE(), "Air scatters\nblue light  most.")
         assert answer.sub_queries == (
@@ -146,14 +142,13 @@ class TestHyDE:
 
 class TestStepBack:
     def test_both_are_searched(self):
-        """S3-04."""
         answer = reformulate(StepBack(), "Sure, here is one:\nlight scattering in gases\nanother")
         assert answer.sub_queries == (ORIGINAL, SubQuery("light scattering in gases", "step_back", 0.8))
 
 
 class TestDecomposition:
     def test_atomic_parts(self):
-        """S3-05, S0-04: parts that the settings allow."""
+        """Parts that the settings allow."""
         answer = reformulate(Decomposition(parts=2), "- a b\n- c d\n- e f")
         assert [(s.text, s.kind) for s in answer.sub_queries] == [
             (QUERY.text, "original"),
@@ -164,7 +159,6 @@ class TestDecomposition:
         assert "at most 2" in system(Decomposition(parts=2))
 
     def test_the_question_repeated_is_the_pass_route(self):
-        """S0-28."""
         answer = reformulate(Decomposition(), "why is the sky blue")
         assert (answer.route, answer.sub_queries, answer.problem) == ("pass", (ORIGINAL,), None)
 
@@ -195,8 +189,6 @@ class TestDecomposition:
 
 
 class TestExpansion:
-    """S3-06."""
-
     def test_terms_are_appended(self):
         answer = reformulate(Expansion(terms=3), "Rayleigh scattering, sky\n1. wavelength\n2. atmosphere")
         assert answer.sub_queries == (
@@ -233,7 +225,6 @@ class TestEvery:
         ],
     )
     def test_an_empty_reply_searches_the_query_and_says_why(self, strategy, reply):
-        """D3-13."""
         answer = reformulate(strategy, reply)
         assert (answer.route, answer.sub_queries, answer.calls) == ("pass", (ORIGINAL,), 1)
         assert f"{strategy.name}: nothing to search in" in answer.problem
@@ -244,7 +235,6 @@ class TestEvery:
         assert answer.problem == f"{strategy.name}: APITimeoutError: timed out"
 
     def test_the_model_reads_conversation_and_first_results_as_harmless_text(self, strategy):
-        """S3-27."""
         query = Query("q", "and\nits <|im_end|> sky?", ("What is Mars?",), (Snippet("Mars", "dust <|im_start|>"),))
         asked = strategy.conversation(query)
         assert asked[-1]["content"].splitlines() == [
@@ -255,7 +245,6 @@ class TestEvery:
         assert [m["role"] for m in asked[:3]] == ["system", "user", "assistant"]
 
     def test_the_domain_is_part_of_the_prompt(self, strategy):
-        """S2-03."""
         assert "old maps" in system(type(strategy)(domain="old maps"))
         assert "{" not in system(strategy)
 
