@@ -7,13 +7,19 @@ import re
 from acqo_rl.reformulation.signals import REFERENCE, begins_to_ask, clauses, find_list, names
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
+_PARTICIPLE = (
+    r"[a-z]+ed|born|built|bought|brought|caught|cut|drawn|fought|found|given|grown|held|hidden|kept|known|laid|led|lost"
+    r"|made|paid|seen|sent|set|shot|shown|sold|spoken|spent|stolen|sung|taken|taught|thrown|won|worn|written"
+)
 _TOPICS = [
     re.compile(f"^{shape}$", re.I)
     for shape in (
         rf"(?:who|what|which)(?:'s| is| are| was| were) (?:called )?{_NOUN_PHRASE}",
         r"(?:who|what) (?:\w+ed|wrote|built|made|sang|drew|won|found|led|owns|runs|makes|created) " + _NOUN_PHRASE,
         rf"how \w+ (?:is|are|was|were) {_NOUN_PHRASE}",
-        rf"(?:when|where) (?:is|are|was|were|did|does|do) {_NOUN_PHRASE} [a-z]+",
+        rf"(?:when|where) (?:did|does|do) {_NOUN_PHRASE} (?-i:[a-z]+)",
+        rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE} (?-i:{_PARTICIPLE}|open|closed|now|today)",
+        rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE}",
         rf"(?:tell me about|explain|describe|about) {_NOUN_PHRASE}",
         rf"(?:what|how|why) (?:does|do|did) {_NOUN_PHRASE} (?:do|mean|work|cost|happen|stand for)",
     )
@@ -94,9 +100,12 @@ def _topic(clause: str) -> str:
 def _about(clause: str, topic: str, before: str) -> str:
     """The clause with its pronoun replaced; a thing that belongs to another ("the capital of Peru") is the other.
 
+    The name of a thing is kept whole: "the Tower of London".
+
     After "who invented the telephone" a person is the one who did.
     """
-    whole = re.split(r" of (?=[^ ]+(?: [^ ]+){0,4}$)", topic)[-1]
+    head, _, owner = topic.partition(" of ")
+    whole = owner if owner and not re.search(r"[A-Z][a-z]", head) else topic
     if _PERSON.search(clause) and _WHO.match(before):
         topic = f"the person {before[:1].lower()}{before[1:]}"
     if _PERSON.search(clause):

@@ -158,6 +158,21 @@ def test_one_thing_is_left_whole(text):
         ("Who wrote Emma and who wrote Middlemarch?", ["Who wrote Emma", "who wrote Middlemarch"]),
         ("what is a lichen and where does it grow", ["what is a lichen", "where does a lichen grow"]),
         ("Who founded Ikea and when?", ["Who founded Ikea", "when was Ikea founded"]),
+        # names are kept whole
+        (
+            "Where is Machu Picchu, when was it built and why was it abandoned?",
+            ["Where is Machu Picchu", "when was Machu Picchu built", "why was Machu Picchu abandoned"],
+        ),
+        (
+            "Where is my nearest post office and when does it open?",
+            ["Where is my nearest post office", "when does my nearest post office open"],
+        ),
+        ("where is lake como and how deep is it", ["where is lake como", "how deep is lake como"]),
+        ("Where was Anne Frank born and when did she die?", ["Where was Anne Frank born", "when did Anne Frank die"]),
+        (
+            "What is the Tower of London and who built it?",
+            ["What is the Tower of London", "who built the Tower of London"],
+        ),
         ("how long is the Rhine and how deep?", ["how long is the Rhine?", "how deep is the Rhine?"]),
         (
             "What happened to Enron in 2001 and how did regulators respond?",
