@@ -50,6 +50,21 @@ _ONE_THING = re.compile(
     re.I,
 )
 """Around "X and Y" that is one thing: a verb in the singular, or what is asked of a work, a show or a pair."""
+_WORK = (
+    r"(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director|movie|film|book|novel|band|members?"
+    r"|singers?|songs?|albums?|hits?|discography|trailer|series|show)"
+)
+_ONE_WORK = re.compile(
+    rf"\b{_WORK} (?:(?:of|by|from|called) )?\|$|\b(?:watch|stream|read) \|$|^\| (?:the )?(?:[a-z]+ )?{_WORK}\b", re.I
+)
+"""Around "X, Y and Z" that is one thing: what is asked of a work or a band."""
+_GOES_ON = re.compile(r",? (?:and )?[^\W\d_a-z][\w']*(?:,|$)")
+_HAS_BOTH = re.compile(
+    r"^(?:who|which|what|how many)\b.* (?!(?:are|is|were|was|do|does|did|have|has|had|of|in|for|at|on|from|to|about"
+    r"|with) )\w+ \|both$",
+    re.I,
+)
+"""Before two things that one has together: "who speaks both"."""
 _LIFE = re.compile(r"\b(?:born|die|discover|invent|write|marry|study|win|buried|compose|paint|found|grow up)\b", re.I)
 _STATES = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|cannot|does|did|do"
@@ -195,6 +210,8 @@ def _listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     if listed is None or listed.link == "between" or is_contest(text):
         return []
     are_titles = {item.lower() for item in listed.items} <= lexicon.titles
+    if _GOES_ON.match(listed.after) or _HAS_BOTH.search(f"{listed.before}|{listed.link}"):
+        return []
     if not are_titles and _is_one_thing(listed, text):
         return []
     if not (is_asked or (are_titles and not listed.after) or _asks_of_each(listed, text)):
@@ -218,10 +235,14 @@ def _asks_of_each(listed: NameList, text: str) -> bool:
 def _is_one_thing(listed: NameList, text: str) -> bool:
     """Whether a list is taken for one name where no corpus says so: of a work or a pair, or of a family."""
     first, *others = listed.items
-    if " and " not in text or (len(others) > 1 and not all(item.startswith("the ") for item in others)):
+    around = f"{listed.before}|{listed.after}"
+    if " and " not in text:
         return False
+    if len(others) > 1:
+        is_title = first.startswith("The ") and bool(listed.before)
+        return is_title or bool(_ONE_THING.search(around) or _ONE_WORK.search(around))
     is_family = len(others) == 1 and " " not in first and others[0].count(" ") == 1 and _LIFE.search(listed.after)
-    return bool(is_family or _ONE_THING.search(f"{listed.before}|{listed.after}"))
+    return bool(is_family or _ONE_THING.search(around))
 
 
 def _with_one(before: str, item: str, after: str) -> str:

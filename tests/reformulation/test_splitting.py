@@ -34,6 +34,15 @@ from acqo_rl.text import normalised
         "Is that above or below the national average?",
         "documentary Madonna produced and wrote about Malawi",
         "Who wrote Fire and Ice?",
+        "Who are the members of Earth, Wind and Fire?",
+        "When was Emerson, Lake and Palmer formed?",
+        "Who directed Sex, Lies, and Videotape?",
+        "Lock, Stock and Two Smoking Barrels cast",
+        "Where can I watch The Good, the Bad and the Ugly?",
+        "The Good, the Bad and the Ugly soundtrack composer",
+        "Who wrote Eat, Pray, Love and Guns, Germs, and Steel?",
+        # who has both is not who has either
+        "How many people speak both Welsh and English?",
         # relations join; they do not list
         "What is the distance between Lund and Malmo?",
         "Is there a train between Porto and Lisbon?",
@@ -129,6 +138,12 @@ def test_one_thing_is_left_whole(text):
         ("capital of Peru and population of Chad", ["capital of Peru", "population of Chad"]),
         ("When and where was Bolivar born?", ["When was Bolivar born?", "where was Bolivar born?"]),
         # lists of names, with verbs that agree
+        ("hotels in Rome, Lund and Malmo", ["hotels in Rome", "hotels in Lund", "hotels in Malmo"]),
+        ("Who founded Ikea, Lego and Nokia?", ["Who founded Ikea", "Who founded Lego", "Who founded Nokia"]),
+        (
+            "What is the population of both Chad and Mali?",
+            ["population of Chad", "population of Mali"],
+        ),
         ("When were Lund and Malmo founded?", ["When was Lund founded?", "When was Malmo founded?"]),
         ("Are Ravel and Satie both composers?", ["Is Ravel a composer?", "Is Satie a composer?"]),
         (
