@@ -49,7 +49,7 @@ def test_scripts_without_spaces_are_split_by_character():
 
 
 def test_composed_and_decomposed_letters_are_the_same():
-    retriever = Bm25Retriever.build(["C\u00f3rdoba", "Cordoba"], ["accent", "plain"])
+    retriever = Bm25Retriever.build(["C\u00f3rdoba", "Oslo"], ["accent", "other"])
     assert retriever.search(["Co\u0301rdoba"], 5)[0].doc_ids == ("accent",)
 
 
