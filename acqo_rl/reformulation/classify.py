@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from acqo_rl.reformulation.dummy_pronouns import asks_of_a_deed, without_dummies
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of, weighs
 from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names, refers_to_itself
@@ -112,13 +113,14 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
     text = _readable(query)
     if SQL.match(text):
         return "pass"
-    if query.history and REFERENCE.search(text) and not refers_to_itself(text):
+    if query.history and REFERENCE.search(without_dummies(text)) and not refers_to_itself(text):
         return "disambiguate"
     if lexicon.readings_of(bare_name(text)):
         return "disambiguate"
     if _asks_several(text, lexicon):
         return "decompose"
-    return "disambiguate" if query.history and text and not names(text) else "pass"
+    leans = query.history and text and not names(text) and not asks_of_a_deed(text)
+    return "disambiguate" if leans else "pass"
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.classify import route_of
+from acqo_rl.reformulation.dummy_pronouns import without_dummies
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.signals import STRONG_REFERENCE, asked_first, bare_name, last_said, names_of_own, told_apart
@@ -71,7 +72,7 @@ class Heuristic:
         return Reformulation(query, route, sub_queries, self.name)
 
     def _is_sure(self, text: str) -> bool:
-        return bool(STRONG_REFERENCE.search(text) or self._lexicon.readings_of(bare_name(text)))
+        return bool(STRONG_REFERENCE.search(without_dummies(text)) or self._lexicon.readings_of(bare_name(text)))
 
 
 def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
