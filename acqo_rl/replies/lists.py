@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, without_markup
 from acqo_rl.replies.remarks import is_refusal, is_remark
-from acqo_rl.replies.values import value_at
+from acqo_rl.replies.values import cut_value, value_at
 from acqo_rl.replies.wording import LABEL, NONE, names_queries
 from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
 from acqo_rl.thoughts import without_thoughts
@@ -30,7 +30,11 @@ _QUOTED_FIRST = re.compile(rf"({_QUOTED}|\*\*[^*:]+\*\*)\s*(?:[-\u2013\u2014:\uf
 _QUOTED_IN_A_ROW = re.compile(rf"(?:{_QUOTED}\s*[,;\u3001\uff0c]\s*)+{_QUOTED}\.?")
 _JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:=.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
 _JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
+_JSON_GOES_ON = re.compile(r"\.?[\w\[(]", re.A)  # a method or an index, as in a question about code
+_JSON_OBJECT = re.compile(r"(?:\[\s*)?\{\s*\"")
+_JSON_STRINGS = re.compile(r"\[\s*\"")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_SEMICOLON = re.compile(r"\s*(?:;\s|\uff1b)\s*")
 
 
 def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) -> list[str]:
@@ -58,7 +62,9 @@ def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False
 
 
 def _read_lines(text: str) -> list[str]:
-    lines = without_markup([part for row in rows_of(text) for part in _apart(one_line(row))])
+    rows = [one_line(row) for row in rows_of(text)]
+    has_one_label = sum(LABEL.match(row) is not None for row in rows) == 1
+    lines = without_markup([part for row in rows for part in _apart(row, at_semicolons=has_one_label)])
     first = next(filter(None, lines), "")
     if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):
         return []
@@ -67,13 +73,17 @@ def _read_lines(text: str) -> list[str]:
     return [] if {entry.casefold().rstrip(".!\u3002") for entry in entries} <= NONE else entries
 
 
-def _apart(line: str) -> list[str]:
-    """The entries of a line that holds several: quoted ones with commas between them, or "1. ... 2. ..."."""
+def _apart(line: str, *, at_semicolons: bool) -> list[str]:
+    """The entries of a line that holds several: quoted ones with commas between, "1. ... 2. ...", "Queries: a; b"."""
     if _QUOTED_IN_A_ROW.fullmatch(line.strip("[]")):
         return re.findall(_QUOTED, line)
-    parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", LABEL.sub("", line, count=1) if LABEL.match(line) else line)
+    label = LABEL.match(line)
+    rest = line[label.end() :] if label else line
+    parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", rest)
     if len(parts) > 1 and all(part[:1] == str(number) for number, part in enumerate(parts, start=1)):
         return parts
+    if label and at_semicolons and names_queries(label[0]) and not any(map(str.isdigit, label[0])):
+        return _SEMICOLON.split(rest)
     return [line]
 
 
@@ -120,7 +130,7 @@ def _explained(lines: Sequence[str]) -> list[str]:
 
 
 def _read_json(text: str) -> list[str] | None:
-    """The texts of the JSON values in a text, the whole ones of an array that is cut; ``None`` if it holds none."""
+    """The texts of the JSON values in a text, the whole ones of a value that is cut; ``None`` if it holds none."""
     found: list[str] | None = None
     end = 0
     for match in _JSON_BEGINS.finditer(text):
@@ -129,13 +139,24 @@ def _read_json(text: str) -> list[str] | None:
             continue
         read = value_at(text, begin)
         if read is None:
-            cut = re.match(r'\[\s*"', text[begin:])
-            return _JSON_TEXT.findall(text, begin) if cut and found is None else found
+            return _read_broken_json(text, begin) if found is None else found
         value, end = read
-        if not _JSON_ENDS.match(text, end):
+        texts = list(_texts(value))
+        if not _JSON_ENDS.match(text, end) and (not texts or _JSON_GOES_ON.match(text, end)):
             return found
-        found = [*(found or []), *_texts(value)]
+        found = [*(found or []), *texts]
     return found
+
+
+def _read_broken_json(text: str, begin: int) -> list[str] | None:
+    """The whole texts of a value that is cut, or of an array that cannot be read; ``None`` where there is neither."""
+    in_array = _JSON_STRINGS.match(text, begin)
+    if not in_array and not _JSON_OBJECT.match(text, begin):
+        return None
+    value = cut_value(text, begin)
+    if value is None:
+        return _JSON_TEXT.findall(text, begin) if in_array else None
+    return list(_texts(value))
 
 
 def _texts(value: object) -> Iterator[str]:

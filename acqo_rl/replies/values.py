@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import deque
 from itertools import islice
 from typing import Any
 
 _MOST_TRIED = 20
+_DEEPEST = 20
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.S)
+_CLOSING = {"[": "]", "{": "}"}
 
 
 def read_json(reply: str) -> Any:
@@ -34,3 +38,21 @@ def value_at(text: str, start: int) -> tuple[Any, int] | None:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return (value, end) if isinstance(value, (dict, list)) else None
+
+
+def cut_value(text: str, start: int) -> Any:
+    """What is whole of the object or array that begins at a bracket and is cut; ``None`` where it has an end."""
+    ends: deque[tuple[int, str]] = deque(maxlen=3)  # a value, the key or half a pair behind it, and one more
+    closing = ""
+    for token in _TOKEN.finditer(text, start):
+        if token[0] in _CLOSING:
+            closing = _CLOSING[token[0]] + closing
+        elif token[0] in ("]", "}"):
+            closing = closing[1:]
+        if not closing or len(closing) > _DEEPEST:
+            return None
+        ends.append((token.end(), closing))
+    for end, closing in reversed(ends):
+        if (read := value_at(text[start:end] + closing, 0)) is not None:
+            return read[0]
+    return None

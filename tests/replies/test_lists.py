@@ -71,6 +71,13 @@ def test_reads_what_is_meant(text, entries):
         ('{"query": "a"}\n{"query": "b"}', ["a", "b"]),
         ('{"1": "a", "2": "b"}', ["a", "b"]),
         ('["a", "b", "and th', ["a", "b"]),
+        ('["a", // first\n "b"]', ["a", "b"]),
+        ('Sure! {"queries": ["a", "b"]} Let me know if you need more.', ["a", "b"]),
+        ('{"queries": ["a", "b"]} \u2014 ich hoffe\uff0c das hilft', ["a", "b"]),
+        ('["北京人口", "上海"] 希望有帮助', ["北京人口", "上海"]),
+        ('["a", "b"] // two queries', ["a", "b"]),
+        ('["a", "b"].join in JavaScript', ['["a", "b"].join in JavaScript']),
+        ("[1, 2] as a range", ["[1, 2] as a range"]),
         ("[]", []),
         ("[x] in Markdown", ["[x] in Markdown"]),
         ("[1] as a citation", ["[1] as a citation"]),
@@ -79,6 +86,43 @@ def test_reads_what_is_meant(text, entries):
 )
 def test_json_in_any_wrapping(text, entries):
     assert read(text, finished=not text.endswith("th")) == entries
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ('{"queries": ["a red car", "a blue c', ["a red car"]),
+        ('```json\n{"queries": ["a red car", "a blue c', ["a red car"]),
+        ('{\n "queries": [\n  "a red car",\n  "a blue c', ["a red car"]),
+        ('{"queries": ["a red car", "a blue car"], "why": "bec', ["a red car", "a blue car"]),
+        ('{"why": "two are meant", "queries": ["a r', []),
+        ('{"queries": [{"query": "a red car", "why": "first"}, {"query": "a bl', ["a red car"]),
+        ('[{"query": "a red car"}, {"que', ["a red car"]),
+        ('{"query": "a red car", "why', ["a red car"]),
+        ('{"1": "北京人口", "2": "上', ["北京人口"]),
+        ('{"que', []),
+        ('{"a":' * 50_000, []),
+    ],
+)
+def test_json_that_was_cut_gives_its_whole_texts(text, entries):
+    assert read(text, finished=False) == entries
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("Queries: train to Bonn; bus to Bonn", ["train to Bonn", "bus to Bonn"]),
+        ("Suchanfragen: Zug Bonn; Bus Bonn\n\nIch hoffe, das hilft!", ["Zug Bonn", "Bus Bonn"]),
+        ("Requ\u00eates\u00a0: train ; bus", ["train", "bus"]),
+        ("查询\uff1a北京人口\uff1b上海", ["北京人口", "上海"]),
+        ('Queries: "a b"; "c d".', ["a b", "c d"]),
+        ("Query 1: tea; coffee\nQuery 2: milk", ["tea; coffee", "milk"]),
+        ("Answer: tea; coffee", ["tea; coffee"]),
+        ("tea; coffee", ["tea; coffee"]),
+    ],
+)
+def test_semicolons_separate_queries_behind_one_label(text, entries):
+    assert read(text) == entries
 
 
 @pytest.mark.parametrize(
