@@ -44,7 +44,7 @@ DUMMY = re.compile(
     re.I,
 )
 _WHOLE_DEED = re.compile(
-    rf" (?:to \w+|worth \w+ing) (?!{_NO_OBJECT}|(?:the|this|that|these|those|it|its|his|her|him|their|them|there|one)\b)"
+    rf" (?:to \w+|worth \w+ing) (?!{_NO_OBJECT}|(?:the|this|that|these|those|it|its|his|her|him|their|them|one)\b)"
     r"\w",
     re.I,
 )

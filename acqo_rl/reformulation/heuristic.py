@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.conversations import Turn
+from acqo_rl.reformulation.antecedents import antecedents
 from acqo_rl.reformulation.classify import route_of
 from acqo_rl.reformulation.dummy_pronouns import without_dummies
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import STRONG_REFERENCE, asked_first, bare_name, last_said, names_of_own, told_apart
+from acqo_rl.reformulation.signals import STRONG_REFERENCE, bare_name
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
@@ -93,6 +94,6 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
 
 def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
     """The question with the names behind it that the conversation said last, each once; not those that it holds."""
-    said = told_apart(last_said(asked_first(history), names_of_own))
+    said = antecedents(text, history)
     behind = [name for name in said if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I)][:_MOST_NAMES]
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()

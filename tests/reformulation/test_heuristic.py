@@ -92,7 +92,7 @@ def test_ambiguous_names_get_their_readings(text, readings):
     assert reformulation.sub_queries == tuple(SubQuery(reading, "reading") for reading in readings)
 
 
-@pytest.mark.parametrize("question", ["Where was he born?", "birthplace?", "When did Picasso say that?"])
+@pytest.mark.parametrize("question", ["Where was it shown?", "birthplace?", "When did Picasso say that?"])
 def test_a_question_that_leans_on_the_conversation_gets_its_last_names_behind_it(question):
     """The user's names come before those of an answer."""
     assert searched(question, GUERNICA) == [f"{question} Guernica Pablo Picasso"]
@@ -101,6 +101,32 @@ def test_a_question_that_leans_on_the_conversation_gets_its_last_names_behind_it
 
 def test_a_question_with_a_name_of_its_own_leans_on_nothing():
     assert searched("Where was Dora Maar born?", GUERNICA) == ["Where was Dora Maar born?"]
+
+
+@pytest.mark.parametrize(
+    ("talk", "question", "person"),
+    [
+        (
+            ("Who founded Ikea?", "Ingvar Kamprad founded it.", "Where?", "In Switzerland."),
+            "Is he alive?",
+            "Ingvar Kamprad",
+        ),
+        (("Who wrote Emma?", "Jane Austen", "Her home?", "In Hampshire and Bath."), "Did she marry?", "Jane Austen"),
+        (("Who painted Guernica?", "Picasso.", "Where was he born?", "Malaga."), "And his wife?", "Picasso"),
+        (("Tell me about Angela Merkel", "She was Chancellor of Germany."), "How old is she?", "Angela Merkel"),
+        (
+            ("Who is Serena Williams?", "And her sister?", "Venus Williams plays, too."),
+            "Has she won?",
+            "Venus Williams",
+        ),
+        (("Who made Jaws?", "Jaws was directed by Steven Spielberg."), "How old is he?", "Steven Spielberg"),
+        (("Who is Marie Curie?", "Curie was a physicist."), "Did she know Albert Einstein?", "Marie Curie"),
+        (("Who is the head of Apple?", "The head of Apple is Tim Cook."), "How old is he?", "Tim Cook"),
+        (("Who founded Ikea?", "A Swede."), "Is he alive?", "Ikea Swede"),
+    ],
+)
+def test_he_and_she_stand_for_one_person(talk, question, person):
+    assert searched(question, talk) == [f"{question} {person}"]
 
 
 def test_a_conversation_without_names_gives_a_question_nothing():
@@ -151,7 +177,7 @@ def test_surer_rules_add_names_only_for_a_pronoun():
     def rewritten(text):
         return [s.text for s in rules.reformulate([Query("q", text, GUERNICA)])[0].sub_queries]
 
-    assert rewritten("Where was he born?") == ["Where was he born? Guernica Pablo Picasso"]
+    assert rewritten("Where was he born?") == ["Where was he born? Pablo Picasso"]
     assert rewritten("python") == ["python programming language", "python snake"]
     assert rewritten("compare tin and zinc") == ["tin", "zinc"]
     for leans_on_nothing in ("birthplace?", "is that all there is"):

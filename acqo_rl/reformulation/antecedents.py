@@ -1,0 +1,46 @@
+"""The names of a conversation that a question leans on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acqo_rl.conversations import Turn
+from acqo_rl.reformulation.signals import asked_first, last_said, names, names_of_own, newest_first, told_apart
+
+_HE_OR_SHE = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
+_NAMED = r"(?-i:[^\W\d_a-z][\w'\u2019.-]*(?: [^\W\d_a-z][\w'\u2019.-]*)*)"
+_NO_PERSON = re.compile(
+    rf"\b(?:in|at|near|from|to|of|the|an?)(?: the)? {_NAMED}(?:(?:, and |, | and ){_NAMED})*"
+    r"|^\W*who (?!(?:is|are|was|were)\b)\w+ .*|\b(?:he|she|his|her)\b.*",
+    re.I,
+)
+"""A place, a thing with an article, what somebody asks who made it, and what is said of a person named before."""
+_WHERE = re.compile(r"(?:and )?(?:where|(?:in |from )?(?:which|what) (?:country|city|town|place))\b", re.I)
+_MAKER = re.compile(rf"\bby ({_NAMED})", re.I)
+
+
+def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
+    """The names that a question may lean on, the likeliest first: one person for "he" and "she", else all names."""
+    person = _person(text, history) if _HE_OR_SHE.search(text) else ""
+    return [person] if person else told_apart(last_said(asked_first(history), names_of_own))
+
+
+def _person(asked: str, history: Sequence[Turn]) -> str:
+    """The name that may be a person's of the newest turn with one, in its longest form; empty where there is none.
+
+    The name behind "by" comes before one of several words, and that before the first one.
+    """
+    turns = newest_first(history)
+    things = {name for turn in turns for part in _NO_PERSON.findall(turn) for name in names(part)} | set(names(asked))
+    for turn, before in zip(turns, [*turns[1:], ""], strict=True):
+        if _WHERE.match(before):  # it names places
+            continue
+        people = [name for name in names_of_own(_NO_PERSON.sub(" ", turn)) if name not in things]
+        if people:
+            makers = _MAKER.findall(turn)
+            found = max(people, key=lambda name: (name in makers, " " in name))
+            return told_apart(
+                [found, *(name for said in turns for name in names(said) if f" {found} " in f" {name} ")]
+            )[0]
+    return ""
