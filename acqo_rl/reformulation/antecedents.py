@@ -40,7 +40,6 @@ def _person(asked: str, history: Sequence[Turn]) -> str:
         if people:
             makers = _MAKER.findall(turn)
             found = max(people, key=lambda name: (name in makers, " " in name))
-            return told_apart(
-                [found, *(name for said in turns for name in names(said) if f" {found} " in f" {name} ")]
-            )[0]
+            longer = (name for said in turns for name in names(said) if f" {found} " in f" {name} ")
+            return told_apart([found, *longer])[0]
     return ""
