@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from acqo_rl.reformulation.dummy_pronouns import DUMMY, without_dummies
 from acqo_rl.reformulation.signals import REFERENCE, begins_to_ask, clauses, find_list, names
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
@@ -15,20 +16,27 @@ _TOPICS = [
     re.compile(f"^{shape}$", re.I)
     for shape in (
         rf"(?:who|what|which)(?:'s| is| are| was| were) (?:called )?{_NOUN_PHRASE}",
-        r"(?:who|what) (?:\w+ed|wrote|built|made|sang|drew|won|found|led|owns|runs|makes|created) " + _NOUN_PHRASE,
+        r"(?:who|what) (?:\w+ed|wrote|built|made|sang|drew|won|found|led|owns|runs|makes|causes|created) "
+        + _NOUN_PHRASE,
         rf"how \w+ (?:is|are|was|were) {_NOUN_PHRASE}",
         rf"(?:when|where) (?:did|does|do) {_NOUN_PHRASE} (?-i:[a-z]+)",
         rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE} (?-i:{_PARTICIPLE}|open|closed|now|today)",
         rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE}",
         rf"(?:tell me about|explain|describe|about) {_NOUN_PHRASE}",
-        rf"(?:what|how|why) (?:does|do|did) {_NOUN_PHRASE} (?:do|mean|work|cost|happen|stand for)",
+        rf"(?:what|how|how much|why) (?:does|do|did) {_NOUN_PHRASE} (?:do|mean|work|cost|happen|stand for)",
     )
 ]
-_IDLE_IT = re.compile(
-    r"\b(?:(?:does|did|will|would) it (?:take|cost|matter|mean|rain|snow)|it takes|is it (?:\w+ )?(?:possible|legal"
-    r"|safe|true|ok|okay|worth|better|necessary|time|like|cheaper|easier|allowed|healthy|normal))\b",
+_PREPOSITION = r"(?:in|on|at|to|from|for|with|by|of|up|out|if|when|after|before|without)"
+_DEED = re.compile(
+    r"^(?:(?:where|how|when|what) )?(?:can|could|do|should|may|must) (?:i|you|we|one) (?P<deed>(?!have |need )\w+ "
+    rf"(?P<it>(?!(?:{_PREPOSITION}|it|them|this|that)\b)[\w'-]+(?: (?!{_PREPOSITION}\b)[\w'-]+){{0,3}}))"
+    rf"(?: {_PREPOSITION} .*)?$",
     re.I,
 )
+"""What somebody does something to: no topic that a later clause has for itself."""
+_OF_DEED = re.compile(r" (?:does|did|will|would) it (?:take|cost|matter|mean)$", re.I)
+_ONE = re.compile(r"\bone$", re.I)
+_THERE = re.compile(r"(?P<way>\b(?:get|go|travel|fly|drive|walk|move) )?\bthere\b", re.I)
 _THING = re.compile(r"\b(?:it|they|them)\b", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him)\b", re.I)
 _PLURAL = re.compile(r"\b(?:they|them|their)\b", re.I)
@@ -65,14 +73,19 @@ def asked_in_turn(text: str) -> list[str]:
     topic = ""
     for clause in found:
         own = _topic(clause)
-        if REFERENCE.search(clause) and asked and not _IDLE_IT.search(clause):
+        about = _carried(asked[0]) if asked else ""
+        if asked and REFERENCE.search(without_dummies(clause)):
             if (not topic and not names(clause)) or (_PLURAL.search(clause) and find_list(asked[-1])):
                 return []
-            clause = _about(clause, topic, asked[-1]) if topic else clause
-        elif asked and not own and not find_list(asked[0]) and (named := names(asked[0])):
-            clause = f"{clause} ({named[-1]})"
+            if about and _OF_DEED.search(clause) and not any(pattern.match(asked[0]) for pattern in _TOPICS):
+                clause = f"{clause} ({about})"
+            elif topic:
+                clause = _about(clause, topic, asked[-1])
+        elif asked and not own and not find_list(asked[0]) and about:
+            clause = f"{clause} ({about})"
         asked.append(clause)
-        topic = own or topic
+        deed = _DEED.match(clause)
+        topic = deed["it"] if deed else own or topic
     return asked
 
 
@@ -97,21 +110,37 @@ def _topic(clause: str) -> str:
     return named[-1] if named and not match else ""
 
 
-def _about(clause: str, topic: str, before: str) -> str:
-    """The clause with its pronoun replaced; a thing that belongs to another ("the capital of Peru") is the other.
+def _carried(first: str) -> str:
+    """What a later clause without a topic of its own is about: the deed, the last name or the topic of the first."""
+    if deed := _DEED.match(first):
+        return first[deed.start("deed") :]
+    named = names(first)
+    return named[-1] if named else _owner(_topic(first))
 
-    The name of a thing is kept whole: "the Tower of London".
+
+def _owner(topic: str) -> str:
+    """A thing that belongs to another ("the capital of Peru") is the other; a name ("the Tower of London") is whole."""
+    head, _, owner = topic.partition(" of ")
+    return owner if owner and not re.search(r"[A-Z][a-z]", head) else topic
+
+
+def _about(clause: str, topic: str, before: str) -> str:
+    """The clause with the pronoun that stands for the topic replaced.
 
     After "who invented the telephone" a person is the one who did.
     """
-    head, _, owner = topic.partition(" of ")
-    whole = owner if owner and not re.search(r"[A-Z][a-z]", head) else topic
-    if _PERSON.search(clause) and _WHO.match(before):
-        topic = f"the person {before[:1].lower()}{before[1:]}"
-    if _PERSON.search(clause):
-        return _PERSON.sub(lambda _: topic, clause, count=1)
-    if _THING.search(clause):
-        return _THING.sub(lambda _: whole, clause, count=1)
-    if _OWN.search(clause):
-        return _OWN.sub(lambda _: f"{whole}'s", clause, count=1)
+    whole = _owner(topic)
+    start = max((dummy.end() for dummy in DUMMY.finditer(clause)), default=0)
+    told, rest = clause[:start], clause[start:]
+    if _PERSON.search(rest):
+        person = f"the person {before[:1].lower()}{before[1:]}" if _WHO.match(before) else topic
+        return told + _PERSON.sub(lambda _: person, rest, count=1)
+    for pronoun, stands_for in (
+        (_THING, lambda _: whole),
+        (_OWN, lambda _: f"{whole}'s"),
+        (_ONE, lambda _: topic),
+        (_THERE, lambda match: f"{match['way']}to {whole}" if match["way"] else f"in {whole}"),
+    ):
+        if pronoun.search(rest):
+            return told + pronoun.sub(stands_for, rest, count=1)
     return f"{whole} {clause}"

@@ -173,6 +173,35 @@ def test_one_thing_is_left_whole(text):
         ("Who wrote Emma and who wrote Middlemarch?", ["Who wrote Emma", "who wrote Middlemarch"]),
         ("what is a lichen and where does it grow", ["what is a lichen", "where does a lichen grow"]),
         ("Who founded Ikea and when?", ["Who founded Ikea", "when was Ikea founded"]),
+        # a later part keeps what the first one is about
+        (
+            "What are the symptoms of flu, and when should I see a doctor?",
+            ["What are the symptoms of flu", "when should I see a doctor (flu)"],
+        ),
+        (
+            "How do I descale a kettle? And what vinegar should I use?",
+            ["How do I descale a kettle", "what vinegar should I use (descale a kettle)"],
+        ),
+        (
+            "How much does a passport cost and how long does it take to get one",
+            ["How much does a passport cost", "how long does it take to get a passport"],
+        ),
+        (
+            "Where can I buy a bike and how much does it cost?",
+            ["Where can I buy a bike", "how much does it cost (buy a bike)"],
+        ),
+        (
+            "Can I freeze rice in a box, and how long does it keep?",
+            ["Can I freeze rice in a box", "how long does rice keep"],
+        ),
+        ("what causes hiccups and how do you stop them", ["what causes hiccups", "how do you stop hiccups"]),
+        (
+            "What is the capital of Peru and how many people live there?",
+            ["What is the capital of Peru", "how many people live in Peru"],
+        ),
+        ("Where is Petra and how do I get there?", ["Where is Petra", "how do I get to Petra"]),
+        ("What is a visa and is it hard to extend it?", ["What is a visa", "is it hard to extend a visa"]),
+        ("How do I boil an egg? Where is Oslo?", ["How do I boil an egg", "Where is Oslo"]),
         # names are kept whole
         (
             "Where is Machu Picchu, when was it built and why was it abandoned?",
