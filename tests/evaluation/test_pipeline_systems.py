@@ -54,7 +54,8 @@ def test_the_pipeline_begins_with_the_search_of_the_policy():
     """As a service does, with and without a conversation; what the policy wrote is counted."""
     follow_up = Query("q", "and who owns it?", ("U: Who made BERT?", "S: Google."))
     outcome = run_system("pipeline", parts(policy=(Policy(), 1, 9)), follow_up)
-    assert outcome.searched == (follow_up.text, "owner of Google", CHAIN.text)
+    first = f"U: Who made BERT? S: Google. {follow_up.text}"
+    assert outcome.searched == (first, "owner of Google", CHAIN.text)
     assert (set(outcome.doc_ids), outcome.calls) == ({"alphabet", "bert"}, 1 + 2)
     assert (outcome.tokens, "split" in outcome.replies) == (7 + 2, True)
     alone = run_system("pipeline", parts(policy=(Policy(), 1, 9)), CHAIN)
