@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.conversations import Turn
+from acqo_rl.reformulation.follow_ups import topic_of
 from acqo_rl.reformulation.signals import asked_first, last_said, names, names_of_own, newest_first, told_apart
 
 _HE_OR_SHE = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
@@ -21,9 +22,17 @@ _MAKER = re.compile(rf"\bby ({_NAMED})", re.I)
 
 
 def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
-    """The names that a question may lean on, the likeliest first: one person for "he" and "she", else all names."""
+    """The names that a question may lean on, the likeliest first: one person for "he" and "she", else all names.
+
+    Where the user wrote none with a capital, the topic of the last question with one comes first.
+    """
     person = _person(text, history) if _HE_OR_SHE.search(text) else ""
-    return [person] if person else told_apart(last_said(asked_first(history), names_of_own))
+    if person:
+        return [person]
+    said = last_said(asked_first(history), names_of_own)
+    asked = [turn.text for turn in reversed(history) if turn.speaker == "user"]
+    topics = [] if any(map(names, asked)) else list(filter(None, map(topic_of, asked)))[:1]
+    return told_apart([*topics, *said])
 
 
 def _person(asked: str, history: Sequence[Turn]) -> str:

@@ -35,6 +35,7 @@ _DEED = re.compile(
 )
 """What somebody does something to: no topic that a later clause has for itself."""
 _OF_DEED = re.compile(r" (?:does|did|will|would) it (?:take|cost|matter|mean)$", re.I)
+_SPEAKER = re.compile(r"^(?:i|you|we|me|us)\b|\b(?:my|your|our)\b", re.I)
 _ONE = re.compile(r"\bone$", re.I)
 _THERE = re.compile(r"(?P<way>\b(?:get|go|travel|fly|drive|walk|move) )?\bthere\b", re.I)
 _THING = re.compile(r"\b(?:it|they|them)\b", re.I)
@@ -108,6 +109,14 @@ def _topic(clause: str) -> str:
     if match and not REFERENCE.search(match["it"]):
         return match["it"]
     return named[-1] if named and not match else ""
+
+
+def topic_of(question: str) -> str:
+    """What a question without names is about, without its article: "mona lisa" of "who painted the mona lisa"."""
+    asked = question.rstrip(" ?!.")
+    deed = _DEED.match(asked)
+    topic = _owner(deed["it"] if deed else _topic(asked))
+    return "" if _SPEAKER.search(topic) else re.sub(r"^(?:the|an?) ", "", topic, flags=re.I)
 
 
 def _carried(first: str) -> str:

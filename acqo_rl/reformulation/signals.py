@@ -49,8 +49,8 @@ REFERENCE = re.compile(
     r"what about|how about)\b",
     re.I,
 )
-STRONG_REFERENCE = re.compile(r"\b(?:it|its|they|their|them|he|she|his|her|him)\b", re.I)
-"""Words that stand for a thing or person that was named before, and seldom for anything else."""
+STRONG_REFERENCE = re.compile(r"\b(?:it|its|they|their|them|he|she|his|her|him|there)\b", re.I)
+"""Words that stand for a thing, place or person that was named before, and seldom for anything else."""
 _BARE = re.compile(
     r"\s*(?:(?:(?:can|could) you |please )*(?:tell me (?:more )?about|wh(?:at|o)(?:'?s| is| are| was| were)"
     r"|define|explain|describe|look up|about)\s+)?(?:the\s+|an?\s+)?(.*?\w)[\s?!.]*$",

@@ -129,6 +129,24 @@ def test_he_and_she_stand_for_one_person(talk, question, person):
     assert searched(question, talk) == [f"{question} {person}"]
 
 
+@pytest.mark.parametrize(
+    ("talk", "question", "topic"),
+    [
+        (("who painted the mona lisa?", "leonardo da vinci."), "where is it now?", "mona lisa"),
+        (
+            ("what is photosynthesis?", "a process", "how does it work?", "so"),
+            "where does it happen?",
+            "photosynthesis",
+        ),
+        (("how do i descale a kettle", "With vinegar."), "how often should i do it?", "kettle"),
+        (("what is the capital of peru", "a city"), "how large is it?", "peru"),
+    ],
+)
+def test_a_conversation_in_lower_case_gives_its_topic(talk, question, topic):
+    assert searched(question, talk) == [f"{question} {topic}"]
+    assert searched("how is it?", ("how are you?", "fine")) == ["how is it?"]
+
+
 def test_a_conversation_without_names_gives_a_question_nothing():
     assert reformulate("Where was he born?", ("who was it?",)).route == "pass"
 
@@ -177,6 +195,7 @@ def test_surer_rules_add_names_only_for_a_pronoun():
     def rewritten(text):
         return [s.text for s in rules.reformulate([Query("q", text, GUERNICA)])[0].sub_queries]
 
+    assert rewritten("How many people live there?") == ["How many people live there? Guernica Pablo Picasso"]
     assert rewritten("Where was he born?") == ["Where was he born? Pablo Picasso"]
     assert rewritten("python") == ["python programming language", "python snake"]
     assert rewritten("compare tin and zinc") == ["tin", "zinc"]
