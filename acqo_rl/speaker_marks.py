@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,13 @@ _WEAK: dict[str, Role] = {
     **dict.fromkeys(("h", "customer", "client", "guest", "caller", "visitor", "you", "me"), "user"),
     **dict.fromkeys(("a", "answer", "response", "output", "completion", "reply"), "assistant"),
     **dict.fromkeys(("ai", "agent", "operator", "model", "gpt"), "assistant"),
+    **dict.fromkeys(("nutzer", "benutzer", "utilisateur", "usuario", "usuário", "utente", "gebruiker"), "user"),
+    **dict.fromkeys(
+        ("użytkownik", "användare", "пользователь", "kullanici", "用户", "用戶", "ユーザー", "사용자", "المستخدم"),
+        "user",
+    ),
+    **dict.fromkeys(("assistent", "asistente", "assistente", "asystent", "ассистент", "asistan"), "assistant"),
+    **dict.fromkeys(("助手", "助理", "アシスタント", "어시스턴트", "المساعد"), "assistant"),
     "system": "system",
 }
 """Names that begin ordinary sentences, too: marks only where most turns of the conversation have a mark."""
@@ -44,11 +52,14 @@ def _any(names: Sequence[str]) -> str:
 _NAMES = (*_STRONG, *_WEAK)
 _NUMBERED = [name for name in _NAMES if name not in ("u", "s")]
 _WORDS = [name for name in _NAMES if len(name) > 1]
-_WRITTEN = re.compile(  # User: **User:** **User**: ### User: - User: 1. User: [12:03] User: User (Anna): Q1: [User]
+_OPENS = (  # ### User: - User: 1. User: [12:03] User: **User:** [User]:
     r"[^\S\n]*+(?:\#{1,6}\s*|>\s*|[-\u2022]\s+|\d{1,3}[.)]\s+"
-    r"|[\[(]?\d[\d:.,/T+-]{3,24}(?:[ T]\d[\d:.]{3,12})?[\])]?\s+)?"
-    rf"(?:(?P<open>[*_]{{1,3}}|[\[(])?(?:(?P<name>{_any(_NAMES)})|(?P<numbered>{_any(_NUMBERED)})\s?\d{{1,3}})"
-    r"(?:\s?\([^()\n]{1,40}\))?(?: said)?(?:(?<=[\w)])[*_\])]{1,4})?\s?[:\uff1a](?(open)[*_\])]{0,4})(?![/\\])"
+    r"|[\[(]?\d[\d:.,/T+-]{3,24}(?:[ T]\d[\d:.]{3,12})?[\])]?\s+)?(?:(?P<open>[*_]{1,3}|[\[(])?"
+)
+_CLOSES = r"(?:(?<=[\w)])[*_\])]{1,4})?\s?[:\uff1a](?(open)[*_\])]{0,4})(?![/\\])"
+_WRITTEN = re.compile(  # User: User (Anna): Q1: You said: [User]
+    rf"{_OPENS}(?:(?P<name>{_any(_NAMES)})|(?P<numbered>{_any(_NUMBERED)})\s?\d{{1,3}})"
+    rf"(?:\s?\([^()\n]{{1,40}}\))?(?: said)?{_CLOSES}"
     rf"|[\[<](?P<bracketed>{_any(_WORDS)})[\]>](?:\s?[:\uff1a])?)\s*",
     re.I,
 )
@@ -69,7 +80,12 @@ _BETWEEN = re.compile(
     re.I,
 )
 """Tokens between turns that name no speaker."""
-_NAMED = re.compile(r"\s*(?P<name>[^\W\d_][^\n:\uff1a]{0,29}?)\s?[:\uff1a](?![/\\])\s*")
+_NAMED = re.compile(rf"{_OPENS}(?P<name>[^\W\d_][^\n:\uff1a]{{0,29}}?){_CLOSES})\s*")
+
+
+def _key(name: str) -> str:
+    """A name in small letters; expressions that ignore case take the Turkish ones of I for the same letter."""
+    return name.casefold().replace("i\u0307", "i").replace("\u0131", "i")
 
 
 def role_of(name: object) -> Role | None:
@@ -77,7 +93,7 @@ def role_of(name: object) -> Role | None:
     name = getattr(name, "value", name)
     if not isinstance(name, str):
         return None
-    plain = name.strip().lower()
+    plain = _key(name.strip())
     return _ROLES.get(plain) or _ROLES.get(_KIND.sub("", plain))
 
 
@@ -87,13 +103,36 @@ def is_letter(name: object) -> bool:
 
 
 def transcript(text: str) -> list[str]:
-    """One text, cut at the lines that begin with a mark."""
+    """One text, cut at the lines that begin with a mark, or with one of two names that take turns."""
     if _by_template(text):
         return [text]
-    marks = ((match.start(), _WRITTEN.match(text, match.start())) for match in re.finditer(r"^(?=.)", text, re.M))
-    starts = [start for start, mark in marks if mark]
+    lines = [match.start() for match in re.finditer(r"^(?=.)", text, re.M)]
+    starts = _of_two_names(text, lines) or [start for start in lines if _WRITTEN.match(text, start)]
     cuts = sorted({0, *starts, len(text)})
     return [text[start:end] for start, end in pairwise(cuts) if text[start:end].strip()]
+
+
+def _of_two_names(text: str, lines: Sequence[int]) -> list[int]:
+    """The lines that begin with the first line's name or with another, in turn and twice each at least; else none.
+
+    Names that both tell a role are left to the marks of roles.
+    """
+    named = [(start, _key(match["name"])) for start in lines if (match := _NAMED.match(text, start))]
+    if not named or text[: named[0][0]].strip():
+        return []
+    first = named[0][1]
+    after_first: list[Counter[str]] = []
+    for _, name in named:
+        if name == first:
+            after_first.append(Counter())
+        else:
+            after_first[-1][name] += 1
+    *answered, last = after_first
+    others = (name for name in after_first[0] if all(one[name] == 1 for one in answered) and last[name] <= 1)
+    other = next((name for name in others if answered and len(answered) + last[name] > 1), None)
+    if other is None or None not in (_role_of_speaker(first), _role_of_speaker(other)):
+        return []
+    return [start for start, name in named if name in (first, other)]
 
 
 def read_text(text: str) -> list[Said]:
@@ -103,9 +142,9 @@ def read_text(text: str) -> list[Said]:
     match = _WRITTEN.match(text.lstrip())
     if match is None:
         return [Said(None, text)]
-    name = (match["name"] or match["numbered"] or match["bracketed"]).lower()
+    name = _key(match["name"] or match["numbered"] or match["bracketed"])
     rest = text.strip()[match.end() :]
-    if match["bracketed"] and rest.lower().endswith(f"</{name}>"):
+    if match["bracketed"] and _key(rest).endswith(f"</{name}>"):
         rest = rest[: -len(f"</{name}>")]
     return [Said(_ROLES[name], rest, text if name in _WEAK or match["numbered"] else None)]
 
@@ -137,17 +176,22 @@ def _without_system_prompt(text: str) -> str:
     return rest if end and begin.lstrip().startswith("<<SYS>>") else text
 
 
+def _role_of_speaker(name: str) -> Role | None:
+    """The role that a name tells; letters other than U and S may be short for anybody."""
+    return _ROLES.get(name) if name in "us" or len(name) > 1 else None
+
+
 def named_speakers(texts: Sequence[str]) -> list[Said]:
     """The turns of three texts or more that begin with one of two names each, whatever the names; else none.
 
     The first name is the user's, unless one of the two tells a role.
     """
     matches = [_NAMED.match(text) for text in texts]
-    names = [match["name"].casefold() for match in matches if match]
+    names = [_key(match["name"]) for match in matches if match]
     first, *others = dict.fromkeys(names) or ("",)
     if len(texts) < 3 or len(names) < len(texts) or len(others) != 1:
         return []
-    roles = [_ROLES.get(name) if name in "us" or len(name) > 1 else None for name in (first, *others)]
+    roles = [_role_of_speaker(name) for name in (first, *others)]
     if None not in roles or not {"system", "left out"}.isdisjoint(roles):
         return []
     is_user = roles[0] == "user" or (roles[0] is None and roles[1] != "user")

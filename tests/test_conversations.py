@@ -262,6 +262,62 @@ def test_two_names_that_take_turns_are_speakers_whatever_they_are_called(first, 
     assert [turn.text for turn in turns] == ["Where is Lima?", "In Peru.", "And Quito?"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Nutzer: ", "Assistent: "),
+        ("Usuario: ", "Asistente: "),
+        ("Utilisateur : ", "Assistant : "),
+        ("用户\uff1a", "助手\uff1a"),
+        ("ユーザー\uff1a", "アシスタント\uff1a"),
+        ("Пользователь: ", "Ассистент: "),
+        ("المستخدم: ", "المساعد: "),
+        ("KULLANICI: ", "ASİSTAN: "),
+        ("**Użytkownik:** ", "**Asystent:** "),
+    ],
+)
+def test_names_of_roles_are_known_in_other_languages(first, second):
+    assert read_history(f"{first}{ASKED}\n\n{second}{TOLD}") == TURNS
+    assert read_history([f"{first}{ASKED}", f"{second}{TOLD}"]) == TURNS
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Anna: ", "Kundendienst: "),
+        ("Käyttäjä: ", "Avustaja: "),
+        ("Χρήστης: ", "Βοηθός: "),
+        ("उपयोगकर्ता: ", "सहायक: "),
+        ("顾客\uff1a", "客服\uff1a"),
+        ("**Anna:** ", "**Ben**: "),
+        ("### Anna:\n", "### Ben:\n"),
+        ("[12:03] Anna: ", "[12:04] Ben: "),
+        ("- Anna: ", "- Bot: "),
+    ],
+)
+def test_two_names_that_take_turns_in_one_text_are_speakers(first, second):
+    text = f"{first}Where is Lima?\nTwo things:\nNote: in short.\n{second}In Peru.\n\n{first}Quito?\n{second}Also."
+    assert [str(turn) for turn in read_history(text)] == [
+        "U: Where is Lima?\nTwo things:\nNote: in short.",
+        "S: In Peru.",
+        "U: Quito?",
+        "S: Also.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lima: large\nQuito: small",
+        "Lima: large\nQuito: small\nBogota: large\nSucre: small",
+        "Compare these.\nLima: large\nQuito: small\nLima: dry\nQuito: wet",
+        "Lima: large\nLima: dry\nQuito: wet\nQuito: small",
+    ],
+)
+def test_names_at_the_beginning_of_lines_that_take_no_turns_are_text(text):
+    assert read_history(text) == (Turn("user", text),)
+
+
 @pytest.mark.parametrize("other", ["In Peru.", "Bogota: a city", "https://lima.pe"])
 def test_one_name_or_three_are_no_speakers(other):
     history = ["Lima: is it large?", other, "Quito: and this?"]
@@ -379,6 +435,7 @@ def test_long_and_hostile_texts_are_read_at_once():
     ):
         read_history(piece * (400_000 // len(piece)))
         read_history([piece * (400_000 // len(piece)), "<|user|>" + piece * (400_000 // len(piece))])
+    read_history("x: 1\nx: 2\n" + "".join(f"y{number}: 1\n" * 2 for number in range(20_000)))
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
     assert time.perf_counter() - begin < 20
