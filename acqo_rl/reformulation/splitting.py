@@ -43,13 +43,16 @@ _QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _ONE_THING = re.compile(
     r"^(?:when|where|what|who|why|how(?: \w+)?) (?:is|was|does|has) \|"
-    r"|^who (?:wrote|directed|painted|composed|sang|recorded|published|created)(?: the \w+)? \|$"
     r"|^who (?:plays|played|stars|starred|acts|acted|is|was) in (?:the \w+ )?\|$|^who (?:are|were) \|$"
     r"|\b(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director) (?:of|to|from) (?:the \w+ )?\|$"
     r"|\| (?:come out|premiere|debut|air|end)$|^where do \| live$",
     re.I,
 )
 """Around "X and Y" that is one thing: a verb in the singular, or what is asked of a work, a show or a pair."""
+_WHO_MADE = re.compile(
+    r"^who (?:wrote|directed|painted|composed|sang|recorded|published|created)(?: the \w+)? \|$", re.I
+)
+"""Around "X and Y" that is one work; before three names they are as likely three works."""
 _WORK = (
     r"(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director|movie|film|book|novel|band|members?"
     r"|singers?|songs?|albums?|hits?|discography|trailer|series|show)"
@@ -242,7 +245,7 @@ def _is_one_thing(listed: NameList, text: str) -> bool:
         is_title = first.startswith("The ") and bool(listed.before)
         return is_title or bool(_ONE_THING.search(around) or _ONE_WORK.search(around))
     is_family = len(others) == 1 and " " not in first and others[0].count(" ") == 1 and _LIFE.search(listed.after)
-    return bool(is_family or _ONE_THING.search(around))
+    return bool(is_family or _ONE_THING.search(around) or _WHO_MADE.search(around))
 
 
 def _with_one(before: str, item: str, after: str) -> str:

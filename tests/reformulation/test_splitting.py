@@ -36,7 +36,7 @@ from acqo_rl.text import normalised
         "Who wrote Fire and Ice?",
         "Who are the members of Earth, Wind and Fire?",
         "When was Emerson, Lake and Palmer formed?",
-        "Who directed Sex, Lies, and Videotape?",
+        "Who starred in Planes, Trains and Automobiles?",
         "Lock, Stock and Two Smoking Barrels cast",
         "Where can I watch The Good, the Bad and the Ugly?",
         "The Good, the Bad and the Ugly soundtrack composer",
