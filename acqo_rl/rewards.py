@@ -140,23 +140,24 @@ class Reward:
         written = {i: reformulation for i, reformulation in enumerate(answers) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_lead, most) for reformulation in written.values()]
-        rankings = search_each(searched, self.retriever, DEPTH)
+        credited = [
+            n for n, i in enumerate(valid) if self.credit_searches and _says_what_it_searches(searched[n], texts[i])
+        ]
+        raw = [pass_through(searched[n].query, "") for n in credited]
+        found = search_each([*searched, *raw], self.retriever, DEPTH)
+        rankings, raw_rankings = found[: len(searched)], found[len(searched) :]
         rewards = [self.invalid] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)
         best = self._scores(rankings, fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, best, strict=True):
             rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
-        if self.credit_searches:
-            self.credits = [[] for _ in texts]
-            several = [n for n, i in enumerate(valid) if _says_what_it_searches(searched[n], texts[i])]
-            lists = [rankings[n] for n in several]
-            raw = search_each([pass_through(searched[n].query, "") for n in several], self.retriever, DEPTH)
-            shares = self._credits(lists, raw, [gold[valid[n]] for n in several])
-            for n, share in zip(several, shares, strict=True):
-                self.credits[valid[n]] = share
+        shares = self._shares([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
+        self.credits = [[] for _ in texts]
+        for n, share in zip(credited, shares, strict=True):
+            self.credits[valid[n]] = share
         if log_metric is not None:
-            found = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
-            for name, value in parts(answers, found).items():
+            ranks = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
+            for name, value in parts(answers, ranks).items():
                 log_metric(name, value)
         if log_extra is not None:
             log_extra("query", list(query))
@@ -183,7 +184,7 @@ class Reward:
             best[i] = max(best[i], self.score(gold_ranks(ranking, gold[i])))
         return best
 
-    def _credits(
+    def _shares(
         self, rankings: Sequence[Sequence[Ranking]], raw: Sequence[Sequence[Ranking]], gold: Sequence[Sequence[str]]
     ) -> list[list[float]]:
         """Shapley values of the searches of some completions."""

@@ -102,6 +102,7 @@ class TestValues:
         useful, useless = reward.credits[1]
         assert useful > 0 > useless
         assert reward.credits[2:] == [[], [], []]
+        assert reward.retriever.calls == [["one", "two", "garbage", "raw"]]
 
     def test_each_search_after_the_first_costs(self):
         found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)

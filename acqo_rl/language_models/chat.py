@@ -111,7 +111,9 @@ def _writes(tokenizer: Any, role: str) -> bool:
     """
     from jinja2 import TemplateError, TemplateSyntaxError
 
-    talk = [{"role": role, "content": _PROBE}, {"role": "user", "content": "?"}][: 1 if role == "user" else 2]
+    talk = [{"role": role, "content": _PROBE}]
+    if role != "user":
+        talk.append({"role": "user", "content": "?"})
     try:
         return _PROBE in str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True))
     except TemplateSyntaxError:

@@ -90,9 +90,9 @@ def question(query: Query) -> str:
 
 def hops(state: RetrievalState, characters: int | None = None) -> str:
     """The passages under the hop that found them, whole or within about so many characters in all."""
-    share = _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
+    about, share = asked(state), _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
     return "\n\n".join(
-        f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{asked(state)} {hop.query}', share)}"
+        f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{about} {hop.query}', share)}"
         for hop in state.hops
     )
 

@@ -249,8 +249,8 @@ class AdaptiveSearcher:
             ConfigError: the query is empty.
         """
         queries = [read_query(query)]
-        looked = first_searches(queries) if self._feedback[0] else None
-        [reformulation] = self._reformulate(queries, looked, context, self._lists(self._depth), Trace())
+        first = self._first_searches(queries)
+        [reformulation] = self._reformulate(queries, first, context, self._lists(self._depth), Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -267,13 +267,13 @@ class AdaptiveSearcher:
     def _walk(self, queries: list[Query], k: int, context: str, score_threshold: float | None) -> list[Found]:
         """A batch along the path."""
         trace, lists = Trace(), self._lists(max(k, self._depth))
-        looked = first_searches(queries) if self._feedback[0] else None
-        reformulations = self._reformulate(queries, looked, context, lists, trace)
+        first = self._first_searches(queries)
+        reformulations = self._reformulate(queries, first, context, lists, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
             rankings = lists.find(reformulations)
         with trace.step("fusion", self.fusion.name):
             fused = fuse_similar(self.fusion, rankings, k, score_threshold)
-        searched = zip(looked, reformulations, strict=True) if looked else zip(reformulations, strict=True)
+        searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
         failures = [(*_failed(rs[-1]), *lists.failures(*rs)) for rs in searched]
         return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
 
@@ -286,10 +286,14 @@ class AdaptiveSearcher:
 
         return Lists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
+    def _first_searches(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """What is searched before the reformulator is asked; nothing where it reads no results."""
+        return first_searches(queries) if self._feedback[0] else []
+
     def _reformulate(
-        self, queries: list[Query], looked: list[Reformulation] | None, context: str, lists: Lists, trace: Trace
+        self, queries: list[Query], first: Sequence[Reformulation], context: str, lists: Lists, trace: Trace
     ) -> list[Reformulation]:
-        """What is searched for the queries after all rounds; ``looked`` is searched before the first."""
+        """What is searched for the queries after all rounds; ``first`` is searched before them."""
 
         def ask(looked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
@@ -305,7 +309,7 @@ class AdaptiveSearcher:
                 tops = self.fusion.fuse(lists.find(answers), results)
             return with_snippets(queries, tops, self._corpus, results, words)
 
-        return in_rounds(look(looked) if looked else queries, ask, look, self._rounds)
+        return in_rounds(look(first) if first else queries, ask, look, self._rounds)
 
     def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
         """From the cache, else from one call; if that fails, the raw queries, which say so."""

@@ -136,6 +136,8 @@ class FederatedFusion:
         steps = sorted(set(first.values())) or [1]
         placed: dict[str, tuple[float, float]] = {}
         for step, end in zip(steps, [*(step - 1 for step in steps[1:]), k], strict=True):
+            if len(placed) >= k:
+                break
             taking_part = {collection for collection, position in first.items() if position <= step}
             [fused] = self._fusion.fuse([[_of(ranking, taking_part) for ranking in rankings]], k)
             lowest = min((score for score, _ in placed.values()), default=math.inf)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,6 @@ class AcqoTrainer(GRPOTrainer):
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._words_once = WordsOnce(self.processing_class)
-        texts = (self.processing_class.decode([token]) for token in range(len(self.processing_class)))
-        self._starts_a_line = torch.tensor(["\n" in text for text in texts])
-        self._credits: list[list[float]] = []
         if self.is_fsdp_enabled:  # each process must make the same forward passes; how many a tree takes differs
             self._share_prompts = False
 
@@ -145,19 +143,24 @@ class AcqoTrainer(GRPOTrainer):
         self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids_list: list[Any]
     ) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        if self._credit_searches:
-            self._credits = self.reward_funcs[0].credits
         if self.model.training:
             rows = gather_object([example["row"] for example in inputs])
             self._history.record(rows, rewards[:, 0].tolist())
         return rewards
 
+    @cached_property
+    def _starts_a_line(self) -> torch.Tensor:
+        """bool[vocabulary]: the tokens that hold the end of a line."""
+        texts = (self.processing_class.decode([token]) for token in range(len(self.processing_class)))
+        return torch.tensor(["\n" in text for text in texts])
+
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """With an advantage for each token: the tokens of a search have its share in what the completion gains."""
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self._credit_searches:
+            credits = self.reward_funcs[0].credits
             output["advantages"] = by_token(
-                output["advantages"], output["completion_ids"], self._credits, self._starts_a_line
+                output["advantages"], output["completion_ids"], credits, self._starts_a_line
             )
         return output
 
