@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from acqo_rl.training.candidates import Candidate
     from acqo_rl.training.materials import Materials
     from acqo_rl.training.warm_start import Example, Scored
     from acqo_rl.types import Query, Reformulation
@@ -143,8 +144,6 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     from collections import Counter
 
     from acqo_rl.data.beir import read_query_metadata
-    from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.training.candidates import Candidate, candidates
     from acqo_rl.training.warm_start import (
         balanced,
         decided_by_kind,
@@ -168,29 +167,13 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         )
     kept = [query for query in materials.train if kinds[query.id] in config.keep]
     learned = [query for query in materials.train if kinds[query.id] not in config.keep]
-    lexicon = Lexicon.of(materials.corpus.values())
-    found = {query.id: candidates(query, config.max_sub_queries, lexicon) for query in learned}
-    if config.prompted_queries:
-        from acqo_rl.language_models.local import TransformersModel
-        from acqo_rl.reformulation.prompted import Prompted
-        from acqo_rl.reformulation.strategies import ClassifyAndRewrite
-
-        model = TransformersModel.from_pretrained(config.model, max_new_tokens=config.max_new_tokens, temperature=0.7)
-        prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
-        for answer in prompted.reformulate(learned[: config.prompted_queries]):
-            if answer.route != "pass":
-                found[answer.query.id].append(Candidate(answer.route, answer.sub_queries, "prompted model"))
-    if config.samples:
-        for answer in rollouts(config, learned, config.samples, temperature=1.0):
-            if answer.route != "pass" and answer.problem is None:
-                written = tuple(s for s in answer.sub_queries if s.lead is None)
-                found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     reward = materials.reward("converge", config, policy_settings(config))
     scored_file = file.with_name("scored.jsonl")
     if config.scored and not scored_file.exists():
         write_scored(scored_by(config.scored, learned), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
     left = learned[len(options) :]
+    found = candidates_for(config, learned, materials) if left else {}
     for batch in scored_options(left, materials.qrels, found, reward):
         options += batch
         write_scored(options, scored_file)
@@ -206,6 +189,35 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))
     return examples
+
+
+def candidates_for(
+    config: WarmStartConfig, queries: Sequence[Query], materials: Materials
+) -> dict[str, list[Candidate]]:
+    """Query id -> what else might be searched: by spans and rules, by the prompted model, by the policy itself."""
+    from acqo_rl.reformulation.lexicon import Lexicon
+    from acqo_rl.training.candidates import Candidate, candidates
+    from acqo_rl.training.titles import Titles
+
+    documents = materials.corpus.values()
+    lexicon, titles = Lexicon.of(documents), Titles.of(document.title for document in documents)
+    found = {query.id: candidates(query, config.max_sub_queries, lexicon, titles) for query in queries}
+    if config.prompted_queries:
+        from acqo_rl.language_models.local import TransformersModel
+        from acqo_rl.reformulation.prompted import Prompted
+        from acqo_rl.reformulation.strategies import ClassifyAndRewrite
+
+        model = TransformersModel.from_pretrained(config.model, max_new_tokens=config.max_new_tokens, temperature=0.7)
+        prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
+        for answer in prompted.reformulate(queries[: config.prompted_queries]):
+            if answer.route != "pass":
+                found[answer.query.id].append(Candidate(answer.route, answer.sub_queries, "prompted model"))
+    if config.samples:
+        for answer in rollouts(config, queries, config.samples, temperature=1.0):
+            if answer.route != "pass" and answer.problem is None:
+                written = tuple(s for s in answer.sub_queries if s.lead is None)
+                found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
+    return found
 
 
 def scored_by(place: str, queries: Sequence[Query]) -> list[Scored]:

@@ -23,12 +23,7 @@ _LEAST = 3
 _SHARE = 0.5
 """Two words are one name where they are joined in so many documents, and in so many of those with the rarer word."""
 _TITLE_WORDS = 8
-_PHRASE_WORDS, _PHRASE_LETTERS = 3, 3
-_PHRASE_DOCUMENTS, _PHRASE_SHARE = 50, 0.1
-"""A phrase of titles is one that so many documents have, and such a share of all."""
-_NEARLY, _MOST_PHRASES = 0.9, 2
 
-_IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 _WORD = r"\w[\w'\u2019-]*"
 _JOINED = re.compile(rf"(?<![\w'\u2019-])({_WORD}),? (?:and|&|n'?) (?:the |an? )?({_WORD})", re.I)
 _JOINED_NAMES = re.compile(r"(?<![\w'\u2019-])([A-Z][\w'\u2019-]*) (?:and|&) (?:the )?([A-Z][\w'\u2019-]*)")
@@ -79,27 +74,20 @@ class Lexicon:
         joined: the words before and after an "and" that is part of a name.
         readings: name -> words that tell its readings apart; "" for the one that goes without.
         titles: names that a document of the corpus is about.
-        title_phrases: words that many titles begin or end with, such as "guest review": what a query lacks to be
-            like a document.
     """
 
     joined: frozenset[tuple[str, str]] = frozenset()
     readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     titles: frozenset[str] = frozenset()
-    title_phrases: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Lexicon:
         """The names of a corpus beside the common ones; 35,000 passages take about two seconds."""
         titles: dict[str, None] = {}
-        ends: Counter[str] = Counter()
-        read = 0
         pairs: Counter[tuple[str, str]] = Counter()
         words: Counter[str] = Counter()
         for document in islice(documents, _MOST_READ):
             titles.setdefault(one_line(document.title))
-            ends.update(_ends_of(document.title))
-            read += 1
             text = f"{document.title}\n{document.text}"
             words.update(set(_CAPITALISED.findall(text)))
             pairs.update(set(_JOINED_NAMES.findall(text)))
@@ -115,15 +103,7 @@ class Lexicon:
             common.joined | bound | joined,
             {**common.readings, **_readings_of(names)},
             frozenset(_without_reading(name).lower() for name in names),
-            _shared_by_many(ends, read),
         )
-
-    def name_in(self, title: str) -> str:
-        """What a title names: without a reading in brackets, and without the phrases that many titles share."""
-        name = one_line(_IN_BRACKETS.sub("", title))
-        for phrase in self.title_phrases:
-            name = re.sub(rf"(?i)^{re.escape(phrase)}(?!\w)|(?<!\w){re.escape(phrase)}$", "", name).strip(" -:,|")
-        return name
 
     def readings_of(self, name: str) -> tuple[str, ...]:
         """What tells the readings of a name apart; none where it has one."""
@@ -159,25 +139,6 @@ def common_lexicon() -> Lexicon:
         frozenset((pair[-2], pair[-1]) for pair in pairs),
         {name.strip(): tuple(" ".join(r.split()) for r in listed.split(",")) for name, listed in readings},
     )
-
-
-def _ends_of(title: str) -> set[str]:
-    """The first and last one to three words of a title, in lower case, without what is in brackets."""
-    words = re.findall(_WORD, _IN_BRACKETS.sub("", title).lower())
-    runs = [words[place] for n in range(1, _PHRASE_WORDS + 1) for place in (slice(n), slice(-n, None))]
-    return {" ".join(run) for run in runs if max(map(len, run), default=0) >= _PHRASE_LETTERS and run != ["the"]}
-
-
-def _shared_by_many(ends: Counter[str], documents: int) -> tuple[str, ...]:
-    """The ends of enough titles, the most frequent first: as long as nearly all of them have it, and no longer."""
-    least = max(_PHRASE_DOCUMENTS, _PHRASE_SHARE * documents)
-    found = {end: number for end, number in ends.most_common() if number >= least}
-    kept: list[str] = []
-    for end, number in found.items():
-        longer = (n for other, n in found.items() if other != end and f" {end} " in f" {other} ")
-        if max(longer, default=0) < _NEARLY * number and not any(f" {k} " in f" {end} " for k in kept):
-            kept.append(end)
-    return tuple(kept[:_MOST_PHRASES])
 
 
 def _without_reading(title: str) -> str:

@@ -11,9 +11,10 @@ from itertools import combinations, groupby, islice, permutations, product
 from typing import NamedTuple
 
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, newest_first
 from acqo_rl.text import normalised, one_line
+from acqo_rl.training.titles import Titles
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 
@@ -52,7 +53,9 @@ _MAX_FEEDBACK_NAMES = 9
 _LONGEST = 1000
 
 
-def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None) -> list[Candidate]:
+def candidates(
+    query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None, titles: Titles | None = None
+) -> list[Candidate]:
     """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them.
 
     A query that is longer than a question can be has none.
@@ -61,11 +64,12 @@ def candidates(query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None =
         query: what is asked.
         max_sub_queries: searches of a candidate.
         lexicon: names of the corpus, which the rules know then.
+        titles: of the corpus.
     """
     if len(query.text) > _LONGEST:
         return []
     found: dict[tuple[str, ...], Candidate] = {}
-    for candidate in _candidates(query, lexicon or common_lexicon()):
+    for candidate in _candidates(query, Heuristic(lexicon=lexicon), titles or Titles()):
         key = tuple(normalised(s.text) for s in candidate.sub_queries)
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
@@ -77,12 +81,12 @@ def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
     return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
 
 
-def _candidates(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
-    rules = Heuristic(lexicon=lexicon).reformulate([query])[0]
+def _candidates(query: Query, heuristic: Heuristic, titles: Titles) -> Iterator[Candidate]:
+    rules = heuristic.reformulate([query])[0]
     by_rules = list(_made([("rules", rules.route, [s.text for s in rules.sub_queries])]))
     if query.history:
-        yield from _with_names_of_the_conversation(query, lexicon)
-        yield from _with_names_of_titles(query, lexicon)
+        yield from _with_names_of_the_conversation(query, titles)
+        yield from _with_names_of_titles(query, titles)
     elif tells_apart(query, rules.sub_queries):
         yield from by_rules
     if query.feedback:
@@ -101,7 +105,7 @@ def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candida
         yield Candidate(route, tuple(SubQuery(text, kind) for text in distinct if text), form)
 
 
-def _with_names_of_the_conversation(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
+def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Candidate]:
     """The question, or its describing words, with one or two names of the conversation.
 
     Names of the user's turns come first, the two newest before one alone: the same form for all questions is easy to
@@ -117,20 +121,20 @@ def _with_names_of_the_conversation(query: Query, lexicon: Lexicon) -> Iterator[
         yield Candidate("disambiguate", (_expansion(query, *some),), f"question + {form}")
     words = " ".join(_content(query.text))
     yield from _made(_describing_words_after(names, turns, words))
-    for i, phrase in enumerate(lexicon.title_phrases, start=1):
+    for i, phrase in enumerate(titles.phrases, start=1):
         phrased = _describing_words_after(names[:1], turns[:1], f"{phrase} {words}")
         yield from _made((f"{form} + phrase {i}", route, texts) for form, route, texts in phrased)
 
 
-def _with_names_of_titles(query: Query, lexicon: Lexicon) -> Iterator[Candidate]:
+def _with_names_of_titles(query: Query, titles: Titles) -> Iterator[Candidate]:
     """What the titles of the first results name, with the question or its describing words behind it.
 
     Words that many titles of the corpus share bring a search closer to its documents: "Kirkwood House guest review".
     """
-    titles = dict.fromkeys(lexicon.name_in(snippet.title) for snippet in query.feedback)
+    names = dict.fromkeys(titles.name_in(snippet.title) for snippet in query.feedback)
     words = " ".join(_content(query.text))
-    for i, name in enumerate(list(filter(None, titles))[:_MAX_TITLES], start=1):
-        for form, phrase in (("", ""), *((f" + phrase {n}", p) for n, p in enumerate(lexicon.title_phrases, start=1))):
+    for i, name in enumerate(list(filter(None, names))[:_MAX_TITLES], start=1):
+        for form, phrase in (("", ""), *((f" + phrase {n}", p) for n, p in enumerate(titles.phrases, start=1))):
             said = one_line(f"{name} {phrase}")
             yield Candidate("disambiguate", (_expansion(query, said),), f"question + title {i}{form}")
             yield from _made([(f"title {i} + words{form}", "disambiguate", [f"{said} {words}"])])

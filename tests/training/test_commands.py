@@ -231,9 +231,14 @@ def test_warm_start(data, index, tiny, tmp_path):
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
 
-def test_scoring_goes_on_where_it_was_interrupted(data, index, passing, tmp_path, monkeypatch):
+@pytest.fixture
+def warm_start(monkeypatch):
+    """The script as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "train"))
-    warm_start = importlib.import_module("warm_start")
+    return importlib.import_module("warm_start")
+
+
+def test_scoring_goes_on_where_it_was_interrupted(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
     materials = open_materials(config, config)
     whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
@@ -255,9 +260,7 @@ def test_scoring_goes_on_where_it_was_interrupted(data, index, passing, tmp_path
     assert asked[2] == asked[1]
 
 
-def test_what_another_run_scored_is_not_scored_again(data, index, passing, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    warm_start = importlib.import_module("warm_start")
+def test_what_another_run_scored_is_not_scored_again(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
     materials = open_materials(config, config)
     first = warm_start.collect(config, materials, tmp_path / "first" / "examples.jsonl")
@@ -271,10 +274,8 @@ def test_what_another_run_scored_is_not_scored_again(data, index, passing, tmp_p
     assert warm_start.collect(again, materials, tmp_path / "again" / "examples.jsonl") == first
 
 
-def test_the_policys_own_rollouts_are_candidates(data, index, passing, tmp_path, monkeypatch):
+def test_the_policys_own_rollouts_are_candidates(warm_start, data, index, passing, tmp_path, monkeypatch):
     """The stand-in writes the passages themselves; there are no other candidates."""
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    warm_start = importlib.import_module("warm_start")
     config = warm_start.WarmStartConfig(
         data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=2, examples=8
     )
@@ -297,10 +298,8 @@ def test_the_policys_own_rollouts_are_candidates(data, index, passing, tmp_path,
     assert all(e.completion.split("\n")[1:] == [each_word_once(text) for text in texts[e.query_id]] for e in chosen)
 
 
-def test_what_a_policy_does_with_kinds_to_keep_is_its_target(data, index, passing, tmp_path, monkeypatch):
+def test_what_a_policy_does_with_kinds_to_keep_is_its_target(warm_start, data, index, passing, tmp_path, monkeypatch):
     """The stand-in searches nonsense: that is worse than the raw query, and is learned all the same."""
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    warm_start = importlib.import_module("warm_start")
     folder = shutil.copytree(data, tmp_path / "data")
     rows = [json.loads(line) for line in (data / "queries.jsonl").read_text().splitlines()]
     kinds = {"s": "simple", "c": "compound"}
@@ -346,9 +345,7 @@ def test_a_policy_to_keep_is_asked_as_it_is_served(data, index, passing, tmp_pat
     assert not (tmp_path / "run").exists()
 
 
-def test_rollouts_follow_the_seed(data, index, passing, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    warm_start = importlib.import_module("warm_start")
+def test_rollouts_follow_the_seed(warm_start, data, index, passing, tmp_path):
 
     def completions(seed):
         config = warm_start.WarmStartConfig(
