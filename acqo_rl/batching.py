@@ -20,6 +20,7 @@ from acqo_rl.types import (
     Reformulator,
     Retriever,
     SamplingModel,
+    feedback_of,
     fingerprint_of,
     has_cosines,
     search_key,
@@ -131,6 +132,7 @@ class BatchedReformulator:
 
     def __init__(self, reformulator: Reformulator, batcher: Callable[..., Batcher[Query, Reformulation]]) -> None:
         self.name = reformulator.name
+        self.feedback = feedback_of(reformulator)
         self._batcher = batcher(reformulator.reformulate)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:

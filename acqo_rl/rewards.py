@@ -20,7 +20,7 @@ from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.wording import Wording
-from acqo_rl.search import DEPTH, search_each
+from acqo_rl.searching.lists import DEPTH, search_each
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
 CUTOFF = 10

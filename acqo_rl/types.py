@@ -212,8 +212,24 @@ class Completion:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FeedbackSpec:
+    """What a reformulator reads of a first search.
+
+    Attributes:
+        results: number of top results; 0 for none.
+        words: words of the text of each.
+    """
+
+    results: int = 0
+    words: int = 28
+
+
 class Reformulator(Protocol):
-    """Turns queries into what is searched."""
+    """Turns queries into what is searched.
+
+    One that reads the results of a first search has an attribute ``feedback``, a :class:`FeedbackSpec`.
+    """
 
     name: str
 
@@ -266,8 +282,8 @@ class Encoder(Protocol):
 class Retriever(Protocol):
     """Finds documents for texts.
 
-    One whose scores are no cosines says so by an attribute ``cosine = False``, one whose documents may change tells
-    them apart by an attribute ``fingerprint``.
+    One whose scores are cosines has an attribute ``cosine = True``, and one whose documents may change an attribute
+    ``fingerprint`` that changes with them.
     """
 
     name: str
@@ -296,9 +312,10 @@ def fingerprint_of(retriever: object) -> str:
     return str(getattr(retriever, "fingerprint", ""))
 
 
-def feedback_of(reformulator: object) -> tuple[int, int]:
-    """Results of a first search that a reformulator says it reads, and words of each; 0 and 28 else."""
-    return int(getattr(reformulator, "feedback_results", 0)), int(getattr(reformulator, "feedback_words", 28))
+def feedback_of(reformulator: object) -> FeedbackSpec:
+    """What a reformulator reads of a first search; nothing where it does not say."""
+    feedback: FeedbackSpec = getattr(reformulator, "feedback", FeedbackSpec())
+    return feedback
 
 
 def starts_thinking(model: object) -> bool:
@@ -307,8 +324,8 @@ def starts_thinking(model: object) -> bool:
 
 
 def has_cosines(retriever: object) -> bool:
-    """Whether a retriever's scores are cosines, as they are where it does not say otherwise."""
-    return bool(getattr(retriever, "cosine", True))
+    """Whether a retriever's scores are cosines; not where it does not say."""
+    return bool(getattr(retriever, "cosine", False))
 
 
 class Fusion(Protocol):

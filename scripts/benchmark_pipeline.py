@@ -64,7 +64,7 @@ def main(config: BenchmarkConfig) -> None:
 def cases(wait: float) -> dict[str, Callable[[str], object]]:
     """Name -> a function that searches one query; ours is the first."""
     from acqo_rl.fusion import RankScoreFusion
-    from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts
+    from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 
     together = AdaptiveSearcher(FourVariants(), Instant(wait), RankScoreFusion())
     apart = AdaptiveSearcher(FourVariants(), Instant(wait), RankScoreFusion(), timeouts=Timeouts(sub_query=10))

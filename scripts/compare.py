@@ -45,7 +45,7 @@ from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.search import DEPTH
+from acqo_rl.searching.lists import DEPTH
 from acqo_rl.types import Document, Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def open_reformulators(
     def language_model(model: str, asked_as: str) -> LanguageModel:
         return load_strategy_model(asked_as, model, strategies)
 
-    def load(name: str, model: str) -> tuple[Reformulator, int, int]:
+    def load(name: str, model: str) -> Reformulator:
         if not asks_model(name):
             return load_reformulator(name, model, strategies, lexicon=lexicon)
         shared = language_model(model, name if name == "prompted" else "")  # which has settings of its own

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,8 @@ from acqo_rl.measures import MEASURES, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, lexicon_for, load_reformulator
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.search import DEPTH
+from acqo_rl.searching.lists import DEPTH
+from acqo_rl.types import Reformulator, feedback_of
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
@@ -140,35 +140,26 @@ def prepare(config: EvaluateConfig, data: Beir, lexicon: Lexicon | None) -> Call
     from acqo_rl.data.beir import corpus_hash
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-    from acqo_rl.pipeline.rounds import Rounds
-    from acqo_rl.search import add_feedback
+    from acqo_rl.searching.path import SearchPath
 
     corpus = data.corpus
     retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
     fusion = fusion_named(config.fusion)
 
     def run(name: str, model: str) -> Any:
-        reformulator, results, words = load_reformulator(name, model, lexicon=lexicon)
+        reformulator: Reformulator = load_reformulator(name, model, lexicon=lexicon)
         if name == LOOKS_FIRST:
             threshold = StrategySettings().similarity_threshold
             reformulator = look_first(reformulator, retriever, fusion, corpus, threshold)
-        if results and config.rounds > 1:
-            reformulator = Rounds(reformulator, retriever, fusion, corpus, results, words, config.rounds)
+        rounds = config.rounds if feedback_of(reformulator).results else 1
         return evaluate(
-            reformulator,
+            SearchPath(reformulator, retriever, fusion, corpus, rounds=rounds),
             data.queries[config.split][: config.limit],
             data.qrels[config.split],
-            retriever,
-            fusion,
+            name=name,
             measures=config.measures,
             batch_size=config.batch_size,
             metadata=data.metadata,
-            add_feedback=partial(
-                add_feedback, retriever=retriever, fusion=fusion, corpus=corpus, results=results, words=words
-            )
-            if results
-            else None,
-            name=name,
         )
 
     return run

@@ -50,7 +50,7 @@ def main(config: EverydayConfig, strategies: StrategySettings) -> None:
     questions = everyday_questions()
     found = {}
     for name, model in models.items():
-        reformulator, _, _ = load_reformulator(name, model, strategies, lexicon=lexicon)
+        reformulator = load_reformulator(name, model, strategies, lexicon=lexicon)
         found[name] = well_rewritten(reformulator, questions)
     table = everyday_table(questions, found)
     print(f"{table.title}. {table.note}\n\n{aligned(table)}")

@@ -171,9 +171,9 @@ def open_parts(config: MeasureConfig, names: Sequence[str], corpus: dict[str, Do
     retriever.search([WARM_UP], 1)
     policy = None
     if POLICY in names:
-        reformulator, results, words = load_reformulator(POLICY, config.policy or "")
+        reformulator = load_reformulator(POLICY, config.policy or "")
         reformulator.reformulate([Query("warm up", WARM_UP)])
-        policy = BatchedReformulator(reformulator, batcher), results, words
+        policy = BatchedReformulator(reformulator, batcher)
     return Parts(
         retriever=BatchedRetriever(retriever, batcher),
         corpus=corpus,

@@ -28,7 +28,6 @@ import contextlib
 import json
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,9 +37,11 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.search import SearchResult, add_feedback, check_score_threshold, document_of, search
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.text import one_line, within_limits
-from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery, has_cosines
+from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, SubQuery
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.multi_step import MultiStepResult, MultiStepRetriever
@@ -82,31 +83,6 @@ class SearchConfig(IndexSettings):
     json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a query found, and the milliseconds that each step took."""
-
-    found: SearchResult
-    ms: dict[str, float]
-
-
-class Stopwatch:
-    """A retriever that counts the milliseconds of its searches."""
-
-    def __init__(self, retriever: Retriever) -> None:
-        self.retriever = retriever
-        self.name = retriever.name
-        self.cosine = has_cosines(retriever)
-        self.ms = 0.0
-
-    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """The retriever's own answer."""
-        begin = time.perf_counter()
-        rankings = self.retriever.search(texts, k)
-        self.ms += 1000 * (time.perf_counter() - begin)
-        return rankings
-
-
 class Searcher:
     """Corpus, index, reformulator and fusion, opened once."""
 
@@ -115,46 +91,43 @@ class Searcher:
         from acqo_rl.fusion import fusion_named
         from acqo_rl.pipeline.rewrite_retrieve_read import look_first
         from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+        from acqo_rl.searching.path import SearchPath
 
         self.k = config.k
         self.corpus = read_corpus(config.data)
         self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
-        self.score_threshold = config.score_threshold
         check_score_threshold(config.score_threshold, [self.retriever])
-        self.reformulator: Reformulator
         lexicon = lexicon_for([config.reformulator], self.corpus.values())
-        self.reformulator, self.results, self.words = load_reformulator(
+        reformulator: Reformulator = load_reformulator(
             config.reformulator, config.model or "", strategies, lexicon=lexicon
         )
-        self.fusion = fusion_named(config.fusion, config.rrf_k)
+        fusion = fusion_named(config.fusion, config.rrf_k)
         if config.reformulator == LOOKS_FIRST:
             threshold = strategies.similarity_threshold
-            self.reformulator = look_first(self.reformulator, self.retriever, self.fusion, self.corpus, threshold)
+            reformulator = look_first(reformulator, self.retriever, fusion, self.corpus, threshold)
+        self.path = SearchPath(
+            reformulator, self.retriever, fusion, self.corpus, score_threshold=config.score_threshold
+        )
         self.retriever.search(["the first search of a process is slow"], 1)
         self.in_steps = None if config.multi_step == "off" else self._multi_step(config, strategies)
 
     def _multi_step(self, config: SearchConfig, strategies: StrategySettings) -> MultiStepRetriever:
         from acqo_rl.language_models.load import load_language_model
         from acqo_rl.pipeline.multi_step import MultiStepRetriever
-        from acqo_rl.pipeline.searcher import AdaptiveSearcher
         from acqo_rl.reformulation.load import most_calls
         from acqo_rl.reformulation.pass_through import PassThrough
+        from acqo_rl.searching.searcher import AdaptiveSearcher
 
         model = None
         if config.answer_model:
             settings = {"timeout": strategies.timeout, "max_retries": strategies.max_retries}
             model = load_language_model(config.answer_model, max_new_tokens=ANSWER_TOKENS, **settings)
+        fusion, threshold = self.path.fusion, config.score_threshold
         searcher = AdaptiveSearcher(
-            self.reformulator,
-            self.retriever,
-            self.fusion,
-            corpus=self.corpus,
-            feedback_results=self.results,
-            feedback_words=self.words,
-            score_threshold=config.score_threshold,
+            self.path.reformulator, self.retriever, fusion, corpus=self.corpus, score_threshold=threshold
         )
         return MultiStepRetriever(
-            AdaptiveSearcher(PassThrough(), self.retriever, self.fusion, score_threshold=config.score_threshold),
+            AdaptiveSearcher(PassThrough(), self.retriever, fusion, score_threshold=threshold),
             self.corpus,
             model,
             searcher=searcher,
@@ -162,23 +135,10 @@ class Searcher:
             max_model_calls=config.max_model_calls,
         )
 
-    def ask(self, text: str, history: object) -> Answer:
-        """Walks one query along the path."""
-        first, second = Stopwatch(self.retriever), Stopwatch(self.retriever)
-        query = within_limits(Query("query", text, history))
-        queries = add_feedback([query], first, self.fusion, self.corpus, self.results, self.words)
-        begin = time.perf_counter()
-        reformulations = self.reformulator.reformulate(queries)
-        reformulated = time.perf_counter()
-        [found] = search(reformulations, second, self.fusion, self.k, score_threshold=self.score_threshold)
-        searched = time.perf_counter()
-        ms = {
-            "first search": first.ms,
-            "reformulation": 1000 * (reformulated - begin),
-            "retrieval": second.ms,
-            "fusion": 1000 * (searched - reformulated) - second.ms,
-        }
-        return Answer(found, ms)
+    def ask(self, text: str, history: object) -> SearchResult:
+        """The result of one query."""
+        [result] = self.path.search([within_limits(Query("query", text, history))], self.k)
+        return result
 
 
 def make_parser() -> Any:
@@ -245,7 +205,7 @@ def answer_one(text: str, history: object, searcher: Searcher, config: SearchCon
     if searcher.in_steps is None or config.multi_step == "off":
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
-        return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.found.fused.doc_ids[:1]), "")
+        return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.fused.doc_ids[:1]), "")
     result = searcher.in_steps.query(Query("query", text, history), config.multi_step)
     if config.json:
         print(json.dumps(steps_as_json(result, config.k)), flush=True)
@@ -301,7 +261,7 @@ def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
     }
 
 
-def show(answer: Answer, searcher: Searcher, config: SearchConfig) -> None:
+def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None:
     """Prints an answer."""
     if config.json:
         print(json.dumps(as_json(answer, searcher.corpus)), flush=True)
@@ -311,15 +271,15 @@ def show(answer: Answer, searcher: Searcher, config: SearchConfig) -> None:
         print(cut(line, width), flush=True)
 
 
-def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Iterator[str]:
+def lines(answer: SearchResult, corpus: dict[str, Document], score_name: str) -> Iterator[str]:
     """The answer as text for a terminal; each line is free of control characters."""
-    reformulation, fused = answer.found.reformulation, answer.found.fused
+    reformulation, fused = answer.reformulation, answer.fused
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
     if reformulation.reasoning:
         yield one_line(reformulation.reasoning)
     if reformulation.problem:
         yield f"problem: {one_line(reformulation.problem)}"
-    for number, (sub_query, ranking) in enumerate(searches(answer.found), start=1):
+    for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
         if sub_query.lead is not None and not ranking.doc_ids:
@@ -339,7 +299,7 @@ def lines(answer: Answer, corpus: dict[str, Document], score_name: str) -> Itera
     ]
     yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
     yield ""
-    yield ", ".join(f"{step} {ms:.1f} ms" for step, ms in answer.ms.items() if step != "first search" or ms)
+    yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -361,9 +321,9 @@ def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
     return list(zip(found.reformulation.sub_queries, found.rankings, strict=True))
 
 
-def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
+def as_json(answer: SearchResult, corpus: dict[str, Document]) -> dict[str, Any]:
     """The answer for machines: the whole texts."""
-    reformulation, fused = answer.found.reformulation, answer.found.fused
+    reformulation, fused = answer.reformulation, answer.fused
     return {
         "query": reformulation.query.text,
         "history": [*map(str, reformulation.query.history)],
@@ -385,7 +345,7 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
                     for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)
                 ],
             }
-            for sub_query, ranking in searches(answer.found)
+            for sub_query, ranking in searches(answer)
         ],
         "documents": [
             {
@@ -398,7 +358,7 @@ def as_json(answer: Answer, corpus: dict[str, Document]) -> dict[str, Any]:
             }
             for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
         ],
-        "ms": answer.ms,
+        "ms": {step.name: step.ms for step in answer.trace},
     }
 
 

@@ -28,7 +28,7 @@ from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.search import DEPTH
+from acqo_rl.searching.lists import DEPTH
 from acqo_rl.types import FusionName, LanguageModel, Reformulator, Retriever
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.evaluation.tuning import Candidate, Reweighted
     from acqo_rl.retrieval.remote import describe
+    from acqo_rl.searching.path import SearchPath
     from acqo_rl.training.run_folder import open_run
 
     data = read_beir(config.data, SPLIT)
@@ -124,10 +125,15 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
         retriever: Retriever = CachedRetriever("index", opened, info.fingerprint, cache, embeds=info.kind != "bm25")
 
         def scores(reformulator: Reformulator) -> NDArray[np.float64]:
-            settings: dict[str, Any] = {"measures": [config.measure], "batch_size": config.batch_size}
-            return evaluate(reformulator, queries[: config.limit], qrels, retriever, fusion, **settings).scores(
-                config.measure
+            evaluation = evaluate(
+                SearchPath(reformulator, retriever, fusion),
+                queries[: config.limit],
+                qrels,
+                name=config.strategy,
+                measures=[config.measure],
+                batch_size=config.batch_size,
             )
+            return evaluation.scores(config.measure)
 
         found: dict[Candidate, NDArray[np.float64]] = {}
         for number, reformulator in open_strategies(config, strategies, cache).items():
@@ -146,7 +152,7 @@ def open_strategies(config: TuneConfig, strategies: StrategySettings, cache: Cac
     def language_model() -> LanguageModel:
         return load_strategy_model(config.strategy, config.model, strategies)
 
-    def load(settings: StrategySettings) -> tuple[Reformulator, int, int]:
+    def load(settings: StrategySettings) -> Reformulator:
         return load_reformulator(config.strategy, config.model, settings, language_model=language_model())
 
     numbers = config.variants if "multi_query" in config.strategy.split("+") else [strategies.num_variants]

@@ -9,7 +9,7 @@ from pipeline_stand_ins import ModelByRole
 from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
 
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.searcher import Timeouts
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
 from acqo_rl.serving.limits import Limits

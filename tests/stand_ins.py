@@ -15,6 +15,7 @@ class ScriptedRetriever:
     """Answers each text with the documents that it was told; every other text finds nothing."""
 
     name = "scripted"
+    cosine = True
 
     def __init__(self, found):
         self.found = found
@@ -28,6 +29,8 @@ class ScriptedRetriever:
 class ScoredRetriever:
     """Each text that it knows finds the document of that name, with the score that it was told."""
 
+    cosine = True
+
     def __init__(self, name, scores):
         self.name, self.scores = name, scores
 
@@ -40,6 +43,7 @@ class BrokenRetriever:
     """Fails as a search server that is down does."""
 
     name = "broken"
+    cosine = True
 
     def search(self, texts, k):
         raise ConnectionError("the search server does not answer")

@@ -15,7 +15,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.rewards import Reward, gold_ranks, rank_map
-from acqo_rl.search import search_each
+from acqo_rl.searching.lists import search_each
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 

@@ -13,8 +13,8 @@ from tiny_policy import full_model
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.search import add_feedback, search
-from acqo_rl.types import Completion, Document, Query
+from acqo_rl.searching.path import add_feedback, search
+from acqo_rl.types import Completion, Document, FeedbackSpec, Query
 
 QUERY = Query("q", "Who is the mayor of the city where it was built?", ("U: Tell me of the bridge.", "S: It is old."))
 PLANTED = (
@@ -71,7 +71,9 @@ class ObedientModel:
 
 
 def fed(doc_ids, query=QUERY):
-    return add_feedback([query], EverythingRetriever(*doc_ids), RankScoreFusion(), CORPUS, len(doc_ids), WORDS)[0]
+    return add_feedback(
+        [query], EverythingRetriever(*doc_ids), RankScoreFusion(), CORPUS, FeedbackSpec(len(doc_ids), WORDS)
+    )[0]
 
 
 def searched(policy, doc_ids):

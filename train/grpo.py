@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
-from acqo_rl.search import DEPTH
+from acqo_rl.searching.lists import DEPTH
 from acqo_rl.training.settings import GrpoSettings, PathSettings, PromptSettings, RewardSettings, policy_settings
 
 if TYPE_CHECKING:

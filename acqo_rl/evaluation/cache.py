@@ -19,8 +19,18 @@ from typing import Any
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.store import reformulation_of
-from acqo_rl.search import DEPTH
-from acqo_rl.types import Query, Ranking, Reformulation, Reformulator, Retriever, has_cosines, search_key
+from acqo_rl.searching.lists import DEPTH
+from acqo_rl.types import (
+    FeedbackSpec,
+    Query,
+    Ranking,
+    Reformulation,
+    Reformulator,
+    Retriever,
+    feedback_of,
+    has_cosines,
+    search_key,
+)
 
 _AT_ONCE = 500
 """Keys in one SQL statement."""
@@ -139,14 +149,12 @@ class CachedRetriever:
 class CachedReformulator:
     """Asks a reformulator once for each query, and remembers how long that took; it is loaded when it is needed."""
 
-    def __init__(
-        self, name: str, load: Callable[[], tuple[Reformulator, int, int]], made_with: str, cache: Cache
-    ) -> None:
+    def __init__(self, name: str, load: Callable[[], Reformulator], made_with: str, cache: Cache) -> None:
         """Wraps a reformulator.
 
         Args:
             name: of the reformulator.
-            load: gives the reformulator, and how many results of a first search and words of each it reads.
+            load: gives the reformulator.
             made_with: all that its answers depend on but the query.
             cache: where answers are kept.
         """
@@ -154,19 +162,19 @@ class CachedReformulator:
         self._load = load
         self._asked = f"reformulate {made_with}"
         self._cache = cache
-        self._loaded: tuple[Reformulator, int, int] | None = None
+        self._loaded: Reformulator | None = None
         self._made: dict[Query, tuple[Reformulation, float]] = {}
 
-    def feedback(self) -> tuple[int, int]:
-        """Results of a first search, and words of each, that the reformulator reads."""
+    @property
+    def feedback(self) -> FeedbackSpec:
+        """What the reformulator reads of a first search."""
         key = key_of("feedback")
         known = self._cache.read(self._asked, [key])
         if key not in known:
-            _, results, words = self._open()
-            self._cache.write(self._asked, [(key, (results, words), 0.0)])
-            return results, words
-        results, words = known[key][0]
-        return results, words
+            feedback = feedback_of(self._open())
+            self._cache.write(self._asked, [(key, (feedback.results, feedback.words), 0.0)])
+            return feedback
+        return FeedbackSpec(*known[key][0])
 
     def missing(self, queries: Sequence[Query]) -> list[Query]:
         """The queries that the reformulator has to be asked for."""
@@ -181,7 +189,7 @@ class CachedReformulator:
         """
         missing = self.missing(queries)
         if missing:
-            reformulator, *_ = self._open()
+            reformulator = self._open()
             begin = time.perf_counter()
             made = reformulator.reformulate(missing)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
@@ -199,7 +207,7 @@ class CachedReformulator:
         """Milliseconds of the reformulation of a query: those of its batch, divided by the batch's queries."""
         return self._made[query][1]
 
-    def _open(self) -> tuple[Reformulator, int, int]:
+    def _open(self) -> Reformulator:
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded

@@ -19,9 +19,9 @@ from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import ESSENTIAL, Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Confidence, Engine, RetrievalState
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import (
     Completion,
     Conversation,
@@ -100,7 +100,7 @@ class Parts:
         corpus: document id -> document.
         model: asked by every system but those ``WITHOUT_MODEL``, which need none.
         fusion: merges the policy's lists.
-        policy: a trained one, and how many results of a first search and words of each it reads.
+        policy: a trained one.
         max_model_calls: for one query, never exceeded.
         answer_style: of those systems that answer.
     """
@@ -109,7 +109,7 @@ class Parts:
     corpus: Mapping[str, Document]
     model: LanguageModel | None
     fusion: Fusion
-    policy: tuple[Reformulator, int, int] | None = None
+    policy: Reformulator | None = None
     max_model_calls: int = 20
     answer_style: AnswerStyle = "comprehensive"
 
@@ -277,11 +277,7 @@ def _pipeline(query: Query, meter: _Meter) -> _Found:
 def _searcher(meter: _Meter) -> AdaptiveSearcher | None:
     if meter.parts.policy is None:
         return None
-    policy, results, words = meter.parts.policy
-    fusion, corpus = meter.parts.fusion, meter.parts.corpus
-    return AdaptiveSearcher(
-        policy, meter, fusion, corpus=corpus, feedback_results=results, feedback_words=words, cache_size=0
-    )
+    return AdaptiveSearcher(meter.parts.policy, meter, meter.parts.fusion, corpus=meter.parts.corpus, cache_size=0)
 
 
 def _policy(query: Query, meter: _Meter) -> _Found:

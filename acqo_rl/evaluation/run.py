@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,9 +13,11 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
 from acqo_rl.reformulation.turns import first_searches
-from acqo_rl.search import DEPTH, Retrievers, SearchResult, search, searched_text
+from acqo_rl.searching.lists import DEPTH, searched_text
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.trace import ms_of
 from acqo_rl.text import within_limits
-from acqo_rl.types import Fusion, Qrels, Query, Ranking, Reformulation, Reformulator
+from acqo_rl.types import Qrels, Query, Ranking, Reformulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,61 +72,14 @@ class Evaluation:
 
 
 class Searcher(Protocol):
-    """What walks the whole path by itself, since it looks at what it found before it goes on."""
+    """What is evaluated: :class:`~acqo_rl.searching.path.SearchPath`, or what searches in a way of its own."""
 
     def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
-        """One result a query, position for position."""
+        """One result per query, in input order."""
         ...
 
 
-Walked = tuple[SearchResult, float, float]
-"""What a query found, and its milliseconds of reformulation and of retrieval."""
-
-
 def evaluate(
-    reformulator: Reformulator,
-    queries: Sequence[Query],
-    qrels: Qrels,
-    retriever: Retrievers,
-    fusion: Fusion,
-    *,
-    measures: Sequence[str] = MEASURES,
-    k: int = 100,
-    batch_size: int = 64,
-    metadata: Mapping[str, Mapping[str, Any]] | None = None,
-    add_feedback: Callable[[Sequence[Query]], list[Query]] | None = None,
-    name: str = "",
-    progress: bool = True,
-) -> Evaluation:
-    """Reformulate, search, fuse and measure.
-
-    Args:
-        reformulator: what is evaluated.
-        queries: those without a relevant document in ``qrels`` are left out and counted.
-        qrels: judgements.
-        retriever: where each sub-query is searched.
-        fusion: merges the rankings of a query's sub-queries.
-        measures: see ``acqo_rl.measures``.
-        k: length of the fused ranking.
-        batch_size: queries that are reformulated and searched together.
-        metadata: query id -> metadata, of which ``kind`` groups the results and ``answer`` or ``answers`` tell
-            answers written from memory; no reformulator sees it.
-        add_feedback: fills the feedback of a batch by a first search, for a policy that reads it.
-        name: of the evaluation; the reformulator's own by default.
-        progress: shows a bar.
-
-    Raises:
-        ConfigError: a measure is unknown.
-        DataError: no query has a relevant document.
-    """
-
-    def walk(batch: Sequence[Query]) -> list[Walked]:
-        return _walk(batch, reformulator, retriever, fusion, k, add_feedback)
-
-    return _evaluate(walk, queries, qrels, measures, batch_size, metadata or {}, name or reformulator.name, progress)
-
-
-def evaluate_searcher(
     searcher: Searcher,
     queries: Sequence[Query],
     qrels: Qrels,
@@ -136,29 +91,27 @@ def evaluate_searcher(
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
     progress: bool = True,
 ) -> Evaluation:
-    """Search and measure: :func:`evaluate` for what walks the path by itself; all its time counts as retrieval."""
+    """Search and measure.
 
-    def walk(batch: Sequence[Query]) -> list[Walked]:
-        begin = time.perf_counter()
-        found = searcher.search(batch, k)
-        ms = 1000 * (time.perf_counter() - begin) / len(batch)
-        return [(result, 0.0, ms) for result in found]
+    Args:
+        searcher: what is evaluated.
+        queries: those without a relevant document in ``qrels`` are left out and counted.
+        qrels: judgements.
+        name: of the evaluation.
+        measures: see ``acqo_rl.measures``.
+        k: length of the fused ranking.
+        batch_size: queries that are searched together.
+        metadata: query id -> metadata, of which ``kind`` groups the results and ``answer`` or ``answers`` tell
+            answers written from memory; no reformulator sees it.
+        progress: shows a bar.
 
-    return _evaluate(walk, queries, qrels, measures, batch_size, metadata or {}, name, progress)
-
-
-def _evaluate(
-    walk: Callable[[Sequence[Query]], list[Walked]],
-    queries: Sequence[Query],
-    qrels: Qrels,
-    measures: Sequence[str],
-    batch_size: int,
-    metadata: Mapping[str, Mapping[str, Any]],
-    name: str,
-    progress: bool,
-) -> Evaluation:
+    Raises:
+        ConfigError: a measure is unknown.
+        DataError: no query has a relevant document.
+    """
     from tqdm import tqdm
 
+    metadata = metadata or {}
     check_measures(measures, DEPTH)
     relevant = judged(qrels)
     measured = [within_limits(query) for query in queries if query.id in relevant]
@@ -167,11 +120,16 @@ def _evaluate(
             f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
             "check that queries and qrels are of the same data set and split."
         )
-    outcomes: list[Walked] = []
+    outcomes: list[tuple[SearchResult, float, float]] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):
             batch = measured[start : start + batch_size]
-            outcomes += walk(batch)
+            begin = time.perf_counter()
+            found = searcher.search(batch, k)
+            ms = 1000 * (time.perf_counter() - begin) / len(batch)
+            for result in found:
+                reformulation = ms_of(result.trace, "reformulation") / len(batch)
+                outcomes.append((result, reformulation, ms - reformulation))
             bar.update(len(batch))
 
     rankings = {query.id: outcome[0].fused for query, outcome in zip(measured, outcomes, strict=True)}
@@ -197,26 +155,6 @@ def searched_texts(reformulation: Reformulation) -> list[str]:
     """Distinct texts that are searched, that of the first search for feedback among them."""
     first = first_searches([reformulation.query]) if reformulation.query.feedback else []
     return list(dict.fromkeys(searched_text(s) for made in (*first, reformulation) for s in made.sub_queries))
-
-
-def _walk(
-    batch: Sequence[Query],
-    reformulator: Reformulator,
-    retriever: Retrievers,
-    fusion: Fusion,
-    k: int,
-    add_feedback: Callable[[Sequence[Query]], list[Query]] | None,
-) -> list[Walked]:
-    """One batch along the path: result, milliseconds of reformulation and of retrieval a query."""
-    begin = time.perf_counter()
-    prepared = add_feedback(batch) if add_feedback else batch
-    searched_first = time.perf_counter()
-    reformulations = reformulator.reformulate(prepared)
-    reformulated = time.perf_counter()
-    found = search(reformulations, retriever, fusion, k)
-    retrieval = searched_first - begin + time.perf_counter() - reformulated
-    per_query_ms = 1000 / len(batch)
-    return [(result, (reformulated - searched_first) * per_query_ms, retrieval * per_query_ms) for result in found]
 
 
 def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:

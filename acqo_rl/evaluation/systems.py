@@ -9,11 +9,12 @@ from itertools import product
 from typing import Any
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
-from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, evaluate_searcher, searched_texts
+from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.search import OriginalOnly, Retrievers, add_feedback, searched_text
+from acqo_rl.searching.lists import OriginalOnly, Retrievers, searched_text
+from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever, has_cosines
 
@@ -133,44 +134,36 @@ def evaluate_systems(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) ->
 
 def _as_read(bench: Bench, name: str, queries: Sequence[Query]) -> list[Query]:
     """The queries as a reformulator reads them: as they are, or with the feedback of every retriever."""
-    results, words = bench.reformulators[name].feedback()
-    if results == 0:
+    feedback = bench.reformulators[name].feedback
+    if not feedback.results:
         return list(queries)
     retrievers = [
         (parts.all(s), fusion) for (s, parts), fusion in product(bench.retrievers.items(), bench.fusions.values())
     ]
-    filled = (add_feedback(queries, *searched, bench.corpus, results, words) for searched in retrievers)
+    filled = (add_feedback(queries, *searched, bench.corpus, feedback) for searched in retrievers)
     return list(dict.fromkeys(query for batch in filled for query in batch))
 
 
 def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluation:
     reformulator, parts = bench.reformulators[system.reformulator], bench.retrievers[system.retriever]
     fusion = bench.fusions[system.fusion]
-    settings: dict[str, Any] = {
-        "measures": bench.measures,
-        "batch_size": bench.batch_size,
-        "metadata": bench.metadata,
-        "name": system.name,
-        "progress": False,
-    }
+    searcher: Searcher
     if system.reformulator in bench.searchers:
         searcher = bench.searchers[system.reformulator](reformulator, parts.everything[0], fusion)
-        evaluation = evaluate_searcher(searcher, queries, bench.qrels, **settings)
         asked = partial(_asked_after_a_look, reformulator)
     else:
-        results, words = reformulator.feedback()
-        searched = parts.all(system.retriever)
-        if results:
-            settings["add_feedback"] = partial(
-                add_feedback,
-                retriever=searched,
-                fusion=fusion,
-                corpus=bench.corpus,
-                results=results,
-                words=words,
-            )
-        evaluation = evaluate(reformulator, queries, bench.qrels, searched, fusion, **settings)
+        searcher = SearchPath(reformulator, parts.all(system.retriever), fusion, bench.corpus)
         asked = partial(_asked, reformulator)
+    evaluation = evaluate(
+        searcher,
+        queries,
+        bench.qrels,
+        name=system.name,
+        measures=bench.measures,
+        batch_size=bench.batch_size,
+        metadata=bench.metadata,
+        progress=False,
+    )
     return replace(
         evaluation, results=tuple(_with_costs(result, *asked(result), parts) for result in evaluation.results)
     )

@@ -5,7 +5,7 @@
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.fusion import RankScoreFusion
     from acqo_rl.integrations.dspy import make_search
-    from acqo_rl.pipeline.searcher import AdaptiveSearcher
+    from acqo_rl.searching.searcher import AdaptiveSearcher
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.retrieval.build import load_retriever
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from acqo_rl.integrations.hits import hits
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
 

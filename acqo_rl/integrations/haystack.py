@@ -3,7 +3,7 @@
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.fusion import RankScoreFusion
     from acqo_rl.integrations.haystack import AdaptiveRetriever
-    from acqo_rl.pipeline.searcher import AdaptiveSearcher
+    from acqo_rl.searching.searcher import AdaptiveSearcher
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.retrieval.build import load_retriever
 
@@ -26,7 +26,8 @@ from acqo_rl import types
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import hits, metadata_of
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Query
 
 try:
@@ -40,7 +41,7 @@ Opened = tuple[AdaptiveSearcher, Mapping[str, types.Document]]
 
 @component
 class AdaptiveRetriever:
-    """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`, as Haystack knows them.
+    """The documents of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`, as Haystack knows them.
 
     A document's score is the fused one, by which they are ordered. ``meta`` is its own metadata, and under the key
     ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits` tells of it. A pipeline with it is saved and loaded by the
@@ -120,7 +121,7 @@ class AdaptiveRetriever:
         return self._opened
 
 
-def _documents(found: Found, corpus: Mapping[str, types.Document]) -> list[Document]:
+def _documents(found: SearchResult, corpus: Mapping[str, types.Document]) -> list[Document]:
     return [
         Document(id=document.id, content=document.text, meta=metadata_of(document, told), score=told["score"])
         for document, told in hits(found, corpus)

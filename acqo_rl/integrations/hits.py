@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acqo_rl.pipeline.searcher import Found
-from acqo_rl.search import document_of
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document
 
 KEY = "acqo_rl"
 """Where the metadata of a framework's document holds what is told of it; all other keys are the document's own."""
 
 
-def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, dict[str, Any]]]:
+def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Document, dict[str, Any]]]:
     """The documents of a result, best first, each with what is told of it, which JSON can hold.
 
     ``doc_id``, ``title`` and ``rank`` (from 1); ``score`` of the fusion (how the lists agree) and ``similarity`` (the
@@ -22,7 +22,7 @@ def hits(found: Found, corpus: Mapping[str, Document]) -> list[tuple[Document, d
     not wanted, and ``failures``, what did not come back: ``None`` and empty when all is well.
 
     Args:
-        found: of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`.
+        found: of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
         corpus: document id -> document.
     """
     fused = found.fused
@@ -65,6 +65,6 @@ def metadata_of(document: Document, told: Mapping[str, Any]) -> dict[str, Any]:
     return {**titled, **own, KEY: {**told, KEY: own[KEY]} if KEY in own else dict(told)}
 
 
-def failures(found: Found) -> list[str]:
+def failures(found: SearchResult) -> list[str]:
     """What did not come back, in words; empty when all is well."""
     return [f"{' '.join(filter(None, (f.step, f.retriever)))}: {f.reason}" for f in found.failures]

@@ -3,7 +3,7 @@
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.fusion import RankScoreFusion
     from acqo_rl.integrations.langchain import AdaptiveRetriever
-    from acqo_rl.pipeline.searcher import AdaptiveSearcher
+    from acqo_rl.searching.searcher import AdaptiveSearcher
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.retrieval.build import load_retriever
 
@@ -29,7 +29,8 @@ from acqo_rl.integrations import missing
 from acqo_rl.integrations.either_call import call_either, called_from
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.remote import failed
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Completion, Conversation, Query, Ranking
 
 try:
@@ -44,7 +45,7 @@ except ImportError as error:
 
 
 class AdaptiveRetriever(BaseRetriever):
-    """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher`, as LangChain knows them.
+    """The documents of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`, as LangChain knows them.
 
     ``invoke``, ``ainvoke`` and ``batch`` take ``k`` and ``history`` beside the query: earlier turns, oldest first, as
     LangChain's messages or whatever else :mod:`acqo_rl.conversations` reads.
@@ -92,7 +93,7 @@ class AdaptiveRetriever(BaseRetriever):
         from acqo_rl.reformulation.load import load_reformulator
 
         model = LangChainModel(llm) if llm else None
-        reformulator, _, _ = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
+        reformulator = load_reformulator(strategy if model else "rules", "langchain", language_model=model)
         source = LangChainSource(base_retriever)
         searcher = AdaptiveSearcher(reformulator, source, RankScoreFusion(), cache_size=0)
         return cls(searcher=searcher, corpus=source.documents, k=k)
@@ -121,7 +122,7 @@ class AdaptiveRetriever(BaseRetriever):
             found = await self.searcher.asearch(Query("query", query, history), self.k if k is None else k)
         return self._documents(found)
 
-    def _documents(self, found: Found) -> list[Document]:
+    def _documents(self, found: SearchResult) -> list[Document]:
         documents = []
         for document, told in hits(found, self.corpus):
             more = self.document_metadata.get(document.id, {})

@@ -3,7 +3,7 @@
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.fusion import RankScoreFusion
     from acqo_rl.integrations.llama_index import AdaptiveRetriever
-    from acqo_rl.pipeline.searcher import AdaptiveSearcher
+    from acqo_rl.searching.searcher import AdaptiveSearcher
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.retrieval.build import load_retriever
 
@@ -24,7 +24,8 @@ from typing import Any
 from acqo_rl.errors import ConfigError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import KEY, hits, metadata_of
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
 try:
@@ -47,7 +48,7 @@ class ConversationQuery(QueryBundle):
 
 
 class AdaptiveRetriever(BaseRetriever):
-    """The documents of an :class:`acqo_rl.pipeline.searcher.AdaptiveSearcher` as nodes.
+    """The documents of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher` as nodes.
 
     A node's score is the fused one, by which they are ordered, so that a ``similarity_cutoff`` says nothing of the
     similarity: give the searcher a ``score_threshold`` instead. Its metadata is the document's own, and under the key
@@ -86,7 +87,7 @@ class AdaptiveRetriever(BaseRetriever):
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self._nodes(await self._searcher.asearch(_query(query_bundle), self.similarity_top_k))
 
-    def _nodes(self, found: Found) -> list[NodeWithScore]:
+    def _nodes(self, found: SearchResult) -> list[NodeWithScore]:
         nodes = []
         for document, told in hits(found, self._corpus):
             metadata = metadata_of(document, told)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from acqo_rl.errors import SearchError
 from acqo_rl.pipeline.roles import PassageSearch, note_failures
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, cluster_by_sub_query
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
 from acqo_rl.text import normalised
 
 PART_PASSAGES = 3
@@ -69,7 +70,7 @@ class InitialSearch:
         note_failures(state, found.failures)
         self._add(state, found)
 
-    def _add(self, state: RetrievalState, found: Found) -> None:
+    def _add(self, state: RetrievalState, found: SearchResult) -> None:
         found_by = {doc_id: text for text, doc_ids in cluster_by_sub_query(found).items() for doc_id in doc_ids}
         for document, similarity in self._search.passages(found.fused, self._k):
             state.add_chunks([(document, similarity)], self.name, found_by[document.id])
@@ -78,7 +79,7 @@ class InitialSearch:
             state.sub_questions = _sub_questions(found, state)
 
 
-def _sub_questions(found: Found, state: RetrievalState) -> list[SubQuestion]:
+def _sub_questions(found: SearchResult, state: RetrievalState) -> list[SubQuestion]:
     """The parts that were searched, each with the best of its passages that the state holds."""
     parts = [s.text for s in found.reformulation.sub_queries if s.kind == "part"]
     best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}

@@ -18,11 +18,11 @@ from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import ESSENTIAL, PipelineResult, result_of
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
-from acqo_rl.pipeline.state import RetrievalState, read_query
+from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer
-from acqo_rl.pipeline.trace import Step, Trace
 from acqo_rl.reformulation.classify import challenges_of
+from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
+from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, LanguageModel, Query, Retriever
 

@@ -14,21 +14,11 @@ from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop
 from acqo_rl.pipeline.roles import Asker, PassageSearch
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
-from acqo_rl.pipeline.state import (
-    Chunk,
-    Confidence,
-    Engine,
-    Hop,
-    Iteration,
-    RetrievalState,
-    RetrievalStep,
-    SubQuestion,
-    read_query,
-)
+from acqo_rl.pipeline.state import Chunk, Confidence, Engine, Hop, Iteration, RetrievalState, RetrievalStep, SubQuestion
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
-from acqo_rl.pipeline.trace import Step, Trace
+from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
+from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulation, Retriever, fingerprint_of
 

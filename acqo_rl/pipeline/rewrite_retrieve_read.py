@@ -8,10 +8,13 @@ from dataclasses import replace
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import LOOKS_FIRST
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.search import SearchResult, search, snippets
+from acqo_rl.searching.feedback import snippets
+from acqo_rl.searching.path import search
+from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import (
     CompositeRetriever,
     Document,
+    FeedbackSpec,
     Fusion,
     Query,
     Reformulation,
@@ -59,8 +62,7 @@ class RewriteRetrieveRead:
         self._fusion = fusion
         self._corpus = corpus
         self._threshold = threshold
-        self._results = results
-        self._words = words
+        self._read = FeedbackSpec(results, words)
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """One result a query, position for position, from at most two batched searches.
@@ -70,10 +72,7 @@ class RewriteRetrieveRead:
         """
         found = search(self._first.reformulate(queries), self._retriever, self._fusion, k)
         weak = [i for i, result in enumerate(found) if best_similarity(result) < self._threshold]
-        asked = [
-            replace(queries[i], feedback=snippets(found[i].fused, self._corpus, self._results, self._words))
-            for i in weak
-        ]
+        asked = [replace(queries[i], feedback=snippets(found[i].fused, self._corpus, self._read)) for i in weak]
         again = search(self._second.reformulate(asked), self._retriever, self._fusion, k) if weak else []
         for i, second in zip(weak, again, strict=True):
             found[i] = self._better(found[i], second)

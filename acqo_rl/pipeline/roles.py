@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from acqo_rl.pipeline.gathering import Failure, reason_of
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, said_by
-from acqo_rl.search import document_of
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.gathering import reason_of
+from acqo_rl.searching.result import Failure
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.thoughts import begins_in_thoughts
 from acqo_rl.types import (

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from acqo_rl.errors import ConfigError
 from acqo_rl.pipeline.budget import Budget
-from acqo_rl.pipeline.trace import Trace
-from acqo_rl.text import normalised, one_line, within_limits
+from acqo_rl.searching.trace import Trace
+from acqo_rl.text import normalised
 from acqo_rl.types import Challenge, Document, Query, Reformulation
 
 _log = logging.getLogger(__name__)
@@ -237,15 +236,3 @@ class Engine(Protocol):
     def run(self, state: RetrievalState) -> None:
         """Reads the state and adds to it."""
         ...
-
-
-def read_query(given: Query | str) -> Query:
-    """The query within the limits of :func:`acqo_rl.text.within_limits`; a text is one without conversation.
-
-    Raises:
-        ConfigError: it is empty.
-    """
-    query = within_limits(given if isinstance(given, Query) else Query("query", given))
-    if not one_line(query.text):
-        raise ConfigError("A query is empty; give some words.")
-    return query

@@ -26,7 +26,7 @@ class Fallback:
             name: by default made of both names.
         """
         self.name = name or f"{first.name}_else_{second.name}"
-        self.feedback_results, self.feedback_words = feedback_of(first)
+        self.feedback = feedback_of(first)
         self._first = first
         self._second = second
 

@@ -159,8 +159,8 @@ def load_reformulator(
     *,
     language_model: LanguageModel | None = None,
     lexicon: Lexicon | None = None,
-) -> tuple[Logged, int, int]:
-    """A reformulator, and how many results of a first search and words of each it reads.
+) -> Logged:
+    """A reformulator by name.
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
@@ -187,19 +187,19 @@ def load_reformulator(
     from acqo_rl.reformulation.turns import RecentTurns
 
     if name == "raw":
-        return Logged(PassThrough()), 0, 0
+        return Logged(PassThrough())
     if name == "rules":
-        return Logged(Heuristic(lexicon=lexicon)), 0, 0
+        return Logged(Heuristic(lexicon=lexicon))
     if name == "turns":
-        return Logged(RecentTurns()), 0, 0
+        return Logged(RecentTurns())
     settings = settings or StrategySettings()
     check_strategy(name, model)
     if asks_model(name):
-        return Logged(_prompted(name, model, settings, language_model)), 0, 0
+        return Logged(_prompted(name, model, settings, language_model))
     alone = name.removesuffix(ELSE_RULES)
     policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
     chosen = policy if name == alone else else_rules(policy, lexicon, name)
-    return Logged(chosen), policy.settings.feedback_results, policy.settings.feedback_words
+    return Logged(chosen)
 
 
 def made_with(name: str, model: str, settings: StrategySettings) -> str:

@@ -24,7 +24,7 @@ class Logged:
     def __init__(self, reformulator: Reformulator) -> None:
         self.name = reformulator.name
         self.reformulator = reformulator
-        self.feedback_results, self.feedback_words = feedback_of(reformulator)
+        self.feedback = feedback_of(reformulator)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """The reformulator's own answers."""

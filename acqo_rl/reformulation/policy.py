@@ -15,7 +15,7 @@ from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.text import distinct
-from acqo_rl.types import LanguageModel, Query, Reformulation, SubQuery
+from acqo_rl.types import FeedbackSpec, LanguageModel, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
 
@@ -132,14 +132,9 @@ class Policy:
         return cls(model, prompt_of(settings, model.count_tokens), settings, name)
 
     @property
-    def feedback_results(self) -> int:
-        """Results of a first search that it was trained to read."""
-        return self.settings.feedback_results
-
-    @property
-    def feedback_words(self) -> int:
-        """Words of each of them."""
-        return self.settings.feedback_words
+    def feedback(self) -> FeedbackSpec:
+        """What it was trained to read of a first search."""
+        return FeedbackSpec(self.settings.feedback_results, self.settings.feedback_words)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """One reformulation per query, in input order, from one batched call of the model; small talk passes."""

@@ -25,7 +25,10 @@ class FaissRetriever:
 
     Documents with equal scores are ordered as they are in the corpus. A document of several vectors is found by its
     best one. An index on a GPU gives 2,048 vectors at most; where they are of few documents, only these are found.
+    Vectors and queries have length 1 (:attr:`~acqo_rl.retrieval.manifest.Manifest.normalised`), so scores are cosines.
     """
+
+    cosine = True
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ import anyio
 
 from acqo_rl.errors import AcqoError
 from acqo_rl.pipeline.pipeline import Ask
-from acqo_rl.pipeline.trace import Step
+from acqo_rl.searching.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import Threads
 from acqo_rl.serving.metrics import Metrics

@@ -11,9 +11,9 @@ from fastapi.responses import StreamingResponse
 
 from acqo_rl import __version__
 from acqo_rl.errors import SearchError
-from acqo_rl.pipeline.searcher import Found
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.search import document_of
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.result import SearchResult
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
 from acqo_rl.serving.collections import Collection, DocumentsOf
@@ -156,7 +156,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-def _results(found: Found, collections: tuple[Collection, ...], limit: int, with_places: bool) -> list[Result]:
+def _results(found: SearchResult, collections: tuple[Collection, ...], limit: int, with_places: bool) -> list[Result]:
     documents = DocumentsOf(collections)
     pools = {collection.name: collection for collection in collections}
     places = _places(found) if with_places else {}
@@ -182,7 +182,7 @@ def _results(found: Found, collections: tuple[Collection, ...], limit: int, with
     return results
 
 
-def _places(found: Found) -> dict[str, list[Place]]:
+def _places(found: SearchResult) -> dict[str, list[Place]]:
     places: dict[str, list[Place]] = {}
     for number, ranking in enumerate(found.rankings):
         for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):

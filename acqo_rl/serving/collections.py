@@ -13,7 +13,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
-from acqo_rl.search import OriginalOnly
+from acqo_rl.searching.lists import OriginalOnly
 from acqo_rl.types import Document, Ranking, Retriever, has_cosines
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")

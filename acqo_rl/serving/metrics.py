@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from acqo_rl.pipeline.pipeline import PipelineResult
-from acqo_rl.pipeline.searcher import Found
-from acqo_rl.pipeline.trace import Step
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.trace import Step
 from acqo_rl.types import Reformulation
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -76,7 +76,7 @@ class Metrics:
         if seconds is not None:
             self._rewriting_seconds.labels(strategy).observe(seconds)
 
-    def searched(self, strategy: str, found: Found) -> None:
+    def searched(self, strategy: str, found: SearchResult) -> None:
         """A search."""
         reformulation = found.reformulation
         self._cache.labels("search", "hit" if found.cached else "miss").inc()

@@ -23,11 +23,11 @@ from pydantic import (
 )
 
 from acqo_rl.conversations import ACCEPTED, HISTORY_SCHEMA
-from acqo_rl.pipeline.gathering import Failure
-from acqo_rl.pipeline.searcher import Found, cluster_by_sub_query
-from acqo_rl.pipeline.trace import Step
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.search import document_of
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.searcher import cluster_by_sub_query
+from acqo_rl.searching.trace import Step
 from acqo_rl.serving.collections import Collection
 from acqo_rl.serving.shortening import MAX_CONTEXT, as_query, shortened
 from acqo_rl.surrogates import well_formed
@@ -304,7 +304,7 @@ class Cluster(BaseModel):
     )
 
     @classmethod
-    def all_of(cls, found: Found, results: Sequence[str]) -> list[Cluster]:
+    def all_of(cls, found: SearchResult, results: Sequence[str]) -> list[Cluster]:
         """One cluster a sub-query, in their order.
 
         Args:

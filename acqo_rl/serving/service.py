@@ -13,11 +13,13 @@ from acqo_rl.evaluation.inputs import reformulator_name
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Ask, Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Found, Timeouts
-from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
-from acqo_rl.search import DEPTH, check_score_threshold
+from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.searching.threshold import check_score_threshold
+from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.answer_schemas import AnswerMode
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
@@ -63,7 +65,7 @@ class Service:
             cache_seconds: how long they are kept.
             threads: calls of each retriever and of each reformulator at the same time.
             score_threshold: least cosine of a document, of searches and of the passages of answers; see
-                :func:`acqo_rl.search.fuse_similar`.
+                :func:`acqo_rl.searching.threshold.fuse_similar`.
 
         Raises:
             ConfigError: there is a threshold, and scores of a collection are no cosines or not of one encoder.
@@ -105,7 +107,7 @@ class Service:
         collections: tuple[Collection, ...],
         user_context: str = "",
         score_threshold: float | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """What the collections hold: one reformulation, one list per sub-query over all collections, one fusion.
 
         The fused list is as deep as the lists, so that one cached result serves every number of documents asked for.
@@ -205,8 +207,6 @@ class Service:
                 [retriever, *searched_apart(collections)],
                 fusion,
                 corpus=documents,
-                feedback_results=offered.feedback_results,
-                feedback_words=offered.feedback_words,
                 timeouts=self._timeouts,
                 cache_size=size,
                 cache_seconds=seconds,

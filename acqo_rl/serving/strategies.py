@@ -33,15 +33,11 @@ class Offered:
 
     Attributes:
         reformulator: itself.
-        feedback_results: results of a first search that it reads.
-        feedback_words: words of each.
         calls: model calls of one query, at most.
         threshold: it is asked only where the best cosine of the raw query is below; ``None`` for always.
     """
 
     reformulator: Reformulator
-    feedback_results: int = 0
-    feedback_words: int = 28
     calls: int = 1
     threshold: float | None = None
 
@@ -125,14 +121,12 @@ class Strategies:
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
         asks = asks_model(name)
         language_model = self._language_model(name, model) if asks else None
-        logged, results, words = load_reformulator(
-            name, model, settings, language_model=language_model, lexicon=self._lexicon
-        )
+        logged = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not asks:  # a policy: its prompts are made in the thread of its model too
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
         if name == LOOKS_FIRST:  # the look and the rewrite are one reformulation, and one line of the log
             return Offered(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
-        return Offered(logged, results, words, most_calls(name, settings))
+        return Offered(logged, most_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:
         key = (model, name == "prompted")  # which is asked with settings of its own

@@ -15,10 +15,10 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.rewards import Reward
-from acqo_rl.search import add_feedback
+from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.training.data import with_gold
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings
-from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever
+from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformulator, Retriever
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Materials:
     def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:
         """The measure of a policy on a fixed sample of dev queries, its searches a query and its share of passes."""
         sample = self.dev if limit >= len(self.dev) else random.Random(0).sample(self.dev, limit)
-        results = evaluate(policy, sample, self.qrels, self.retriever, self.fusion, measures=[measure]).results
+        path = SearchPath(policy, self.retriever, self.fusion, feedback=FeedbackSpec(0))  # the queries have theirs
+        results = evaluate(path, sample, self.qrels, name=policy.name, measures=[measure]).results
         return {
             measure: mean(result.measures[measure] for result in results),
             "searches": mean(result.searches for result in results),
@@ -104,7 +105,7 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
     if 0 < paths.limit < len(train):
         train = random.Random(paths.seed).sample(train, paths.limit)
     fusion = fusion_named(paths.fusion)
-    look = retriever, fusion, corpus, prompt.feedback_results, prompt.feedback_words
+    look = retriever, fusion, corpus, FeedbackSpec(prompt.feedback_results, prompt.feedback_words)
     return Materials(
         train=add_feedback(train, *look),
         dev=add_feedback(dev, *look),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from by_hand import evaluated
 
-from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
@@ -38,6 +38,7 @@ class WordRetriever:
     """Documents that share words with the text, most first, ties by id; counts its calls."""
 
     name = "words"
+    cosine = True
 
     def __init__(self):
         self.calls = []
@@ -95,12 +96,12 @@ def world():
 
 @pytest.fixture
 def raw(retriever):
-    return evaluate(PassThrough(), QUERIES, QRELS, retriever, RankScoreFusion(), metadata=METADATA)
+    return evaluated(PassThrough(), QUERIES, QRELS, retriever, RankScoreFusion(), metadata=METADATA)
 
 
 @pytest.fixture
 def good(retriever):
-    return evaluate(Scripted(GOOD), QUERIES, QRELS, retriever, RankScoreFusion(), metadata=METADATA, name="good")
+    return evaluated(Scripted(GOOD), QUERIES, QRELS, retriever, RankScoreFusion(), metadata=METADATA, name="good")
 
 
 @pytest.fixture
@@ -108,4 +109,4 @@ def bad(retriever):
     """Searches nonsense for the simple query, and could not be read for the compound one."""
     answers = {"simple": ("decompose", "python snake", "python language")}
     reformulator = Scripted(answers, problems=("compound",))
-    return evaluate(reformulator, QUERIES, QRELS, retriever, RankScoreFusion(), metadata=METADATA, name="bad")
+    return evaluated(reformulator, QUERIES, QRELS, retriever, RankScoreFusion(), metadata=METADATA, name="bad")

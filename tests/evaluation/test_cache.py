@@ -11,7 +11,7 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
 from acqo_rl.reformulation.load import load_reformulator
-from acqo_rl.types import Completion, Passage, Query, Reformulation, Snippet, SubQuery
+from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
 
 class CountingReformulator:
@@ -131,19 +131,20 @@ def test_another_index_is_searched_anew(cache):
 
 def test_each_query_is_reformulated_once_and_the_model_loaded_only_for_that(cache):
     counting, loaded = CountingReformulator(), []
+    counting.feedback = FeedbackSpec(2, 9)
 
     def load():
         loaded.append(True)
-        return counting, 2, 28
+        return counting
 
     first = CachedReformulator("words", load, "model", cache)
     queries = [Query("1", "one two"), Query("2", "three", history=("U: x",)), Query("3", "three")]
     made = first.reformulate(queries)
     assert made == counting.reformulate(queries)
-    assert first.feedback() == (2, 28)
+    assert first.feedback == FeedbackSpec(2, 9)
 
     second = CachedReformulator("words", load, "model", cache)
-    assert second.feedback() == (2, 28)
+    assert second.feedback == FeedbackSpec(2, 9)
     assert second.missing(queries) == []
     assert second.reformulate(queries[::-1]) == made[::-1]
     assert second.ms(queries[0]) == first.ms(queries[0]) > 0
@@ -155,7 +156,7 @@ def test_two_queries_of_one_text_come_back_together_from_an_earlier_run(open_cac
     queries = [Query(name, "Peru Chad", feedback=(Snippet("one", "two"),)) for name in ("1", "2")]
     answers = []
     for _ in range(2):
-        asked = CachedReformulator("words", lambda: (CountingReformulator(), 1, 28), "1", open_cache())
+        asked = CachedReformulator("words", CountingReformulator, "1", open_cache())
         answers.append(asked.reformulate(queries))
     assert answers[0] == answers[1]
     assert [answer.query for answer in answers[1]] == queries
@@ -163,7 +164,7 @@ def test_two_queries_of_one_text_come_back_together_from_an_earlier_run(open_cac
 
 def test_the_same_question_under_another_id_is_known_but_not_with_other_feedback(cache):
     counting = CountingReformulator()
-    reformulator = CachedReformulator("words", lambda: (counting, 0, 0), "model", cache)
+    reformulator = CachedReformulator("words", lambda: counting, "model", cache)
     reformulator.reformulate([Query("1", "one")])
     [made] = reformulator.reformulate([Query("typo of 1", "one")])
     assert made.query.id == "typo of 1"
@@ -176,7 +177,7 @@ def test_an_answer_of_which_a_call_failed_is_asked_again_by_the_next_process_onl
     down = CountingReformulator(failed_calls)
     query = Query("1", "one")
     for _ in range(2):
-        reformulator = CachedReformulator("words", lambda: (down, 0, 0), "model", cache)
+        reformulator = CachedReformulator("words", lambda: down, "model", cache)
         assert reformulator.reformulate([query]) == reformulator.reformulate([query])
     assert down.calls == [[query]] * (1 + asked_twice)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
+from by_hand import evaluated
 
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.compare import biggest_changes, compare, summarise
@@ -15,8 +15,8 @@ from acqo_rl.evaluation.tables import Table, aligned, build_tables, format_table
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.search import add_feedback
-from acqo_rl.types import Ranking
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.types import FeedbackSpec, Ranking
 
 
 def test_results_follow_the_queries_and_leave_out_what_cannot_be_measured(good):
@@ -38,7 +38,9 @@ def test_measures_and_gold_ranks_by_hand(raw, good):
 
 def test_a_document_that_is_not_found_has_no_rank(retriever, world, scripted):
     queries, qrels, _, _ = world
-    lost = evaluate(scripted({"simple": ("decompose", "zzz", "yyy")}), queries[:1], qrels, retriever, RankScoreFusion())
+    lost = evaluated(
+        scripted({"simple": ("decompose", "zzz", "yyy")}), queries[:1], qrels, retriever, RankScoreFusion()
+    )
     assert lost.results[0].gold_ranks == {"peru": None}
     assert lost.results[0].measures["nDCG@10"] == 0.0
     assert lost.results[0].ranking.doc_ids == ()
@@ -52,7 +54,7 @@ def test_batches_do_not_change_results_and_search_once_each(world, retriever, sc
         "ambiguous": ("disambiguate", "capital of chad", "and its capital"),
     }
     retriever.calls.clear()
-    got = evaluate(
+    got = evaluated(
         scripted(answers), queries, qrels, retriever, RankScoreFusion(), batch_size=batch_size, metadata=metadata
     )
     assert [r.measures for r in got.results] == [r.measures for r in good.results]
@@ -69,9 +71,9 @@ def test_times_and_searches_are_counted(good):
 
 def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted(world, retriever, scripted):
     queries, qrels, corpus, _ = world
-    feedback = partial(add_feedback, retriever=retriever, fusion=RankScoreFusion(), corpus=corpus, results=2, words=3)
     answers = {"compound": ("decompose", "capital of peru", "money of chad")}
-    got = evaluate(scripted(answers), queries, qrels, retriever, RankScoreFusion(), add_feedback=feedback)
+    path = SearchPath(scripted(answers), retriever, RankScoreFusion(), corpus, FeedbackSpec(2, 3))
+    got = evaluate(path, queries, qrels, name="policy")
     assert [snippet.title for snippet in got.results[0].reformulation.query.feedback] == ["Peru", "Chad"]
     assert [bool(result.reformulation.query.history) for result in got.results] == [False, False, True]
     assert [result.searches for result in got.results] == [1, 3, 2]  # a conversation is searched with its turns first
@@ -80,14 +82,14 @@ def test_a_first_search_for_feedback_reaches_the_reformulator_and_is_counted(wor
 def test_queries_of_another_split_are_refused(world, retriever):
     queries, _, _, _ = world
     with pytest.raises(DataError, match="same data set and split"):
-        evaluate(PassThrough(), queries, {"elsewhere": {"peru": 1}}, retriever, RankScoreFusion())
+        evaluated(PassThrough(), queries, {"elsewhere": {"peru": 1}}, retriever, RankScoreFusion())
 
 
 def test_an_error_of_the_retriever_is_not_swallowed(world, retriever, monkeypatch):
     queries, qrels, _, _ = world
     monkeypatch.setattr(retriever, "search", lambda texts, k: (_ for _ in ()).throw(ConnectionError("down")))
     with pytest.raises(ConnectionError, match="down"):
-        evaluate(PassThrough(), queries, qrels, retriever, RankScoreFusion())
+        evaluated(PassThrough(), queries, qrels, retriever, RankScoreFusion())
 
 
 def test_summary_by_hand(good, bad):
@@ -114,7 +116,7 @@ def test_summary_by_hand(good, bad):
 def test_a_copy_is_a_copy_whatever_its_case_and_closing_mark(world, retriever, scripted):
     queries, qrels, _, _ = world
     answers = {"simple": ("decompose", "Capital of  PERU?", "lima")}
-    got = evaluate(scripted(answers), queries[:1], qrels, retriever, RankScoreFusion())
+    got = evaluated(scripted(answers), queries[:1], qrels, retriever, RankScoreFusion())
     assert summarise(got).copy_rate == 1
 
 
@@ -163,7 +165,7 @@ def test_cells_cannot_break_the_table_or_load_anything():
 
 def test_tables_without_kinds_or_comparison(world, retriever):
     queries, qrels, _, _ = world
-    alone = evaluate(PassThrough(), queries, qrels, retriever, RankScoreFusion())
+    alone = evaluated(PassThrough(), queries, qrels, retriever, RankScoreFusion())
     titles = [table.title for table in build_tables([alone], MEASURES)]
     assert titles == ["Retrieval quality", "Effort", "By route"]
 
@@ -179,7 +181,7 @@ def test_always_splitting_hurts_simple_queries(world, retriever, scripted, raw):
     """What passing a simple query through is worth."""
     queries, qrels, _, metadata = world
     always = {query.id: ("decompose", *query.text.split()[-1:], "python") for query in queries}
-    split = evaluate(scripted(always), queries, qrels, retriever, RankScoreFusion(), metadata=metadata, name="always")
+    split = evaluated(scripted(always), queries, qrels, retriever, RankScoreFusion(), metadata=metadata, name="always")
     assert compare(split, raw, ["RR@10"]).by_kind["simple"].mean <= 0
     assert np.all(split.scores("RR@10") <= raw.scores("RR@10"))
 
@@ -194,5 +196,5 @@ def test_the_order_of_the_fused_ranking_is_what_is_measured(world, scripted, ret
             return [Ranking(("x", "peru", "chad"), (1.0, 1.0, 1.0)) for _ in batch]
 
     queries, qrels, _, _ = world
-    got = evaluate(PassThrough(), queries[:1], qrels, retriever, Tied())
+    got = evaluated(PassThrough(), queries[:1], qrels, retriever, Tied())
     assert got.results[0].measures["RR@10"] == 0.5

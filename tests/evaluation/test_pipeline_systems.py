@@ -11,7 +11,7 @@ from stand_ins import BrokenRetriever, ScriptedRetriever
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.pipeline_systems import SYSTEMS, Parts, check_systems, run_system
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.types import Completion, Document, Query, Reformulation, SubQuery
+from acqo_rl.types import Completion, Document, FeedbackSpec, Query, Reformulation, SubQuery
 
 CHAIN = Query("q", "Which company acquired the firm that developed BERT?")
 CORPUS = {
@@ -37,6 +37,7 @@ class Policy:
     """Scripted: asks for the owner, and keeps the feedback that it was shown."""
 
     name = "policy"
+    feedback = FeedbackSpec(1, 9)
 
     def reformulate(self, queries):
         self.shown = [snippet.title for query in queries for snippet in query.feedback]
@@ -53,12 +54,12 @@ def parts(model=None, retriever=None, **settings):
 def test_the_pipeline_begins_with_the_search_of_the_policy():
     """As a service does, with and without a conversation; what the policy wrote is counted."""
     follow_up = Query("q", "and who owns it?", ("U: Who made BERT?", "S: Google."))
-    outcome = run_system("pipeline", parts(policy=(Policy(), 1, 9)), follow_up)
+    outcome = run_system("pipeline", parts(policy=Policy()), follow_up)
     first = f"U: Who made BERT? S: Google. {follow_up.text}"
     assert outcome.searched == (first, "owner of Google", CHAIN.text)
     assert (set(outcome.doc_ids), outcome.calls) == ({"alphabet", "bert"}, 1 + 2)
     assert (outcome.tokens, "split" in outcome.replies) == (7 + 2, True)
-    alone = run_system("pipeline", parts(policy=(Policy(), 1, 9)), CHAIN)
+    alone = run_system("pipeline", parts(policy=Policy()), CHAIN)
     assert "split" in alone.replies
 
 
@@ -92,6 +93,7 @@ def test_the_pipeline_says_which_steps_it_took():
 
 class BrokenPolicy:
     name = "policy"
+    feedback = FeedbackSpec(2, 5)
 
     def reformulate(self, queries):
         raise ConnectionError("the policy is down")
@@ -101,13 +103,13 @@ class BrokenPolicy:
 def test_a_policy_that_fails_is_an_error_of_the_outcome(name):
     """Which is then none that is kept."""
     query = replace(CHAIN, history=("U: Tell me of BERT.",))
-    outcome = run_system(name, parts(policy=(BrokenPolicy(), 2, 5)), query)
+    outcome = run_system(name, parts(policy=BrokenPolicy()), query)
     assert outcome.errors == ("ConnectionError: the policy is down",)
 
 
 def test_the_policy_reads_first_results_and_counts_its_own_tokens():
     policy = Policy()
-    outcome = run_system("policy", parts(policy=(policy, 2, 5)), CHAIN)
+    outcome = run_system("policy", parts(policy=policy), CHAIN)
     assert policy.shown == ["BERT"]
     assert outcome.searched == (CHAIN.text, "owner of Google")
     assert (set(outcome.doc_ids), outcome.calls, outcome.tokens) == ({"bert", "alphabet"}, 1, 7)

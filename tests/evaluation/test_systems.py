@@ -8,19 +8,20 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from by_hand import evaluation
+from by_hand import evaluated, evaluation
 
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
 from acqo_rl.evaluation.claims import Claim
 from acqo_rl.evaluation.plots import Point, draw_costs
-from acqo_rl.evaluation.run import evaluate
 from acqo_rl.evaluation.study import Study, beside, contrasts
 from acqo_rl.evaluation.study_files import write_study
 from acqo_rl.evaluation.systems import Bench, Parts, System, evaluate_systems, reformulate_missing
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.search import OriginalOnly, add_feedback, search
+from acqo_rl.searching.lists import OriginalOnly
+from acqo_rl.searching.path import add_feedback, search
+from acqo_rl.types import FeedbackSpec
 
 MEASURES = ["nDCG@10", "R@10"]
 GOOD = {
@@ -53,8 +54,9 @@ def make_bench(tmp_path, world, retriever, scripted):
     class Asked:
         name = "asked"
 
-        def __init__(self, reformulator):
+        def __init__(self, reformulator, results):
             self.reformulator = reformulator
+            self.feedback = FeedbackSpec(results, 3)
 
         def reformulate(self, batch):
             asked.extend(batch)
@@ -66,7 +68,7 @@ def make_bench(tmp_path, world, retriever, scripted):
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
         return Bench(
-            {n: CachedReformulator(n, lambda n=n: (Asked(known[n]), feedback, 3), n, cache) for n in names},
+            {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback), n, cache) for n in names},
             {"words": Parts((words,)), "other": Parts((other,)), "both": Parts((words, other))},
             {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()},
             *(corpus, qrels, metadata, MEASURES, batch_size),
@@ -87,7 +89,7 @@ def test_every_system_measures_what_it_measures_without_a_cache(make_bench, worl
     for fusion in (RankScoreFusion(), ReciprocalRankFusion()):
         both = HybridRetriever([words, other], fusion)
         for name, searched in (("words", words), ("other", other), ("both", both)):
-            plain = evaluate(scripted(GOOD), queries, qrels, searched, fusion, measures=MEASURES, metadata=metadata)
+            plain = evaluated(scripted(GOOD), queries, qrels, searched, fusion, measures=MEASURES, metadata=metadata)
             mine = got[System("good", name, fusion.name)]
             assert [r.measures for r in mine.results] == [r.measures for r in plain.results]
             assert [r.ranking.doc_ids for r in mine.results] == [r.ranking.doc_ids for r in plain.results]
@@ -150,7 +152,7 @@ def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_
     assert (compound.searches, compound.embedded) == (3, 2)
     assert got[System("raw", "paths", "rrf")].results[1].searches == 2
     searched = [retriever, OriginalOnly(Backwards(retriever))]
-    plain = evaluate(scripted(GOOD), queries, qrels, searched, ReciprocalRankFusion(), measures=MEASURES)
+    plain = evaluated(scripted(GOOD), queries, qrels, searched, ReciprocalRankFusion(), measures=MEASURES)
     assert compound.ranking.doc_ids == plain.results[1].ranking.doc_ids
     assert not bench.retrievers["paths"].is_dense
 
@@ -166,7 +168,7 @@ class LooksFirst:
         reformulator, retriever, fusion = self.parts
         found = search(PassThrough().reformulate(queries), retriever, fusion, k)
         weak = [i for i, result in enumerate(found) if "peru" not in result.fused.doc_ids]
-        asked = add_feedback([queries[i] for i in weak], retriever, fusion, self.corpus, 1, 1)
+        asked = add_feedback([queries[i] for i in weak], retriever, fusion, self.corpus, FeedbackSpec(1, 1))
         again = search(reformulator.reformulate(asked), retriever, fusion, k)
         for i, second in zip(weak, again, strict=True):
             kept = replace(found[i].reformulation, query=second.reformulation.query, calls=1)

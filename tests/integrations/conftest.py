@@ -14,9 +14,9 @@ from stand_ins import BrokenRetriever
 
 from acqo_rl.data.beir import write_beir
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"

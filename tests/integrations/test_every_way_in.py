@@ -27,7 +27,6 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.integrations import haystack, langchain, llama_index
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.load import (
     LOOKS_FIRST,
     WITHOUT_MODEL,
@@ -38,12 +37,13 @@ from acqo_rl.reformulation.load import (
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.text import normalised
-from acqo_rl.types import Completion, Document, Query
+from acqo_rl.types import Completion, Document, FeedbackSpec, Query
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOWN = 20
@@ -159,18 +159,18 @@ class Ways:
         if name not in self.scripts:
             config = self.search.SearchConfig(self.data, self.index, name, "model", k=100, fusion=self.fusion)
             self.scripts[name] = self.search.Searcher(config, StrategySettings())
-        return _seen(self.scripts[name].ask(query.text, query.history).found)
+        return _seen(self.scripts[name].ask(query.text, query.history))
 
     def searcher(self, name):
         """The library's, as its users make it."""
         if name not in self.searchers:
             fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
             lexicon = lexicon_for([name], self.corpus.values())
-            reformulator, *feedback = load_reformulator(name, "model", lexicon=lexicon)
+            reformulator = load_reformulator(name, "model", lexicon=lexicon)
             if name == LOOKS_FIRST:
                 reformulator = look_first(reformulator, retriever, fusion, self.corpus, 0.7)
             self.searchers[name] = AdaptiveSearcher(reformulator, retriever, fusion, corpus=self.corpus)
-            assert feedback == [2, 9] or "policy" not in name
+            assert "policy" not in name or reformulator.feedback == FeedbackSpec(2, 9)
         return self.searchers[name]
 
     async def by_http(self, name, queries):

@@ -17,8 +17,8 @@ from stand_ins import BrokenRetriever
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.integrations.hits import KEY, hits, metadata_of
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.searching.searcher import AdaptiveSearcher
 
 
 def test_what_is_told_of_each_document(searcher):

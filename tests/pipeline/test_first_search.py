@@ -11,9 +11,9 @@ from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.roles import PassageSearch
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
 QUESTION = "Compare the firm behind BERT and the owner of Google"
@@ -76,6 +76,7 @@ class Cosines:
     """Scripted: document -> cosine of each text."""
 
     name = "cosines"
+    cosine = True
 
     def __init__(self, **found):
         self.found = {text.replace("_", " "): scores for text, scores in found.items()}

@@ -13,10 +13,10 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import RecentTurns
-from acqo_rl.types import Query, Reformulation, SubQuery
+from acqo_rl.searching.searcher import AdaptiveSearcher
+from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 TURNS = ("U: Who developed BERT?", "S: Google did.")
 FOLLOW_UP = Query("q", "and who owns it?", TURNS)
@@ -101,7 +101,7 @@ def test_without_a_searcher_it_is_searched_as_it_stands(corpus):
 
 def test_a_policy_that_reads_first_results_gets_them(corpus):
     resolver, retriever = Resolver(), ScriptedRetriever({**FOUND, f"{' '.join(TURNS)} {FOLLOW_UP.text}": ("undated",)})
-    with_feedback = searcher(resolver, retriever, corpus=corpus, feedback_results=1)
+    with_feedback = searcher(resolver, retriever, corpus=corpus, feedback=FeedbackSpec(1))
     Pipeline(retriever, corpus, searcher=with_feedback, reformulation_calls=1).ask(FOLLOW_UP)
     assert [snippet.title for snippet in resolver.asked[0].feedback] == ["Undated"]
     assert resolver.asked[0].history == FOLLOW_UP.history

@@ -14,8 +14,8 @@ from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Query
 
 SIMPLE = "What is BERT?"

@@ -10,7 +10,7 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.searcher import FELL_BACK, REPAIRED, AdaptiveSearcher
+from acqo_rl.searching.searcher import FELL_BACK, REPAIRED, AdaptiveSearcher
 from acqo_rl.types import Reformulation, SubQuery
 
 QUERY = "secret question"
@@ -35,7 +35,7 @@ def logged(caplog):
 
     def search(reformulator):
         searcher = AdaptiveSearcher(reformulator, ScriptedRetriever({QUERY: ("a",)}), RankScoreFusion())
-        with caplog.at_level(logging.INFO, logger="acqo_rl.pipeline"):
+        with caplog.at_level(logging.INFO, logger="acqo_rl"):
             searcher.search(QUERY)
         searcher.close()
         assert "secret" not in str([vars(record) for record in caplog.records])
@@ -84,7 +84,7 @@ def _passing(reformulator):
 def test_a_step_of_an_answer_that_falls_back(corpus, caplog):
     """The reply that could not be read is in the result, and not in the log."""
     model = ModelByRole(synthesis="It is so.", grounding="secret words that are no JSON")
-    with caplog.at_level(logging.INFO, logger="acqo_rl.pipeline"):
+    with caplog.at_level(logging.INFO, logger="acqo_rl"):
         result = Pipeline(ScriptedRetriever({"BERT": ("bert",)}), corpus, model).ask("BERT")
     assert "secret words" in result.failures[0]
     assert [(r.message, r.step) for r in caplog.records] == [("answer_step_fell_back", "grounding")]

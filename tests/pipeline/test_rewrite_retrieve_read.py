@@ -8,11 +8,11 @@ from stand_ins import ScriptedLanguageModel, ranking
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity, look_first
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
 CORPUS = {d: Document(d, f"title {d}", f"text of {d} goes on") for d in "abc"}
@@ -23,6 +23,7 @@ class Scored:
     """Answers each known text with one document of a known similarity."""
 
     name = "dense"
+    cosine = True
 
     def __init__(self):
         self.calls = []

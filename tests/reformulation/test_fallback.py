@@ -7,15 +7,14 @@ from dataclasses import replace
 from acqo_rl.reformulation.fallback import Fallback, else_rules
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
-from acqo_rl.types import Query, Reformulation, SubQuery, feedback_of
+from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 
 class Policy:
     """Splits what holds "split", fails on "fail", passes the others; each costs one call and three tokens."""
 
     name = "policy"
-    feedback_results = 2
-    feedback_words = 9
+    feedback = FeedbackSpec(2, 9)
 
     def __init__(self):
         self.asked = []
@@ -79,8 +78,8 @@ def test_nothing_is_asked_of_the_second_where_nothing_passes():
 
 
 def test_it_wants_the_feedback_of_the_first():
-    assert feedback_of(Fallback(Policy(), Second())) == (2, 9)
-    assert feedback_of(Fallback(PassThrough(), Second())) == (0, 28)
+    assert Fallback(Policy(), Second()).feedback == FeedbackSpec(2, 9)
+    assert Fallback(PassThrough(), Second()).feedback.results == 0
     assert Fallback(Policy(), Second()).name == "policy_else_rules"
     assert Fallback(Policy(), Second(), "mine").name == "mine"
 

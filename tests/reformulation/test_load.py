@@ -65,8 +65,8 @@ def model(monkeypatch):
 
 
 def reformulate(name, text="Why is the sky blue?", **settings):
-    reformulator, results, words = load_reformulator(name, "some model", StrategySettings(**settings))
-    assert (reformulator.name, results, words) == (name, 0, 0)
+    reformulator = load_reformulator(name, "some model", StrategySettings(**settings))
+    assert (reformulator.name, reformulator.feedback.results) == (name, 0)
     return reformulator.reformulate([Query("q", text)])[0]
 
 
@@ -86,7 +86,7 @@ def test_every_strategy_has_a_name(model, name):
 
 @pytest.mark.parametrize("name", ["raw", "rules"])
 def test_what_needs_no_model(name):
-    reformulator, _, _ = load_reformulator(name, "")
+    reformulator = load_reformulator(name, "")
     assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 0
 
 
@@ -152,11 +152,11 @@ def test_the_model_in_this_process_gets_large_batches(model):
 
 
 def test_answers_are_kept(model):
-    reformulator, _, _ = load_reformulator("adaptive", "some model")
+    reformulator = load_reformulator("adaptive", "some model")
     for text, calls in (("Why is the sky blue?", 1), ("Why is the sky blue?", 1), ("why is the sky blue", 2)):
         reformulator.reformulate([Query("q", text)])
         assert sum(map(len, model.calls)) == calls
-    reformulator, _, _ = load_reformulator("hyde", "some model", StrategySettings(cache_ttl=0))
+    reformulator = load_reformulator("hyde", "some model", StrategySettings(cache_ttl=0))
     for _ in range(2):
         assert reformulator.reformulate([Query("q", "Peru")])[0].calls == 1
 
@@ -289,9 +289,7 @@ class Tempered:
 
 class TestSettingsOfOneStrategy:
     def made(self, name, model=None, **settings):
-        reformulator, _, _ = load_reformulator(
-            name, "m", StrategySettings(**settings), language_model=model or Tempered()
-        )
+        reformulator = load_reformulator(name, "m", StrategySettings(**settings), language_model=model or Tempered())
         [made] = reformulator.reformulate([Query("q", "What is FAISS?")])
         return {s.kind: (s.text, s.weight) for s in made.sub_queries}
 

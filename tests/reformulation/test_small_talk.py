@@ -95,7 +95,7 @@ def by_policy(model):
 
 
 def everyone(model):
-    prompted = [load_reformulator(name, "stand-in", language_model=model)[0] for name in ("prompted", *STRATEGIES)]
+    prompted = [load_reformulator(name, "stand-in", language_model=model) for name in ("prompted", *STRATEGIES)]
     adaptive = Adaptive({"raw": PassThrough(), "hyde": prompted[2]}, by_type={}, forced="hyde")
     return [by_policy(model), else_rules(by_policy(model), None), Heuristic(), RecentTurns(), adaptive, *prompted]
 

@@ -130,6 +130,6 @@ def test_by_setting_for_every_strategy_that_splits():
     for name in ("decomposition", "adaptive"):
         for reuse, calls in ((True, 0), (False, 1)):
             model = ScriptedLanguageModel(SPLIT)
-            made, *_ = load_reformulator(name, "model", StrategySettings(reuse_templates=reuse), language_model=model)
+            made = load_reformulator(name, "model", StrategySettings(reuse_templates=reuse), language_model=model)
             made.reformulate([OSLO])
             assert made.reformulate([LIMA])[0].calls == calls

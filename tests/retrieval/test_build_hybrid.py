@@ -177,22 +177,16 @@ def test_a_damaged_manifest_is_refused(both):
 
 def wrapped(retriever, tmp_path):
     """A retriever in every class that stands in for one."""
-    from pathlib import Path
-
-    from shared import load_script
-
     from acqo_rl.batching import BatchedRetriever, Batcher
     from acqo_rl.evaluation.cache import Cache, CachedRetriever
     from acqo_rl.evaluation.pipeline_systems import Parts, _Meter
     from acqo_rl.serving.collections import InCollection
 
-    script = load_script(Path(__file__).parents[2] / "scripts" / "search.py", "search_wrapping")
     return {
         "batched": BatchedRetriever(retriever, Batcher),
         "cached": CachedRetriever("x", retriever, "1", Cache(tmp_path / "cache.sqlite"), embeds=False),
         "in a collection": InCollection(retriever, "x", "scale"),
         "of the pipeline's study": _Meter(Parts(retriever, {}, None, RankScoreFusion())),
-        "with a clock": script.Stopwatch(retriever),
     }
 
 

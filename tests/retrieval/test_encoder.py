@@ -11,7 +11,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.strategies import HyDE
 from acqo_rl.retrieval import SentenceTransformerEncoder, build_dense_index, load_retriever
-from acqo_rl.search import search
+from acqo_rl.searching.path import search
 from acqo_rl.types import Completion, Document, Query, Reformulation, SubQuery
 
 TEXTS = ["Paris is the capital of France.", "", "A", "The Danube flows through Vienna and Budapest. " * 9]

@@ -9,13 +9,13 @@ from stand_ins import BrokenRetriever, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval import HybridRetriever
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_dense_index, load_retriever
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
-from acqo_rl.search import search
+from acqo_rl.searching.path import search
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_as_one
 from acqo_rl.types import Document, Query, Reformulation, SubQuery, has_cosines
 
@@ -50,6 +50,8 @@ QUESTIONS = (
 
 class Scored:
     """Scripted cosines: text -> document -> score."""
+
+    cosine = True
 
     def __init__(self, scores, name="dense"):
         self.name, self.scores = name, scores

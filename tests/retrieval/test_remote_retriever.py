@@ -126,7 +126,7 @@ class TestSameAsInProcess:
 
     def test_so_are_rewards(self, folder, url):
         from acqo_rl.reformulation.heuristic import Heuristic
-        from acqo_rl.search import search
+        from acqo_rl.searching.path import search
         from acqo_rl.types import Query
 
         made = Heuristic().reformulate([Query("1", "Compare red and green"), Query("2", "passage 4")])

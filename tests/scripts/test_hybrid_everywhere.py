@@ -13,11 +13,11 @@ from tiny_policy import full_model
 from acqo_rl import command
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval import load_retriever
-from acqo_rl.search import search
+from acqo_rl.searching.path import search
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.load import ServiceSettings, load_service
 from acqo_rl.types import Document, Query
 
@@ -111,7 +111,7 @@ def test_search_and_service_find_what_the_library_finds(world, index, expected, 
     given = ["--data", str(world / "data"), "--index", index, "--reformulator", "rules"]
     config, strategies = command.parse(module.make_parser(), given)
     answer = module.Searcher(config, strategies).ask(QUERY, [])
-    assert answer.found.fused.doc_ids[:5] == expected.fused.doc_ids
+    assert answer.fused.doc_ids[:5] == expected.fused.doc_ids
 
     service = load_service(ServiceSettings(collections=[f"world={world / 'data'},{index}"]), StrategySettings())
     try:

@@ -20,7 +20,7 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.language_models import load
 from acqo_rl.retrieval import SentenceTransformerEncoder
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
-from acqo_rl.search import SearchResult
+from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "search.py"
@@ -80,7 +80,7 @@ def test_json_holds_everything(folder):
     assert best["text"] == "Lima is the capital of Peru."
     assert best["score"] == pytest.approx(1 / 61)
     assert best["similarity"] == sub_query["documents"][0]["score"]
-    assert set(answer["ms"]) == {"first search", "reformulation", "retrieval", "fusion"}
+    assert set(answer["ms"]) == {"reformulation", "retrieval", "fusion"}
 
 
 def test_nothing_is_found_below_the_threshold(folder, tmp_path):
@@ -104,7 +104,7 @@ def test_a_list_without_the_lead_that_it_wants_is_told():
     subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", lead=0.05))
     made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
     lists = (Ranking(("Peru-capital",), (0.5,)), Ranking((), ()))
-    answer = script.Answer(SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,))), {})
+    answer = SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,)))
     told = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
     assert told[told.index("2. [original] it") + 1] == "   left out: its best score does not lead by 0.05"
 
@@ -121,7 +121,7 @@ def test_a_conversation_with_a_policy(folder, policy):
     assert all(answer["made_by"] == "policy" and answer["completion"] for answer in answers)
     assert all(answer["problem"] for answer in answers)  # random weights write no grammar: the raw query is searched
     assert [answer["documents"][0]["id"] for answer in answers] == ["Peru-capital", "Peru-money", "Chad-capital"]
-    assert all(answer["ms"]["first search"] > 0 for answer in answers)
+    assert all(answer["ms"]["feedback"] > 0 for answer in answers)
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from serving_stand_ins import DOCUMENTS, Parts, Scripted, Words, running
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, InCollection
 from acqo_rl.serving.limits import Limits

@@ -15,9 +15,9 @@ from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Weighted, 
 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.errors import ConfigError
-from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.types import Completion, Document
 
 PERU_AND_CHAD = "capital of Peru and capital of Chad"

@@ -16,11 +16,11 @@ from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError, IndexMismatchError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, InCollection, open_collection, split_paths
 from acqo_rl.serving.limits import Limits

@@ -13,8 +13,8 @@ import pytest
 from serving_stand_ins import DOCUMENTS, Words
 from shared import in_thread
 
-from acqo_rl.pipeline.searcher import Timeouts
 from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever
+from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.limits import Limits
 
 CLIENTS, REQUESTS = 32, 96

@@ -11,8 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from promql import Scrapes
 from serving_stand_ins import Parts, Scripted
 
-from acqo_rl.pipeline.searcher import Found, Timeouts
-from acqo_rl.pipeline.trace import Step
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.searcher import Timeouts
+from acqo_rl.searching.trace import Step
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
@@ -151,7 +152,7 @@ def _observe(metrics, searches, seconds, calls=2, cached=False):
         made = Reformulation(query, route, (SubQuery("text", "part"),), strategy, calls=calls, query_type="complex")
         fused = Ranking(("d",), (1.0,), "rsf", similarities=(similarity,))
         trace = (Step("reformulation", 1000 * seconds),)
-        metrics.searched(strategy, Found(made, (), fused, (), trace, cached))
+        metrics.searched(strategy, SearchResult(made, (), fused, (), trace, cached))
 
 
 def _legend(form, labels):

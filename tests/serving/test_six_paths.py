@@ -11,11 +11,12 @@ from stand_ins import BrokenRetriever, ScriptedLanguageModel
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
-from acqo_rl.pipeline.searcher import AdaptiveSearcher
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.federated import InCollection
-from acqo_rl.search import OriginalOnly, search
+from acqo_rl.searching.lists import OriginalOnly
+from acqo_rl.searching.path import search
+from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving import strategies
 from acqo_rl.serving.collections import Collection, open_collection
 from acqo_rl.serving.strategies import Strategies

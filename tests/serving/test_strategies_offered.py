@@ -10,7 +10,7 @@ from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving import strategies
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import Query
+from acqo_rl.types import FeedbackSpec, Query
 
 LIST = "1. first wording\n2. second wording\n3. third wording\n4. fourth wording\n5. fifth wording"
 
@@ -51,7 +51,7 @@ def test_behind_a_policy_that_is_the_default_stand_the_rules(passing_policy):
     assert served.default == "mine_else_rules"
     assert passing_policy == [("a/b", "mine")]
     both, alone = served.get("mine_else_rules", 3), served.get("mine", 3)
-    assert (both.calls, both.feedback_results, both.feedback_words) == (1, 1, 5)
+    assert (both.calls, both.reformulator.feedback) == (1, FeedbackSpec(1, 5))
     queries = [Query("1", "compare tin and zinc"), Query("2", "nebra"), Query("3", "capital of Peru")]
     assert [a.made_by for a in both.reformulator.reformulate(queries)] == ["rules", "rules", "mine"]
     assert [a.route for a in alone.reformulator.reformulate(queries)] == ["pass"] * 3

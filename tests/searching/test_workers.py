@@ -9,9 +9,9 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.errors import SearchError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts
-from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.searching.workers import Workers
 
 THREADS = 2
 

@@ -8,31 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from acqo_rl.pipeline.workers import Workers
-from acqo_rl.types import CompositeRetriever, Ranking, Retriever, search_key
+from acqo_rl.searching.lists import find_lists, searched_text
+from acqo_rl.searching.result import Failure
+from acqo_rl.searching.workers import Workers
+from acqo_rl.types import CompositeRetriever, Ranking, Reformulation, Retriever, search_key
 
 _Key = tuple[str, tuple[bool, str]]
 """Name of the retriever that is asked, and the key of the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What did not come back.
-
-    Attributes:
-        step: ``reformulation`` or ``retrieval``.
-        reason: the exception, or that it was too late.
-        retriever: name of the retriever; empty for a reformulation.
-        sub_query: the text that was searched; empty for a reformulation.
-    """
-
-    step: str
-    reason: str
-    retriever: str = ""
-    sub_query: str = ""
 
 
 class Gathering:
@@ -129,6 +113,31 @@ class Gathering:
     def _patience(self) -> float | None:
         limits = [self._timeout, None if self.deadline is None else self.deadline - time.monotonic()]
         return min((limit for limit in limits if limit is not None), default=None)
+
+
+class GatheredLists:
+    """The lists of a batch: of the sub-queries, and of the raw queries where a retriever searches those alone."""
+
+    def __init__(self, of_sub_queries: Gathering, of_originals: Gathering | None) -> None:
+        self._of_sub_queries = of_sub_queries
+        self._of_originals = of_originals
+
+    @property
+    def deadline(self) -> float | None:
+        """Time of ``time.monotonic`` at which all waiting ends."""
+        return self._of_sub_queries.deadline
+
+    def find(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
+        """The lists of each reformulation that came back: those of the sub-queries, then those of the raw query."""
+        find_originals = self._of_originals.find if self._of_originals else None
+        return find_lists(reformulations, self._of_sub_queries.find, find_originals)
+
+    def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
+        """What failed of all that was searched for one query."""
+        texts = dict.fromkeys(searched_text(s) for reformulation in searched for s in reformulation.sub_queries)
+        failures = self._of_sub_queries.failures(texts)
+        raw = searched[0].query.text
+        return (*failures, *self._of_originals.failures([raw])) if self._of_originals else failures
 
 
 def asked_of(retrievers: Sequence[Retriever]) -> list[Retriever]:

@@ -1,4 +1,4 @@
-"""Search, look, search, look."""
+"""A policy that is asked again reads what its searches found."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.pipeline.rounds import Rounds
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
-from acqo_rl.search import add_feedback
-from acqo_rl.types import Query
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.types import Document, FeedbackSpec, Query
 
 FOUND = {
     "who made BERT?": ["bert", "undated"],
@@ -21,16 +20,23 @@ FOUND = {
 }
 
 
+CORPUS = {
+    "bert": Document("bert", "BERT", "BERT is a language model that was developed by Google in 2018."),
+    "alphabet": Document("alphabet", "Alphabet", "Alphabet became the parent company of Google in 2015."),
+    "transformer": Document("transformer", "Transformer", "The Transformer is a network."),
+    "undated": Document("undated", "Undated", "A page without a date."),
+}
+
+
 @pytest.fixture
-def ask(corpus):
+def ask():
     def run(*completions, rounds=2, text="who made BERT?", raw_lead=None):
         model, retriever = ScriptedLanguageModel(*completions), ScriptedRetriever(FOUND)
         settings = PolicySettings(feedback_results=1, feedback_words=5, raw_lead=raw_lead)
         policy = Policy(model, Prompt(lambda text: len(text.split())), settings)
-        looks = Rounds(policy, retriever, RankScoreFusion(), corpus, 1, 5, rounds)
-        [query] = add_feedback([Query("q", text)], retriever, RankScoreFusion(), corpus, 1, 5)
-        [answer] = looks.reformulate([query])
-        return answer, [conversations[0][1]["content"] for conversations in model.calls]
+        path = SearchPath(policy, retriever, RankScoreFusion(), CORPUS, rounds=rounds)
+        [result] = path.search([Query("q", text)])
+        return result.reformulation, [conversations[0][1]["content"] for conversations in model.calls]
 
     return run
 
@@ -72,6 +78,7 @@ def test_one_round_is_the_policy_alone(ask):
 
 
 @pytest.mark.parametrize(("results", "rounds"), [(0, 2), (1, 0)])
-def test_nothing_to_look_at(corpus, results, rounds):
-    with pytest.raises(ConfigError, match="at least 1"):
-        Rounds(PassThrough(), ScriptedRetriever({}), RankScoreFusion(), corpus, results, 5, rounds)
+def test_rounds_that_have_nothing_to_read_are_refused(results, rounds):
+    settings = {"feedback": FeedbackSpec(results), "rounds": rounds}
+    with pytest.raises(ConfigError):
+        SearchPath(PassThrough(), ScriptedRetriever({}), RankScoreFusion(), CORPUS, **settings)

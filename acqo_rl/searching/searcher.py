@@ -12,36 +12,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.pipeline.gathering import Failure, Gathering, asked_of, reason_of
-from acqo_rl.pipeline.lists import Lists
-from acqo_rl.pipeline.rounds import in_rounds
-from acqo_rl.pipeline.state import read_query
-from acqo_rl.pipeline.trace import Step, Trace
-from acqo_rl.pipeline.workers import Workers
 from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.reformulation.turns import first_searches
-from acqo_rl.search import (
-    DEPTH,
-    OriginalOnly,
-    Retrievers,
-    check_score_threshold,
-    fuse_similar,
-    searchable,
-    with_snippets,
-)
+from acqo_rl.searching.gathering import GatheredLists, Gathering, asked_of, reason_of
+from acqo_rl.searching.lists import DEPTH, Retrievers, searchable, split_retrievers
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.threshold import check_score_threshold
+from acqo_rl.searching.trace import Trace
+from acqo_rl.searching.workers import Workers
+from acqo_rl.text import one_line, within_limits
 from acqo_rl.timed_cache import TimedCache, exact_key
 from acqo_rl.types import (
     Document,
+    FeedbackSpec,
     Fusion,
     Query,
-    Ranking,
     Reformulation,
     Reformulator,
     Retriever,
-    feedback_of,
     fingerprint_of,
     has_cosines,
 )
@@ -67,28 +58,6 @@ class Timeouts:
     sub_query: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What one query found.
-
-    Attributes:
-        reformulation: what was searched, by all rounds; see :func:`acqo_rl.pipeline.rounds.in_rounds`.
-        rankings: those that came back, sub-query after sub-query, in the order of the retrievers; a composite retriever
-            gives one list.
-        fused: the merged ranking.
-        failures: what did not come back; empty when all is well.
-        trace: the steps; those of a batch are timed together.
-        cached: it was found before.
-    """
-
-    reformulation: Reformulation
-    rankings: tuple[Ranking, ...]
-    fused: Ranking
-    failures: tuple[Failure, ...]
-    trace: tuple[Step, ...]
-    cached: bool = False
-
-
 class AdaptiveSearcher:
     """Reformulates, searches every sub-query at every retriever at the same time, and merges what came back.
 
@@ -105,8 +74,7 @@ class AdaptiveSearcher:
         fusion: Fusion,
         *,
         corpus: Mapping[str, Document] | None = None,
-        feedback_results: int | None = None,
-        feedback_words: int | None = None,
+        feedback: FeedbackSpec | None = None,
         rounds: int = 1,
         depth: int = DEPTH,
         timeouts: Timeouts = Timeouts(),
@@ -122,13 +90,12 @@ class AdaptiveSearcher:
         Args:
             reformulator: writes the searches.
             retrievers: one or several over the same documents, names differing; an
-                :class:`acqo_rl.search.OriginalOnly` searches the raw query alone, as a path of its own. For collections
-                of different documents see :func:`acqo_rl.search.search`.
+                :class:`acqo_rl.searching.lists.OriginalOnly` searches the raw query alone, as a path of its own.
+                For collections of different documents see :func:`acqo_rl.searching.path.search`.
             fusion: merges the lists of each query.
             corpus: document id -> document; needed for feedback.
-            feedback_results: results of a first search that the reformulator reads; 0 for none, by default as many as
-                a policy was trained to read.
-            feedback_words: words of each of them, by default likewise.
+            feedback: what the reformulator reads of a first search; by default what it says itself, which is what a
+                policy was trained with.
             rounds: times that the reformulator looks at what was found and writes searches; a later one that passes
                 adds none.
             depth: documents in each list before fusion, or ``k`` where that is more.
@@ -141,8 +108,8 @@ class AdaptiveSearcher:
                 theirs. Own ones by default.
             else_rules: asks the rules about what a trained policy passes; they know the names of ``corpus``, which
                 takes about two seconds for 35,000 passages. Other reformulators are asked alone.
-            score_threshold: least cosine of a document, see :func:`acqo_rl.search.fuse_similar`; nothing is found
-                where no document reaches it. Off by default.
+            score_threshold: least cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`; nothing
+                is found where no document reaches it. Off by default.
 
         Raises:
             ConfigError: there is no retriever, two have one name, feedback is asked for and cannot be given, or there
@@ -150,33 +117,16 @@ class AdaptiveSearcher:
         """
         if else_rules and isinstance(reformulator, Policy):
             reformulator = put_rules_behind(reformulator, Lexicon.of((corpus or {}).values()))
-        given = retrievers if isinstance(retrievers, Sequence) else (retrievers,)
-        self.retrievers = tuple(r for r in given if not isinstance(r, OriginalOnly))
-        self.originals = tuple(r.retriever for r in given if isinstance(r, OriginalOnly))
+        self.retrievers, self.originals = map(tuple, split_retrievers(retrievers))
         names = [retriever.name for retriever in asked_of([*self.retrievers, *self.originals])]
         if not self.retrievers or len(set(names)) < len(names):
             raise ConfigError(f"The retrievers {names} were given; give at least one, names differing.")
-        results, words = feedback_of(reformulator)
-        feedback_results = results if feedback_results is None else feedback_results
-        feedback_words = words if feedback_words is None else feedback_words
-        if feedback_results and corpus is None:
-            raise ConfigError(
-                f"{reformulator.name} reads {feedback_results} results of a first search and needs their texts; "
-                f"give the corpus, or feedback_results=0 to let it answer without."
-            )
-        if rounds < 1 or (rounds > 1 and not feedback_results):
-            raise ConfigError(f"{rounds} rounds with {feedback_results} results: a second look wants something to see.")
-        check_score_threshold(score_threshold, (*self.retrievers, *self.originals))
         self.reformulator = reformulator
         self.fusion = fusion
-        self._score_threshold = score_threshold
-        self._corpus = corpus or {}
-        self._feedback = (feedback_results, feedback_words)
-        self._rounds = rounds
-        self._depth = depth
+        self._path = SearchPath(reformulator, retrievers, fusion, corpus, feedback, rounds, depth, score_threshold)
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
-        self._results: TimedCache[Found] = TimedCache(cache_size, cache_seconds)
+        self._results: TimedCache[SearchResult] = TimedCache(cache_size, cache_seconds)
         self._workers = workers or Workers(threads)
         self._owns_workers = workers is None
         self._callers = ThreadPoolExecutor(threads, thread_name_prefix="acqo-asearch")
@@ -193,13 +143,13 @@ class AdaptiveSearcher:
 
     def search(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
-    ) -> Found:
+    ) -> SearchResult:
         """The best ``k`` documents for one query; arguments as in :meth:`search_many`."""
         return self.search_many([query], k, context=context, score_threshold=score_threshold)[0]
 
     async def asearch(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
-    ) -> Found:
+    ) -> SearchResult:
         """As :meth:`search`, without holding up the event loop."""
         search = partial(self.search, query, k, context=context, score_threshold=score_threshold)
         call = partial(copy_context().run, search)
@@ -212,7 +162,7 @@ class AdaptiveSearcher:
         *,
         context: str = "",
         score_threshold: float | None = None,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """The best ``k`` documents a query, position for position, from one reformulation of the batch.
 
         Args:
@@ -228,13 +178,15 @@ class AdaptiveSearcher:
         if k < 1:
             raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
         check_score_threshold(score_threshold, (*self.retrievers, *self.originals))
-        threshold = self._score_threshold if score_threshold is None else score_threshold
+        threshold = self._path.score_threshold if score_threshold is None else score_threshold
         asked = [read_query(query) for query in queries]
         keys: list[Hashable] = [(exact_key(query), k, context, threshold, self.fingerprint) for query in asked]
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:
-            results = self._walk(list(new.values()), k, context, threshold)
+            lists = self._lists(max(k, self._path.depth))
+            ask = partial(self._reformulate, lists, context)
+            results = self._path.walk(list(new.values()), k, lists, ask, Trace(), threshold)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -248,9 +200,9 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        queries = [read_query(query)]
-        first = self._first_searches(queries)
-        [reformulation] = self._reformulate(queries, first, context, self._lists(self._depth), Trace())
+        lists = self._lists(self._path.depth)
+        ask = partial(self._reformulate, lists, context)
+        _, [reformulation] = self._path.reformulate([read_query(query)], lists, ask, Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -264,52 +216,22 @@ class AdaptiveSearcher:
             self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
 
-    def _walk(self, queries: list[Query], k: int, context: str, score_threshold: float | None) -> list[Found]:
-        """A batch along the path."""
-        trace, lists = Trace(), self._lists(max(k, self._depth))
-        first = self._first_searches(queries)
-        reformulations = self._reformulate(queries, first, context, lists, trace)
-        with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
-            rankings = lists.find(reformulations)
-        with trace.step("fusion", self.fusion.name):
-            fused = fuse_similar(self.fusion, rankings, k, score_threshold)
-        searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
-        failures = [(*_failed(rs[-1]), *lists.failures(*rs)) for rs in searched]
-        return [Found(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)]
-
-    def _lists(self, depth: int) -> Lists:
+    def _lists(self, depth: int) -> GatheredLists:
         limit = self._timeouts.total
         deadline = None if limit is None else time.monotonic() + limit
 
         def gathering(retrievers: Sequence[Retriever]) -> Gathering:
             return Gathering(retrievers, self._workers, depth, self._timeouts.sub_query, deadline)
 
-        return Lists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
+        return GatheredLists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
-    def _first_searches(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """What is searched before the reformulator is asked; nothing where it reads no results."""
-        return first_searches(queries) if self._feedback[0] else []
-
-    def _reformulate(
-        self, queries: list[Query], first: Sequence[Reformulation], context: str, lists: Lists, trace: Trace
-    ) -> list[Reformulation]:
-        """What is searched for the queries after all rounds; ``first`` is searched before them."""
-
-        def ask(looked: Sequence[Query]) -> list[Reformulation]:
-            with trace.step("reformulation", self.reformulator.name):
-                answers = self._ask(looked, lists.deadline)
-            searched = searchable(answers, self.retrievers)
-            for before, after in zip(answers, searched, strict=True):
-                _log_repair(before, after)
-            return [_with_context(one, context) for one in searched]
-
-        def look(answers: Sequence[Reformulation]) -> list[Query]:
-            results, words = self._feedback
-            with trace.step("feedback", f"{results} results"):
-                tops = self.fusion.fuse(lists.find(answers), results)
-            return with_snippets(queries, tops, self._corpus, results, words)
-
-        return in_rounds(look(first) if first else queries, ask, look, self._rounds)
+    def _reformulate(self, lists: GatheredLists, context: str, queries: Sequence[Query]) -> list[Reformulation]:
+        """What is searched for the queries, in one round."""
+        answers = self._ask(queries, lists.deadline)
+        searched = searchable(answers, self.retrievers)
+        for before, after in zip(answers, searched, strict=True):
+            _log_repair(before, after)
+        return [_with_context(one, context) for one in searched]
 
     def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
         """From the cache, else from one call; if that fails, the raw queries, which say so."""
@@ -333,11 +255,6 @@ class AdaptiveSearcher:
         return [replace(known[key], query=query) for key, query in zip(keys, queries, strict=True)]
 
 
-def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
-    """What did not come back of a reformulation; a reply that could not be used did."""
-    return (Failure("reformulation", reformulation.problem or ""),) if reformulation.failed_calls else ()
-
-
 def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformulation]:
     answers = reformulator.reformulate(queries)
     if len(answers) != len(queries):
@@ -347,7 +264,19 @@ def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformul
     return answers
 
 
-def cluster_by_sub_query(found: Found) -> dict[str, tuple[str, ...]]:
+def read_query(given: Query | str) -> Query:
+    """The query within the limits of :func:`acqo_rl.text.within_limits`; a text is one without conversation.
+
+    Raises:
+        ConfigError: it is empty.
+    """
+    query = within_limits(given if isinstance(given, Query) else Query("query", given))
+    if not one_line(query.text):
+        raise ConfigError("A query is empty; give some words.")
+    return query
+
+
+def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
     """The fused documents of each sub-query: each under the one that ranks it best, in fused order."""
     rank: dict[str, tuple[int, str]] = {}
     for ranking in found.rankings:
@@ -387,7 +316,7 @@ def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
     return replace(reformulation, sub_queries=tuple(subs))
 
 
-def _for_query(found: Found, query: Query) -> Found:
+def _for_query(found: SearchResult, query: Query) -> SearchResult:
     """A result that the same query of another id found."""
     there = found.reformulation.query
     if there.id == query.id:
@@ -395,7 +324,7 @@ def _for_query(found: Found, query: Query) -> Found:
     return replace(found, reformulation=replace(found.reformulation, query=replace(there, id=query.id)))
 
 
-def _refuse_empty_handed(results: Sequence[Found]) -> None:
+def _refuse_empty_handed(results: Sequence[SearchResult]) -> None:
     lost = [found for found in results if not found.rankings]
     if lost:
         reasons = dict.fromkeys(f"{f.retriever}: {f.reason}" for found in lost for f in found.failures if f.retriever)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 
 import pytest
 from shared import PLACES
@@ -11,12 +10,11 @@ from shared import PLACES
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.measures import per_query, to_run
-from acqo_rl.pipeline.rounds import Rounds
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.search import add_feedback
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Completion, Document, Query
 
 CORPUS = {
@@ -59,16 +57,8 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds,
     retriever.cosine = cosine
     settings = PolicySettings(feedback_results=results, feedback_words=9, raw_lead=raw_lead)
     policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), settings)
-    feedback = {"retriever": retriever, "fusion": fusion, "corpus": CORPUS, "results": results, "words": 9}
-    evaluation = evaluate(
-        Rounds(policy, retriever, fusion, CORPUS, results, 9, rounds) if rounds > 1 else policy,
-        QUERIES,
-        QRELS,
-        retriever,
-        fusion,
-        add_feedback=partial(add_feedback, **feedback) if results else None,
-        progress=False,
-    )
+    path = SearchPath(policy, retriever, fusion, CORPUS, rounds=rounds)
+    evaluation = evaluate(path, QUERIES, QRELS, name="policy", progress=False)
     searcher = AdaptiveSearcher(
         policy,
         retriever,

@@ -14,14 +14,14 @@ from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedLanguageModel, S
 
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-from acqo_rl.pipeline.searcher import AdaptiveSearcher, Timeouts, cluster_by_sub_query
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompted import Prompted
-from acqo_rl.search import add_feedback, search
-from acqo_rl.types import Document, Query, Reformulation, SubQuery
+from acqo_rl.searching.path import add_feedback, search
+from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts, cluster_by_sub_query
+from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
 
 CORPUS = {str(i): Document(str(i), f"title {i}", f"text of {i}") for i in range(10)}
 
@@ -289,8 +289,8 @@ class TestReformulation:
         with pytest.raises(ConfigError, match="names differing"):
             searcher(PassThrough(), ScriptedRetriever({}), ScriptedRetriever({}))
         with pytest.raises(ConfigError, match="give the corpus"):
-            searcher(PassThrough(), ScriptedRetriever({}), feedback_results=1)
-        with pytest.raises(ConfigError, match="second look"):
+            searcher(PassThrough(), ScriptedRetriever({}), feedback=FeedbackSpec(1))
+        with pytest.raises(ConfigError, match="several need at least one result"):
             searcher(PassThrough(), ScriptedRetriever({}), rounds=2)
 
 
@@ -300,27 +300,27 @@ FOUND = {"q": ("1", "2"), "a": ("3",), "b": ("4",), "c": ("5",)}
 class TestFeedback:
     def test_is_what_the_one_path_shows(self):
         reformulator, retriever = Scripted(("a",)), ScriptedRetriever(FOUND)
-        searcher(reformulator, retriever, corpus=CORPUS, feedback_results=2, feedback_words=2).search("q")
-        [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, 2, 2)
+        searcher(reformulator, retriever, corpus=CORPUS, feedback=FeedbackSpec(2, 2)).search("q")
+        [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(2, 2))
         assert reformulator.asked == [[expected]]
 
     def test_is_what_a_policy_was_trained_to_read(self):
         class Reads(Scripted):
-            feedback_results, feedback_words = 2, 3
+            feedback = FeedbackSpec(2, 3)
 
         for of in (lambda one: one, Logged):
             reformulator, retriever = Reads(("a",)), ScriptedRetriever(FOUND)
             searcher(of(reformulator), retriever, corpus=CORPUS).search("q")
-            [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, 2, 3)
+            [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(2, 3))
             assert reformulator.asked == [[expected]]
             with pytest.raises(ConfigError, match=r"reads 2 results of a first search.*give the corpus"):
                 searcher(of(reformulator), retriever)
-        searcher(reformulator, retriever, feedback_results=0).search("q")
+        searcher(reformulator, retriever, feedback=FeedbackSpec(0)).search("q")
         assert reformulator.asked[-1] == [Query("query", "q")]
 
     def test_the_first_list_is_not_searched_again(self):
         retriever = ScriptedRetriever(FOUND)
-        settings = {"corpus": CORPUS, "feedback_results": 2}
+        settings = {"corpus": CORPUS, "feedback": FeedbackSpec(2)}
         found = searcher(PassThrough(), retriever, **settings).search("q")
         assert retriever.calls == [["q"]]
         assert [step.name for step in found.trace] == ["feedback", "reformulation", "retrieval", "fusion"]
@@ -328,7 +328,7 @@ class TestFeedback:
     def test_two_rounds_search_look_search_look(self):
         """The second look sees the fused top of the first round, and the lists of both are merged."""
         retriever, reformulator = ScriptedRetriever(FOUND), Scripted(("a", "b"), ("b", "c"))
-        found = searcher(reformulator, retriever, corpus=CORPUS, feedback_results=1, rounds=2).search("q")
+        found = searcher(reformulator, retriever, corpus=CORPUS, feedback=FeedbackSpec(1), rounds=2).search("q")
         assert retriever.calls == [["q"], ["a", "b"], ["c"]]
         steps = ["feedback", "reformulation", "feedback", "reformulation", "retrieval", "fusion"]
         assert [step.name for step in found.trace] == steps
@@ -342,12 +342,12 @@ class TestFeedback:
                 return PassThrough().reformulate(queries) if self.asked else super().reformulate(queries)
 
         retriever = ScriptedRetriever(FOUND)
-        found = searcher(Passes(("a", "b")), retriever, corpus=CORPUS, feedback_results=1, rounds=2).search("q")
+        found = searcher(Passes(("a", "b")), retriever, corpus=CORPUS, feedback=FeedbackSpec(1), rounds=2).search("q")
         assert [s.text for s in found.reformulation.sub_queries] == ["a", "b"]
         assert set(found.fused.doc_ids) == {"3", "4"}
 
     def test_a_reformulation_alone_is_that_of_a_search(self):
-        settings = {"corpus": CORPUS, "feedback_results": 1, "rounds": 2}
+        settings = {"corpus": CORPUS, "feedback": FeedbackSpec(1), "rounds": 2}
         alone = searcher(Scripted(("a", "b"), ("b", "c")), ScriptedRetriever(FOUND), **settings).reformulate("q")
         found = searcher(Scripted(("a", "b"), ("b", "c")), ScriptedRetriever(FOUND), **settings).search("q")
         assert alone == found.reformulation
@@ -362,7 +362,7 @@ class TestFeedback:
                     raise ConnectionError("the index is down")
                 return super().search(texts, k)
 
-        front = searcher(Scripted(("a",)), OnceDown(FOUND), corpus=CORPUS, feedback_results=1)
+        front = searcher(Scripted(("a",)), OnceDown(FOUND), corpus=CORPUS, feedback=FeedbackSpec(1))
         found = front.search("q")
         assert (found.fused.doc_ids, [f.sub_query for f in found.failures]) == (("3",), ["q"])
         again = front.search("q")

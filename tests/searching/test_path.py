@@ -12,8 +12,11 @@ from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranki
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
-from acqo_rl.search import OriginalOnly, add_feedback, document_of, fuse_similar, search, search_each
-from acqo_rl.types import Document, Passage, Query, Reformulation, Snippet, SubQuery
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.lists import OriginalOnly, search_each
+from acqo_rl.searching.path import add_feedback, search
+from acqo_rl.searching.threshold import fuse_similar
+from acqo_rl.types import Document, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
 FOUND = {"a": ("1", "2"), "b": ("2", "3"), "A ?": ("9",)}
 
@@ -138,7 +141,7 @@ def test_a_failing_retriever_raises():
     with pytest.raises(ConnectionError):
         search([reformulation("a")], BrokenRetriever(), RankScoreFusion())
     with pytest.raises(ConnectionError):
-        add_feedback([Query("q", "a")], BrokenRetriever(), RankScoreFusion(), {}, 1, 1)
+        add_feedback([Query("q", "a")], BrokenRetriever(), RankScoreFusion(), {}, FeedbackSpec(1, 1))
 
 
 def test_a_hypothetical_answer_is_searched_as_a_passage():
@@ -157,34 +160,44 @@ CORPUS = {
 QUERY = Query("q", "a")
 
 
+def with_feedback(spec, *queries, corpus=CORPUS):
+    return add_feedback(queries, ScriptedRetriever(FOUND), RankScoreFusion(), corpus, spec)
+
+
 class TestFeedback:
     def test_is_cut_to_results_and_words(self):
-        first = add_feedback([QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, 1, 3)
+        first = add_feedback(
+            [QUERY, Query("r", "zzz")], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, FeedbackSpec(1, 3)
+        )
         assert first[0].feedback == (Snippet("One title", "first words of"),)
         assert (first[0].text, first[0].history) == ("a", QUERY.history)
         assert first[1].feedback == ()
-        both = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, 5, 100)[0].feedback
+        both = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, FeedbackSpec(5, 100))[
+            0
+        ].feedback
         assert both[1] == Snippet("Two", "short")
 
     def test_a_conversation_is_searched_with_its_last_two_turns(self):
         """The raw query of a follow-up says too little: what its turns are about stands in no document it finds."""
         query = Query("q", "a", history=("U: long ago", "S: before", "U: then"))
         retriever = ScriptedRetriever({"S: before U: then a": ("2",), "a": ("1",)})
-        [looked] = add_feedback([query], retriever, RankScoreFusion(), CORPUS, 1, 3)
+        [looked] = add_feedback([query], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(1, 3))
         assert [snippet.title for snippet in looked.feedback] == ["Two"]
         assert retriever.calls == [["S: before U: then a"]]
 
     def test_a_document_without_spaces_does_not_fill_the_prompt(self):
         endless = {"1": Document("1", "t" * 5000, "x" * 5000)}
-        snippet = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), endless, 1, 28)[0].feedback[0]
+        snippet = add_feedback([QUERY], ScriptedRetriever(FOUND), RankScoreFusion(), endless, FeedbackSpec(1, 28))[
+            0
+        ].feedback[0]
         assert (len(snippet.title), len(snippet.text)) == (200, 28 * 16)
 
     def test_none_is_no_search(self):
-        assert add_feedback([QUERY], BrokenRetriever(), RankScoreFusion(), CORPUS, 0, 3) == [QUERY]
+        assert add_feedback([QUERY], BrokenRetriever(), RankScoreFusion(), CORPUS, FeedbackSpec(0, 3)) == [QUERY]
 
     def test_one_call_a_batch(self):
         retriever = ScriptedRetriever(FOUND)
-        add_feedback([QUERY] * 3, retriever, RankScoreFusion(), CORPUS, 2, 3)
+        add_feedback([QUERY] * 3, retriever, RankScoreFusion(), CORPUS, FeedbackSpec(2, 3))
         assert len(retriever.calls) == 1
 
 
@@ -279,7 +292,7 @@ def test_every_list_is_a_hundred_deep_and_the_fused_one_ten_by_default():
 def test_as_many_results_of_a_first_search_are_shown_as_are_read():
     corpus = {str(i): Document(str(i), f"title {i}", "some words") for i in range(9)}
     retriever = Noting({"raw": tuple(corpus)})
-    [query] = add_feedback([Query("q", "raw")], retriever, RankScoreFusion(), corpus, 2, 1)
+    [query] = add_feedback([Query("q", "raw")], retriever, RankScoreFusion(), corpus, FeedbackSpec(2, 1))
     assert query.feedback == (Snippet("title 0", "some"), Snippet("title 1", "some"))
 
 
@@ -287,7 +300,7 @@ def test_a_document_that_the_corpus_lacks_is_named():
     corpus = {"1": Document("1", "", "text")}
     assert document_of(corpus, "1") is corpus["1"]
     with pytest.raises(IndexMismatchError, match="'2'"):
-        add_feedback([Query("q", "a")], ScriptedRetriever(FOUND), RankScoreFusion(), corpus, 2, 5)
+        add_feedback([Query("q", "a")], ScriptedRetriever(FOUND), RankScoreFusion(), corpus, FeedbackSpec(2, 5))
 
 
 @pytest.mark.parametrize(("lead", "counts"), [(0.25, False), (0.2, True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -49,3 +49,8 @@ class Trace:
             yield
         finally:
             self.add(name, detail, 1000 * (time.perf_counter() - begin))
+
+
+def ms_of(steps: Iterable[Step], name: str) -> float:
+    """Milliseconds of all steps of one name."""
+    return sum(step.ms for step in steps if step.name == name)

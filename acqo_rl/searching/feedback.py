@@ -1,0 +1,47 @@
+"""What a policy reads of a first search: title and first words of the top results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from acqo_rl.errors import IndexMismatchError
+from acqo_rl.text import one_line
+from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Snippet
+
+_TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
+"""Most characters of a title, and mean characters of a word with its space, so that no document fills the prompt."""
+
+
+def with_feedback(
+    queries: Sequence[Query], tops: Sequence[Ranking], corpus: Mapping[str, Document], feedback: FeedbackSpec
+) -> list[Query]:
+    """The queries with the top of one ranking each as their feedback."""
+    return [replace(query, feedback=snippets(top, corpus, feedback)) for query, top in zip(queries, tops, strict=True)]
+
+
+def snippets(ranking: Ranking, corpus: Mapping[str, Document], feedback: FeedbackSpec) -> tuple[Snippet, ...]:
+    """Title and first words of the first documents of a ranking; words without spaces have 16 characters at most."""
+    return tuple(
+        _snippet(document_of(corpus, doc_id), feedback.words) for doc_id in ranking.doc_ids[: feedback.results]
+    )
+
+
+def document_of(corpus: Mapping[str, Document], doc_id: str) -> Document:
+    """The document that a search found.
+
+    Raises:
+        IndexMismatchError: it is not in the corpus.
+    """
+    try:
+        return corpus[doc_id]
+    except KeyError:
+        raise IndexMismatchError(
+            f"The index found the document {doc_id!r}, which is not in the corpus ({len(corpus):,} documents): the two"
+            " are of different versions; build the index again from this corpus."
+        ) from None
+
+
+def _snippet(document: Document, words: int) -> Snippet:
+    first_words = " ".join(one_line(document.text).split(" ")[:words])
+    return Snippet(one_line(document.title)[:_TITLE_CHARACTERS], first_words[: words * _WORD_CHARACTERS])

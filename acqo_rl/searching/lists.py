@@ -1,0 +1,139 @@
+"""The rankings of every sub-query of a batch, from one call of each retriever over the distinct texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.text import distinct, normalised, one_line
+from acqo_rl.types import Passage, Ranking, Reformulation, Retriever, SubQuery, has_cosines, search_key
+
+DEPTH = 100
+"""Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalOnly:
+    """A retriever that searches the query as it was asked and nothing that is made of it.
+
+    Its list is a path of its own, behind those of the sub-queries: words that a model wrote help an index of meanings
+    more often than an index of words.
+    """
+
+    retriever: Retriever
+
+
+Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
+"""One retriever, or several whose lists are merged."""
+
+Find = Callable[[list[str]], Sequence[Sequence[Ranking]]]
+"""Searches distinct texts; returns the rankings of each, in input order."""
+
+
+def search_each(
+    reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
+) -> list[tuple[Ranking, ...]]:
+    """The rankings of every distinct sub-query, from one call of each retriever over the distinct texts of the batch.
+
+    Several retrievers search at the same time, and each one's list is a path of its own.
+    """
+    asked, originals = split_retrievers(retriever)
+    return find_lists(
+        searchable(reformulations, asked),
+        partial(search_all, asked, k=depth),
+        partial(search_all, originals, k=depth) if originals else None,
+    )
+
+
+def split_retrievers(given: Retrievers) -> tuple[list[Retriever], list[Retriever]]:
+    """The retrievers that search every sub-query, and those that search the raw query only."""
+    several = given if isinstance(given, Sequence) else [given]
+    originals = [r.retriever for r in several if isinstance(r, OriginalOnly)]
+    return [r for r in several if not isinstance(r, OriginalOnly)], originals
+
+
+def searchable(reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]) -> list[Reformulation]:
+    """The reformulations with exactly those sub-queries that are searched, in evaluation as in serving.
+
+    Empty and repeated sub-queries are left out. So are those that want a lead where the scores of a retriever are no
+    cosines: one word more gives every document more of BM25, and fused scores go in steps. Without any sub-query left
+    the raw query is searched. Where it is the only one, the route is ``pass``.
+    """
+    leads = all(map(has_cosines, retrievers))
+    return [_searchable(reformulation, leads=leads) for reformulation in reformulations]
+
+
+def _searchable(made: Reformulation, *, leads: bool) -> Reformulation:
+    raw = pass_through(made.query, "").sub_queries
+    searched = distinct(s for s in made.sub_queries if leads or s.lead is None) or raw
+    is_raw = len(searched) == 1 and normalised(searched[0].text) == normalised(made.query.text)
+    route = "pass" if is_raw else made.route
+    same = (searched, route) == (made.sub_queries, made.route)
+    return made if same else replace(made, sub_queries=searched, route=route)
+
+
+def find_lists(
+    reformulations: Sequence[Reformulation], find: Find, find_originals: Find | None = None
+) -> list[tuple[Ranking, ...]]:
+    """The rankings of every distinct sub-query, in the order of the sub-queries, then those of the raw query alone.
+
+    Args:
+        reformulations: one per query, of :func:`searchable`; a blank query is not searched.
+        find: called once for the distinct texts of the batch. The same words are two texts if they are a question in
+            one place and a hypothetical passage in another.
+        find_originals: called once for the distinct raw queries of the batch.
+
+    Returns:
+        The rankings per reformulation, in input order; that of a sub-query without the lead it wants is empty.
+    """
+    lists = _by_sub_query(reformulations, find)
+    if find_originals is None:
+        return lists
+    of_originals = _by_sub_query([_original_of(r) for r in reformulations], find_originals)
+    return [(*some, *others) for some, others in zip(lists, of_originals, strict=True)]
+
+
+def _by_sub_query(reformulations: Sequence[Reformulation], find: Find) -> list[tuple[Ranking, ...]]:
+    wanted = [[s for s in r.sub_queries if one_line(s.text)] for r in reformulations]
+    texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
+    found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
+    return [_by_lead([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
+
+
+def _by_lead(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
+    """The rankings, those without documents that do not have the lead that their sub-query wants."""
+    best: dict[str, float] = {}
+    for sub_query, ranking in found:
+        if sub_query.lead is None and ranking.scores:
+            best[ranking.retriever] = max(ranking.scores[0], best.get(ranking.retriever, -math.inf))
+
+    def counts(sub_query: SubQuery, ranking: Ranking) -> bool:
+        if sub_query.lead is None or not ranking.scores:
+            return True
+        return ranking.scores[0] - best.get(ranking.retriever, -math.inf) > sub_query.lead
+
+    return tuple(ranking if counts(sub_query, ranking) else ranking.first(0) for sub_query, ranking in found)
+
+
+def _key(sub_query: SubQuery) -> tuple[bool, str]:
+    return search_key(searched_text(sub_query))
+
+
+def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
+    same = (type(ranking.query), ranking.query, ranking.weight) == (str, sub_query.text, sub_query.weight)
+    return ranking if same else replace(ranking, query=sub_query.text, weight=sub_query.weight)
+
+
+def _original_of(reformulation: Reformulation) -> Reformulation:
+    """The query as it was asked, with the weight that it has among the sub-queries."""
+    weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
+    return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))
+
+
+def searched_text(sub_query: SubQuery) -> str:
+    """The text of a sub-query as a retriever is given it."""
+    return Passage(sub_query.text) if sub_query.kind == "hypothetical" else sub_query.text
