@@ -1,4 +1,4 @@
-"""Dynamic batching: calls that come while a model is busy are answered together by its next call."""
+"""Dynamic batching: requests that arrive while a model is busy are combined into its next call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Waiting(Generic[Item, Answer]):
 
 
 class Batcher(Generic[Item, Answer]):
-    """Puts the calls of many threads together into calls of a few, each caller getting its own answers."""
+    """Combines requests from many threads into batched calls and returns each caller its own answers."""
 
     def __init__(
         self,
@@ -50,15 +50,16 @@ class Batcher(Generic[Item, Answer]):
         timeout: float | None = None,
         on_batch: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Starts the threads.
+        """Starts the worker threads.
 
         Args:
-            call: answers items, position for position.
-            size: items of a batch, unless one caller brings more.
-            wait: seconds that the first of a batch waits for others.
-            threads: batches at the same time; with 1, ``call`` is never called by two threads.
-            timeout: seconds that a caller waits; one whose batch has not begun by then is dropped from it.
-            on_batch: is told the items of each batch.
+            call: returns one answer per item, in input order.
+            size: target number of items per batch. A batch may exceed it by the last caller's items.
+            wait: seconds that the first request of a batch waits for others.
+            threads: number of concurrent batches; with 1, calls of ``call`` never overlap.
+            timeout: seconds that a caller waits for its answers. A request that times out before its batch starts is
+                removed from the queue. ``None`` waits without limit.
+            on_batch: called with the number of items in each batch.
         """
         self._call = call
         self._size = size
@@ -71,11 +72,11 @@ class Batcher(Generic[Item, Answer]):
             Thread(target=self._run, name="acqo-batches", daemon=True).start()
 
     def ask(self, items: Sequence[Item]) -> list[Answer]:
-        """The answers to the items, position for position.
+        """Returns the answers to the items, in input order.
 
         Raises:
-            TimeoutError: they are not there in time.
-            Exception: what the call raised.
+            TimeoutError: no answer arrived within ``timeout`` seconds.
+            Exception: the exception that the call raised.
         """
         if not items:
             return []
@@ -107,13 +108,15 @@ class Batcher(Generic[Item, Answer]):
         return batch
 
     def _answer(self, batch: list[_Waiting[Item, Answer]]) -> None:
-        """Answers a batch; where its call fails, each caller's items get a call of their own."""
+        """Answers a batch; if its call fails, retries each caller's items in a separate call."""
         items = [item for waiting in batch for item in waiting.items]
         self._on_batch(len(items))
         try:
             answers = self._call(items)
             if len(answers) != len(items):
-                raise ValueError(f"{len(answers)} answers to {len(items)} items; a model owes one an item")
+                raise ValueError(
+                    f"{len(answers)} answers were returned for {len(items)} items; return one answer per item"
+                )
         except Exception as error:
             if len(batch) == 1:
                 batch[0].answers.set_exception(error)
@@ -128,7 +131,7 @@ class Batcher(Generic[Item, Answer]):
 
 
 class BatchedReformulator:
-    """A reformulator whose concurrent calls become one."""
+    """A reformulator that combines concurrent calls into batches."""
 
     def __init__(self, reformulator: Reformulator, batcher: Callable[..., Batcher[Query, Reformulation]]) -> None:
         self.name = reformulator.name
@@ -136,12 +139,12 @@ class BatchedReformulator:
         self._batcher = batcher(reformulator.reformulate)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """The reformulator's own answers, from a batch that other calls may share."""
+        """Returns one reformulation per query, in input order; the batch may include other callers' queries."""
         return self._batcher.ask(queries)
 
 
 class BatchedModel:
-    """A language model whose concurrent calls become one."""
+    """A language model that combines concurrent calls into batches."""
 
     def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
         self.starts_thinking = starts_thinking(model)
@@ -150,18 +153,21 @@ class BatchedModel:
         self._batcher = batcher(model.generate)
 
     def at_temperature(self, temperature: float) -> BatchedModel:
-        """The same model at another temperature, where it has one, with batches of its own."""
+        """Returns the same model at another temperature, if it supports one, with separate batches."""
         model = self._model
         other = model.at_temperature(temperature) if isinstance(model, SamplingModel) else model
         return BatchedModel(other, self._make_batcher)
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """The model's own completions, from a batch that other calls may share."""
+        """Returns one completion per conversation, in input order; the batch may include other callers' requests."""
         return self._batcher.ask(conversations)
 
 
 class BatchedRetriever:
-    """A retriever whose concurrent searches become one, of each text once and as deep as the deepest."""
+    """A retriever that combines concurrent searches into batches.
+
+    Each distinct text is searched once per batch, with the largest ``k`` of the batch.
+    """
 
     def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[tuple[str, int], Ranking]]) -> None:
         self.name = retriever.name
@@ -171,11 +177,11 @@ class BatchedRetriever:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the retriever's documents, where it says so."""
+        """The retriever's fingerprint of its documents; empty if it has none."""
         return fingerprint_of(self._retriever)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, from a batch that other calls may share."""
+        """Returns at most ``k`` documents per text, in input order; the batch may include other callers' texts."""
         return self._batcher.ask([(text, k) for text in texts])
 
     def _search(self, asked: Sequence[tuple[str, int]]) -> list[Ranking]:

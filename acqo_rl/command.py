@@ -1,7 +1,7 @@
-"""What every entry point in ``train/`` and ``scripts/`` shares; nothing else in the library knows of command lines.
+"""Argument parsing and error handling shared by the entry points in ``train/`` and ``scripts/``.
 
 An entry point is a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a flat YAML file
-(``--config``), and the command line overrides them. An unknown key is an error in both.
+(``--config``), and the command line overrides them. An unknown key is an error in either place.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _NOT_WRITABLE = {
 
 
 def make_parser(*config_types: type, description: str) -> TrlParser:
-    """A parser for one entry point.
+    """Builds the parser of one entry point.
 
     Args:
-        config_types: dataclasses whose fields carry ``metadata={"help": ...}``; a mapping is JSON on the command line.
-        description: the module's docstring; its example commands are kept as they are written.
+        config_types: dataclasses whose fields have ``metadata={"help": ...}``; mappings are given as JSON on the
+            command line.
+        description: the module's docstring; its line breaks are kept, so that example commands stay readable.
     """
     from trl.scripts.utils import TrlParser
 
@@ -37,7 +38,7 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
         pass
 
     class Parser(TrlParser):
-        """Knows ``--config`` in ``--help``, and holds values of the YAML file to the rules of the command line."""
+        """Lists ``--config`` in ``--help`` and validates YAML values like command-line values."""
 
         def format_help(self) -> str:
             return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
@@ -53,12 +54,12 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
             return super().set_defaults_with_config(**settings)
 
         def _checked(self, action: argparse.Action, value: Any) -> Any:
-            """The value as the command line would read it: TrlParser takes wrong types and choices as they are."""
+            """Parses a YAML value like a command-line value, because TrlParser checks neither type nor choices."""
             values = value if isinstance(value, list) else [value]
             if action.nargs != "+" and isinstance(value, list):
-                raise argparse.ArgumentError(action, f"one value expected, not {value!r}")
+                raise argparse.ArgumentError(action, f"expected one value, got {value!r}")
             if action.nargs == "+" and any(isinstance(one, dict | list) for one in values):
-                raise argparse.ArgumentError(action, f"a list of plain values expected, not {value!r}")
+                raise argparse.ArgumentError(action, f"expected a list of plain values, got {value!r}")
             read = [self._get_value(action, str(one)) for one in values]
             for one in read:
                 self._check_value(action, one)
@@ -66,30 +67,31 @@ def make_parser(*config_types: type, description: str) -> TrlParser:
 
     parser = Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
     parser.register("type", dict, json.loads)
-    for action in parser._actions:  # the parser gives both of a pair the same help
+    for action in parser._actions:  # the parser repeats the help text of --x for --no_x
         if f"--no_{action.dest}" in action.option_strings:
-            action.help = f"The opposite of --{action.dest}."
+            action.help = f"Turn off --{action.dest}."
     return parser
 
 
 def parse(parser: TrlParser, args: Sequence[str] | None = None) -> tuple[Any, ...]:
-    """Dataclass instances from the command line and the YAML file.
+    """Returns dataclass instances read from the command line and the YAML file.
 
     Raises:
-        ConfigError: the YAML file is missing or is no mapping, or there is an unknown key or a value that does not fit.
+        ConfigError: the YAML file is missing or not a mapping, a key is unknown, or a value is invalid.
     """
     from yaml import YAMLError
 
     try:
         return tuple(parser.parse_args_and_config(args))
     except (ValueError, OSError, IndexError, YAMLError, argparse.ArgumentError) as error:
-        raise ConfigError(f"The configuration cannot be read: {error} (see --help for every setting).") from error
+        raise ConfigError(f"Invalid configuration: {error} (--help lists all settings).") from error
 
 
 def run(main: Callable[..., Any], parser: TrlParser, args: Sequence[str] | None = None) -> None:
-    """Parse, call ``main``; errors of the project end with a message and status 2, an interrupt with 130.
+    """Parses the settings and calls ``main``.
 
-    So does a file or folder that cannot be written, be it for its place, its permissions or a full disk.
+    The process exits with a message and status 2 on an :class:`AcqoError` or an output path that cannot be written,
+    and with status 130 on an interrupt. Other exceptions propagate.
     """
     try:
         main(*parse(parser, args))
@@ -99,8 +101,8 @@ def run(main: Callable[..., Any], parser: TrlParser, args: Sequence[str] | None 
     except OSError as error:
         if error.errno not in _NOT_WRITABLE:
             raise
-        sys.stderr.write(f"error: {error}; give another place, or mend this one and start the same command again\n")
+        sys.stderr.write(f"error: {error}; fix the path or choose another one, then run the same command again\n")
         raise SystemExit(2) from error
     except KeyboardInterrupt:
-        sys.stderr.write("\ninterrupted; what was written is kept, start the same command again to go on\n")
+        sys.stderr.write("\ninterrupted; written files are kept, run the same command again to continue\n")
         raise SystemExit(130) from None

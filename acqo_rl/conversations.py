@@ -1,17 +1,17 @@
-"""Earlier turns of a conversation in one normal form, whatever shape they come in.
+"""Reads conversation histories of many shapes into a tuple of :class:`Turn`.
 
-Read are lists (oldest turn first) of
+A history can be a list (oldest turn first) of
 
-- strings, with a mark of the speaker (see :mod:`acqo_rl.speaker_marks`) or without;
-- messages with a role and a content: dictionaries, and the objects of OpenAI, LangChain, LlamaIndex, Haystack, MCP;
-- pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``;
+- strings, with or without a speaker mark (see :mod:`acqo_rl.speaker_marks`);
+- messages with a role and a content: dictionaries, or objects of OpenAI, LangChain, LlamaIndex, Haystack or MCP;
+- pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``.
 
-and, in place of the list, one text that holds the whole conversation (a transcript, a chat template, JSON), an object
-whose ``messages`` are one, or a table with a column of roles and one of contents.
+Instead of a list it can be one text with the whole conversation (a transcript, a rendered chat template, JSON), an
+object with such a list in ``messages``, or a table with a column of roles and a column of contents.
 
-Turns without a mark alternate, beginning with the user. Left out are empty turns, thoughts, calls of tools and their
-results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. A ``system`` that answers the user
-in the assistant's place is the assistant.
+Turns without a speaker mark alternate, starting with the user. The reader skips empty turns, thoughts, tool calls and
+their results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. If only ``system`` answers
+the user, it counts as the assistant.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from acqo_rl.thoughts import outside_thoughts
 Speaker = Literal["user", "assistant"]
 
 ACCEPTED = (
-    "Earlier turns, oldest first: strings, with a mark of the speaker (U: and S:, User: and Assistant:, ...) or"
-    " without; messages with role and content, as chat protocols have them; pairs of question and answer; or one text"
-    " or object that holds them all. Turns without a mark alternate, beginning with the user; system and tool messages"
-    " are left out."
+    "Earlier turns, oldest first. Each turn is a string, with or without a speaker mark (U: and S:, User: and"
+    " Assistant:, ...), or a chat message with role and content. Pairs of question and answer, or one text or object"
+    " with the whole conversation, are also accepted. Turns without a mark alternate, starting with the user; system"
+    " and tool messages are skipped."
 )
-"""For schemas and pages: what a history may look like."""
-_PART: dict[str, Any] = {"type": "object", "description": "A part of a message; its text is read."}
+"""Description of the accepted shapes, for schemas and web pages."""
+_PART: dict[str, Any] = {"type": "object", "description": "A part of a message; only its text is used."}
 _CONTENT: dict[str, Any] = {
     "anyOf": [
         {"type": ["string", "null"]},
@@ -67,12 +67,12 @@ HISTORY_SCHEMA: dict[str, Any] = {
         {"type": "object", "properties": {"messages": _TURNS}, "required": ["messages"]},
     ]
 }
-"""JSON schema of the usual shapes; :func:`read_history` reads others, too, and says what is wrong with a turn."""
+"""JSON schema of the common shapes. :func:`read_history` accepts more, and its errors name the invalid turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier turn of a conversation; ``str()`` writes it as prompts and BEIR folders do: "U: ..." or "S: ..."."""
+    """One earlier turn; ``str()`` gives the form used in prompts and BEIR folders: "U: ..." or "S: ..."."""
 
     speaker: Speaker
     text: str
@@ -81,36 +81,36 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_LISTS = ("messages", "conversations", "conversation", "history", "chat_history", "turns")
-_WHO = ("role", "speaker", "from", "author", "sender", "type")
-_WHAT = ("content", "text", "value", "utterance", "message", "parts", "blocks", "data")
-_WRAPPERS = ("message", "kwargs", "data")
-_KINDS = ("type", "block_type", "content_type")
-_NOT_SAID = re.compile(r"reason|think|thought|tool|function|search|file|image", re.I)
-"""Kinds of parts and items that hold no words of a speaker: ``thinking``, ``tool_result``, ``function_call_output``."""
-_WRITTEN_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
-"""How a list of turns begins in JSON, or as Python writes it."""
-_DEPTH = 8
-"""Objects within objects that are looked into."""
+_LIST_KEYS = ("messages", "conversations", "conversation", "history", "chat_history", "turns")
+_ROLE_KEYS = ("role", "speaker", "from", "author", "sender", "type")
+_TEXT_KEYS = ("content", "text", "value", "utterance", "message", "parts", "blocks", "data")
+_WRAPPER_KEYS = ("message", "kwargs", "data")
+_KIND_KEYS = ("type", "block_type", "content_type")
+_UNSPOKEN = re.compile(r"reason|think|thought|tool|function|search|file|image", re.I)
+"""Types of message parts that nobody said: ``thinking``, ``tool_result``, ``function_call_output``."""
+_SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
+"""The beginning of a list of turns in JSON or in Python syntax."""
+_MAX_NESTING = 8
+"""Maximum nesting depth of objects."""
 
 
 def read_history(history: object) -> tuple[Turn, ...]:
-    """The earlier turns in normal form; reading them again changes nothing.
+    """Reads a history and drops empty turns. The function is idempotent.
 
     Args:
-        history: a conversation in one of the shapes above; ``None`` is an empty one.
+        history: a conversation in one of the shapes above; ``None`` is an empty conversation.
 
     Raises:
-        ConversationError: a turn is of no such shape.
+        ConversationError: a turn has an unsupported shape.
     """
     return tuple(turn for turn in read_turns(history) if turn.text)
 
 
 def read_turns(history: object) -> list[Turn]:
-    """As :func:`read_history`, with the turns whose text is empty.
+    """Like :func:`read_history`, but keeps turns whose text is empty.
 
     Raises:
-        ConversationError: a turn is of no such shape.
+        ConversationError: a turn has an unsupported shape.
     """
     items = list(_items(history))
     texts = [item for item in items if isinstance(item, str)]
@@ -119,11 +119,11 @@ def read_turns(history: object) -> list[Turn]:
     marked = sum(one.role is not None for one in said)
     if 2 * marked <= len(said):
         said = [one if one.unmarked is None else Said(None, one.unmarked) for one in said]
-    return list(_with_speakers(_of_two(said)))
+    return list(_with_speakers(_without_skipped(said)))
 
 
-def _of_two(said: Sequence[Said]) -> list[Said]:
-    """Without the roles that are left out."""
+def _without_skipped(said: Sequence[Said]) -> list[Said]:
+    """Drops turns of skipped roles; ``system`` becomes the assistant if only it answers the user."""
     roles = [one.role for one in said]
     answers = "user" in roles and "assistant" not in roles and "system" in roles[roles.index("user") :]
     system: Role = "assistant" if answers else "left out"
@@ -132,7 +132,10 @@ def _of_two(said: Sequence[Said]) -> list[Said]:
 
 
 def _with_speakers(said: Sequence[Said]) -> Iterator[Turn]:
-    """A turn without a mark is the other speaker's than the one before; the first is told by the first mark."""
+    """Assigns speakers: a turn without a mark has another speaker than the turn before it.
+
+    If the first turns have no mark, their speakers alternate backwards from the first turn that has one.
+    """
     first = next(((i, one.role) for i, one in enumerate(said) if one.role is not None), (0, "user"))
     before = "user" if (first[1] == "user") == (first[0] % 2 == 1) else "assistant"
     for one in said:
@@ -145,19 +148,19 @@ def _with_speakers(said: Sequence[Said]) -> Iterator[Turn]:
 _OTHER = {"user": "assistant", "assistant": "user"}
 
 
-def _items(history: object, depth: int = _DEPTH) -> Iterable[object]:
+def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if history is None:
         return ()
     if isinstance(history, str):
         written = _parsed(history)
         return transcript(history) if written is None else _items(written)
-    if callable(get_all := getattr(history, "get_all", None)):  # a memory of LlamaIndex
+    if callable(get_all := getattr(history, "get_all", None)):  # a LlamaIndex memory
         return _items(get_all())
     if rows := _rows(history):
         return rows
-    if isinstance(history, Turn) or _field(history, _WHO) is not None:
+    if isinstance(history, Turn) or _field(history, _ROLE_KEYS) is not None:
         return (history,)
-    listed = _field(history, _LISTS)
+    listed = _field(history, _LIST_KEYS)
     if depth and listed is not None and not isinstance(listed, str):
         return _items(listed, depth - 1)
     if isinstance(history, Mapping):
@@ -168,8 +171,8 @@ def _items(history: object, depth: int = _DEPTH) -> Iterable[object]:
 
 
 def _parsed(text: str) -> Any:
-    """What a text writes as JSON, as JSON lines or as Python does; ``None`` for a text that does not begin so."""
-    if not _WRITTEN_LIST.match(text):
+    """The value of a text in JSON, JSON lines or Python syntax; ``None`` if the text does not start like a list."""
+    if not _SERIALISED_LIST.match(text):
         return None
     for read in (json.loads, _json_lines, ast.literal_eval):
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
@@ -182,16 +185,16 @@ def _json_lines(text: str) -> list[Any]:
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:
-    """The turns of a table that holds columns, such as a data frame; empty for what is no such table."""
+    """The turns of a table with columns, such as a data frame; empty if ``table`` is not one."""
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
         return []
     names = list(table if isinstance(table, Mapping) else table.columns)
     columns = {name: list(table[name]) for name in names if _is_list(table[name])}
-    spoken = [name for name in columns if name in _WHO or name in _WHAT or role_of(name) is not None]
+    spoken = [name for name in columns if name in _ROLE_KEYS or name in _TEXT_KEYS or role_of(name) is not None]
     if (
         len(spoken) < 2
         or len({len(columns[name]) for name in spoken}) > 1
-        or any(name in _WHO and name not in columns for name in names)
+        or any(name in _ROLE_KEYS and name not in columns for name in names)
     ):
         return []
     return [dict(zip(spoken, row, strict=True)) for row in zip(*(columns[name] for name in spoken), strict=True)]
@@ -201,7 +204,7 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
-def _read(item: object, depth: int = _DEPTH) -> list[Said]:
+def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if item is None:
         return [Said(None, "")]
     if isinstance(item, Turn):
@@ -213,20 +216,20 @@ def _read(item: object, depth: int = _DEPTH) -> list[Said]:
         if role is not None and not is_letter(item[0]):
             return _said(role, item[1])
         return [*_said("user", item[0]), *_said("assistant", item[1])]
-    role, content = _role(_field(item, _WHO)), _field(item, _WHAT)
+    role, content = _role(_field(item, _ROLE_KEYS)), _field(item, _TEXT_KEYS)
     if role is not None:
-        if role == "user" and not _has(item, _WHAT):
+        if role == "user" and not _has(item, _TEXT_KEYS):
             raise _unreadable(item)
         return _said(role, content)
-    if depth and (inner := _field(item, _WRAPPERS)) is not None and _role(_field(inner, _WHO)) is not None:
+    if depth and (inner := _field(item, _WRAPPER_KEYS)) is not None and _role(_field(inner, _ROLE_KEYS)) is not None:
         return _read(inner, depth - 1)
-    if _is_unsaid(item):
+    if _is_unspoken(item):
         return []
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
         return [one for key, value in pair for one in _said(role_of(key), value)]
-    if content is None and (_has(item, _WHAT) or _kind(item)):
-        return []  # a message without text, such as the call of a tool
+    if content is None and (_has(item, _TEXT_KEYS) or _kind(item)):
+        return []  # a message without text, such as a tool call
     if content is None:
         raise _unreadable(item)
     text = _text(content)
@@ -234,27 +237,27 @@ def _read(item: object, depth: int = _DEPTH) -> list[Said]:
 
 
 def _read_string(text: str) -> list[Said]:
-    """A string; one that is a message in JSON is that message."""
+    """Reads a string: a message in JSON, or a text."""
     with suppress(ConversationError):
         written = _parsed(text)
-        if isinstance(written, Mapping) and _role(_field(written, _WHO)) and _has(written, _WHAT):
+        if isinstance(written, Mapping) and _role(_field(written, _ROLE_KEYS)) and _has(written, _TEXT_KEYS):
             return _read(written)
     return read_text(text)
 
 
 def _said(role: Role | None, content: object) -> list[Said]:
-    """A turn, if the content has a text, be it empty."""
+    """A turn; nothing if the content has no text. An empty text is a turn."""
     text = _text(content)
     return [] if text is None else [Said(role, text)]
 
 
 def _role(name: object) -> Role | None:
-    """Who speaks, by a name or by an author."""
+    """The role for a name or for an author object with a ``role``."""
     return role_of(name.get("role") if isinstance(name, Mapping) else name)
 
 
 def _text(content: object, depth: int = 3) -> str | None:
-    """The text of a message's content: a string, parts, or a part; images, thoughts and calls of tools have none."""
+    """The text of a string, a part or a list of parts; ``None`` for images, thoughts and tool calls."""
     if content is None:
         return None
     if isinstance(content, str):
@@ -265,23 +268,25 @@ def _text(content: object, depth: int = 3) -> str | None:
         texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
         return "\n".join(filter(None, texts)) if texts or not content else None
     if depth and not isinstance(content, (bytes, int, float)):
-        return None if _is_unsaid(content) else _text(_field(content, ("text", "value", "content", "parts")), depth - 1)
+        return (
+            None if _is_unspoken(content) else _text(_field(content, ("text", "value", "content", "parts")), depth - 1)
+        )
     raise _unreadable(content)
 
 
-def _is_unsaid(part: object) -> bool:
-    """Whether a part of a message, or an item beside messages, is a thought, a call of a tool or what a tool found."""
-    return bool(_NOT_SAID.search(_kind(part)) or _field(part, ("thought",)))
+def _is_unspoken(part: object) -> bool:
+    """Whether an item or a message part is a thought, a tool call, a tool result, a file or an image."""
+    return bool(_UNSPOKEN.search(_kind(part)) or _field(part, ("thought",)))
 
 
 def _kind(part: object) -> str:
-    kind = _field(part, _KINDS)
+    kind = _field(part, _KIND_KEYS)
     kind = getattr(kind, "value", kind)
     return kind if isinstance(kind, str) else ""
 
 
 def _field(item: object, keys: Sequence[str]) -> Any:
-    """The first of some keys or attributes that is there and not ``None``."""
+    """The value of the first key or attribute that exists and is not ``None``."""
     values = (item.get(key) if isinstance(item, Mapping) else getattr(item, key, None) for key in keys)
     return next((value for value in values if value is not None), None)
 
@@ -293,6 +298,6 @@ def _has(item: object, keys: Sequence[str]) -> bool:
 def _unreadable(value: object) -> ConversationError:
     seen = repr(value)
     return ConversationError(
-        f"An earlier turn is {seen if len(seen) <= 80 else f'{seen[:77]}...'}; give a text, a message with role and"
-        f" content, or a pair of question and answer."
+        f"An earlier turn has an unsupported shape: {seen if len(seen) <= 80 else f'{seen[:77]}...'}. Give a text, a"
+        " message with role and content, or a pair of question and answer."
     )

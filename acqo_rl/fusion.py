@@ -1,8 +1,8 @@
-"""All fusions: several rankings of one query become one.
+"""Fusion methods: merge several rankings of one query into one.
 
-Shared rules: ranks start at 1; a document counts once per list, at its first rank; absent documents add nothing;
-empty lists and lists of weight 0 are left out. A list of weight w counts as much as w copies of it. Ties are broken
-in a fixed order, so that the same lists give the same result everywhere.
+Rules shared by all methods: ranks start at 1. A document counts once per list, at its first rank; a missing document
+adds nothing. Empty lists and lists of weight 0 are skipped. A list of weight w equals w copies of it. Ties are broken
+in a fixed order, so the result is deterministic.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.types import Fusion, Ranking
 
 _TOLERANCE = 1e-12
-"""Sums of reciprocal ranks closer than this are equal: floating point noise must not order ties."""
+"""Sums of reciprocal ranks that differ by less are equal, so that rounding errors do not order ties."""
 
 
 class _List(NamedTuple):
-    """A ranking with each document once, at its first rank."""
+    """A ranking without duplicates: each document at its first rank."""
 
     doc_ids: Sequence[str]
     ranks: Sequence[int]
@@ -38,12 +38,15 @@ def _read(ranking: Ranking) -> _List:
     return _List(tuple(first), ranks, scores, ranking.weight)
 
 
-def _fuse(rankings: Sequence[Ranking], k: int, name: str, worth: Callable[[_List], list[float]]) -> Ranking:
-    """Documents by what their entries are worth in all, then best similarity within one retriever, first list, id."""
+def _fuse(rankings: Sequence[Ranking], k: int, name: str, contributions: Callable[[_List], list[float]]) -> Ranking:
+    """Sorts documents by the sum of their contributions.
+
+    Ties are broken by best similarity (only if all lists come from one retriever), then by first list, then by id.
+    """
     if unusable := [ranking for ranking in rankings if not 0 <= ranking.weight < math.inf]:
         raise ConfigError(
-            f"The list of {unusable[0].query!r} has the weight {unusable[0].weight}; a weight must be 0 or a positive,"
-            " finite number."
+            f"The ranking of {unusable[0].query!r} has the weight {unusable[0].weight}; weights must be finite and not"
+            " negative."
         )
     given = [ranking for ranking in rankings if ranking.doc_ids and ranking.weight]
     lists = [_read(ranking) for ranking in given]
@@ -51,7 +54,7 @@ def _fuse(rankings: Sequence[Ranking], k: int, name: str, worth: Callable[[_List
     similarity: dict[str, float] = {}
     first_list: dict[str, int] = {}
     for number, one in enumerate(lists):
-        for doc_id, score, value in zip(one.doc_ids, one.scores, worth(one), strict=True):
+        for doc_id, score, value in zip(one.doc_ids, one.scores, contributions(one), strict=True):
             if doc_id not in total:
                 total[doc_id], similarity[doc_id], first_list[doc_id] = value, score, number
             else:
@@ -74,7 +77,7 @@ def _fuse(rankings: Sequence[Ranking], k: int, name: str, worth: Callable[[_List
 
 
 def _with_ties(total: dict[str, float]) -> dict[str, float]:
-    """The totals, those that noise alone tells apart being equal."""
+    """The totals, with totals that differ only by rounding errors set equal."""
     fused: dict[str, float] = {}
     before = value = float("inf")
     for doc_id in sorted(total, key=total.__getitem__, reverse=True):
@@ -88,10 +91,10 @@ def _with_ties(total: dict[str, float]) -> dict[str, float]:
 class RankScoreFusion:
     """RSF (arXiv 2601.21208, Eq. 1-2): P(p) = 1 / sum_j w_j / r_j ascending, then S(p) = max_j s_j descending.
 
-    The weights w_j are our addition; with weight 1 everywhere, P is the paper's. The fused score is 1/P, so that higher
-    is better; sorting by P alone is reciprocal rank fusion with k = 0. Many documents tie in P (all that are first in
-    one list only), so S decides much of the top. S compares scores of one retriever only: where the lists come from
-    several, it is skipped. Then the order of the sub-queries decides, then the document id.
+    The paper has no weights w_j; it corresponds to w_j = 1. The fused score is 1/P, so that higher is better; sorting
+    by P alone is reciprocal rank fusion with k = 0. Many documents tie in P (all that are first in exactly one list),
+    so S decides much of the top. S is skipped if the lists come from several retrievers, whose scores are not
+    comparable. Remaining ties are broken by the order of the sub-queries, then by document id.
     """
 
     name = "rsf"
@@ -116,18 +119,18 @@ class ReciprocalRankFusion:
         self.rank_constant = rank_constant
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
-        """One ranking of at most ``k`` documents a query; scores are the weighted sums of reciprocal ranks."""
-        return [_fuse(rankings, k, self.name, self._worth) for rankings in batch]
+        """One ranking of at most ``k`` documents per query; scores are the weighted sums of reciprocal ranks."""
+        return [_fuse(rankings, k, self.name, self._contributions) for rankings in batch]
 
-    def _worth(self, one: _List) -> list[float]:
+    def _contributions(self, one: _List) -> list[float]:
         return [one.weight / (self.rank_constant + rank) for rank in one.ranks]
 
 
 class ScoreFusion:
-    """Weighted sum of scores, each list first scaled to [0, 1] by its own minimum and maximum (CombSUM).
+    """Weighted sum of scores, after min-max scaling of each list to [0, 1] (CombSUM).
 
-    With ``multiply_by_hits`` the sum is multiplied by the number of lists that hold the document, each counted by its
-    weight (CombMNZ; Fox and Shaw 1994). Lists scaled one by one can come from different retrievers.
+    With ``multiply_by_hits`` the sum is multiplied by the total weight of the lists that contain the document (CombMNZ;
+    Fox and Shaw 1994). Each list is scaled separately, so the lists may come from different retrievers.
     """
 
     def __init__(self, multiply_by_hits: bool = False) -> None:
@@ -135,7 +138,7 @@ class ScoreFusion:
         self.name = "combmnz" if multiply_by_hits else "combsum"
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
-        """One ranking of at most ``k`` documents a query; scores are the weighted sums of scaled scores."""
+        """One ranking of at most ``k`` documents per query; scores are the weighted sums of scaled scores."""
         return [self._fuse(rankings, k) for rankings in batch]
 
     def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
@@ -145,10 +148,10 @@ class ScoreFusion:
         for ranking in rankings:
             hits.update(dict.fromkeys(ranking.doc_ids, ranking.weight))
 
-        def worth(one: _List) -> list[float]:
+        def contributions(one: _List) -> list[float]:
             return [hits[doc_id] * score for doc_id, score in zip(one.doc_ids, _scaled_scores(one), strict=True)]
 
-        return _fuse(rankings, k, self.name, worth)
+        return _fuse(rankings, k, self.name, contributions)
 
 
 def _scaled_scores(one: _List) -> list[float]:
@@ -157,14 +160,14 @@ def _scaled_scores(one: _List) -> list[float]:
 
 
 def fusion_named(name: str, rank_constant: float = 60.0) -> Fusion:
-    """The fusion that a setting names; ``rank_constant`` is the k of ``rrf``.
+    """Creates the fusion with the given name; ``rank_constant`` is the k of ``rrf``.
 
     Raises:
-        ConfigError: it is none of ``rsf``, ``rrf``, ``combsum`` and ``combmnz``, or the constant is negative.
+        ConfigError: the name is not ``rsf``, ``rrf``, ``combsum`` or ``combmnz``, or the constant is negative.
     """
     rrf = ReciprocalRankFusion(rank_constant)
     known: tuple[Fusion, ...] = (RankScoreFusion(), rrf, ScoreFusion(), ScoreFusion(True))
     for fusion in known:
         if fusion.name == name:
             return fusion
-    raise ConfigError(f"There is no fusion {name!r}; choose {', '.join(f.name for f in known)}.")
+    raise ConfigError(f"Unknown fusion {name!r}; choose one of {', '.join(f.name for f in known)}.")

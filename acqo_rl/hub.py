@@ -1,11 +1,13 @@
-"""Trained policies as folders that others can load, and those folders on the Hugging Face Hub.
+"""Exports trained policies to self-contained folders and uploads them to the Hugging Face Hub.
+
+An export contains:
 
 model.safetensors config.json                            merged into the base model, bfloat16
 adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
-acqo.json                                                what the policy must be served with
-export.json                                              fingerprint of the model it was made from
+acqo.json                                                settings that the policy must be served with
+export.json                                              fingerprint of the exported model
 README.md                                                the model card
 """
 
@@ -26,23 +28,25 @@ _SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
 
 
 def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, card: str = "") -> bool:
-    """Writes a policy as a folder that ``Policy.from_pretrained`` loads, in one step.
+    """Writes a policy to a folder that ``Policy.from_pretrained`` can load.
+
+    The folder appears only when it is complete.
 
     Args:
         model: the ``model/`` folder of a run.
-        output: a new folder, or one with the same export, of which only the card is renewed, and this only if nobody
-            has edited it.
-        merge: merge a LoRA adapter into its base. Weights are rounded to bfloat16, so that where float32 was
-            computed a near tie between two tokens may fall the other way. Otherwise keep the adapter alone.
+        output: a new folder, or a folder with the same export. In that case only the card is updated, unless it has
+            been edited by hand.
+        merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
+            to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
         card: text of ``README.md``.
 
     Returns:
-        Whether it was written; False if ``output`` holds this export already.
+        True if the export was written; False if ``output`` already contains this export.
 
     Raises:
-        GrammarError: the model is of another grammar or prompt version.
+        GrammarError: the model has another grammar or prompt version.
         ConfigError: the model cannot be loaded.
-        HubError: there is no policy in ``model``, or ``output`` holds something else.
+        HubError: ``model`` contains no policy, or ``output`` contains something else.
     """
     model, output = Path(model), Path(output)
     settings = read_settings(model)
@@ -65,10 +69,10 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
 
 
 def read_export(folder: str | Path) -> dict[str, str] | None:
-    """What an export was made from: ``source`` (:func:`fingerprint`), ``form``, hash of its ``card``.
+    """Reads the origin of an export: ``source`` (:func:`fingerprint`), ``form`` and the hash of its ``card``.
 
     Returns:
-        ``None`` if the folder holds no export.
+        The entries; ``None`` if the folder contains no export.
     """
     try:
         return dict(json.loads(Path(folder, EXPORT_FILE).read_text(encoding="utf-8")))
@@ -77,7 +81,7 @@ def read_export(folder: str | Path) -> dict[str, str] | None:
 
 
 def fingerprint(folder: str | Path) -> str:
-    """SHA-256 over names and contents of a folder's files."""
+    """SHA-256 over the names and contents of a folder's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in Path(folder).iterdir() if path.is_file()):
         with path.open("rb") as file:
@@ -87,44 +91,44 @@ def fingerprint(folder: str | Path) -> str:
 
 
 def read_settings(folder: Path) -> PolicySettings:
-    """The settings of the policy in a folder.
+    """Reads the settings of the policy in a folder.
 
     Raises:
-        GrammarError: they are damaged, or of another grammar or prompt version.
-        HubError: there is no policy.
+        GrammarError: the settings are damaged or have another grammar or prompt version.
+        HubError: the folder contains no policy.
     """
     if not (folder / SETTINGS_FILE).is_file():
-        raise HubError(f"{folder} holds no policy: it has no {SETTINGS_FILE}. Give the model/ folder of a run.")
+        raise HubError(f"{folder} contains no policy: {SETTINGS_FILE} is missing. Give the model/ folder of a run.")
     return PolicySettings.load(folder / SETTINGS_FILE)
 
 
 def check_export(folder: str | Path) -> None:
-    """Refuses a folder that ``Policy.from_pretrained`` would refuse, or that holds more than an export.
+    """Checks that a folder contains a complete export that ``Policy.from_pretrained`` accepts, and nothing else.
 
     Raises:
-        GrammarError: it is of another grammar or prompt version.
-        HubError: it is no complete policy, holds a file that is none of an export's (a pickle, code), or asks for
-            code of its own.
+        GrammarError: the policy has another grammar or prompt version.
+        HubError: the policy is incomplete, the folder contains other files (a pickle, code), or a JSON file refers to
+            custom code.
     """
     folder = Path(folder)
     read_settings(folder)
     for path in sorted(folder.iterdir()):
         if not path.is_file() or path.suffix not in _SUFFIXES:
-            raise HubError(f"{path} is no part of an export, which holds {', '.join(_SUFFIXES)} only; remove it.")
+            raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {', '.join(_SUFFIXES)}.")
         if path.suffix == ".json" and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
-            raise HubError(f"{path} asks for code of its own (auto_map), which is never run; remove the entry.")
+            raise HubError(f"{path} refers to custom code (auto_map), which is never run; remove this entry.")
     merged = (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
     if not merged and not all((folder / name).is_file() for name in _ADAPTER_FILES):
-        raise HubError(f"{folder} holds no weights as safetensors, neither a model nor an adapter; export it again.")
+        raise HubError(f"{folder} contains no safetensors weights of a model or an adapter; export it again.")
     if not (folder / "tokenizer_config.json").is_file():
-        raise HubError(f"{folder} holds no tokenizer; export it again.")
+        raise HubError(f"{folder} contains no tokenizer; export it again.")
 
 
 def check_repo_id(repo_id: str) -> None:
-    """Refuses what cannot be the name of a repository on the Hub.
+    """Checks the name of a Hub repository.
 
     Raises:
-        HubError: it is not of the form NAME/MODEL.
+        HubError: the name does not have the form NAME/MODEL.
     """
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
@@ -132,43 +136,43 @@ def check_repo_id(repo_id: str) -> None:
     try:
         validate_repo_id(repo_id)
     except HFValidationError as error:
-        raise HubError(f"{repo_id!r} cannot name a repository: {error}") from error
+        raise HubError(f"{repo_id!r} is not a valid repository name: {error}") from error
     if repo_id.count("/") != 1:
-        raise HubError(f"{repo_id!r} names no repository; wanted is NAME/MODEL, with your user or organisation's name.")
+        raise HubError(f"{repo_id!r} is not a repository; give NAME/MODEL, where NAME is your user or organisation.")
 
 
 def token() -> str:
-    """The token of this machine's Hub account.
+    """Returns the Hugging Face token stored on this machine.
 
     Raises:
-        HubError: there is none.
+        HubError: there is no token.
     """
     from huggingface_hub import get_token
 
     found = get_token()
     if not found:
         raise HubError(
-            "There is no Hugging Face token here. Run `hf auth login` or set HF_TOKEN to a token with write access"
-            " (https://huggingface.co/settings/tokens), or write the export to a folder only: --dry_run --output DIR."
+            "No Hugging Face token was found. Run `hf auth login` or set HF_TOKEN to a token with write access"
+            " (https://huggingface.co/settings/tokens), or only write the export to a folder: --dry_run --output DIR."
         )
     return found
 
 
 def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
-    """Uploads an export; of an earlier one in the same repository nothing is left.
+    """Uploads an export and replaces an earlier export in the same repository.
 
     Args:
-        folder: what :func:`export_policy` wrote.
-        repo_id: NAME/MODEL; made where it is missing.
-        private: visibility of the repository; one that is there must have it already.
+        folder: an export written by :func:`export_policy`.
+        repo_id: NAME/MODEL; created if it does not exist.
+        private: visibility of the repository; must match the visibility of an existing one.
 
     Returns:
-        The address of the repository.
+        The URL of the repository.
 
     Raises:
-        GrammarError: the export is of another grammar or prompt version.
+        GrammarError: the export has another grammar or prompt version.
         HubError: the export is incomplete or needs a local model, there is no token, the Hub cannot be reached or
-            refuses, or the repository has the other visibility.
+            rejects the upload, or the repository has another visibility.
     """
     import httpx
     from huggingface_hub import HfApi
@@ -182,7 +186,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
         url = api.create_repo(repo_id, private=private, exist_ok=True)
         if api.model_info(repo_id).private != private:
             seen, flag = ("public", "with --public") if private else ("private", "without --public")
-            raise HubError(f"{repo_id} is there and {seen}; push {flag}, or change its visibility on the Hub first.")
+            raise HubError(f"{repo_id} exists and is {seen}; push {flag}, or change its visibility on the Hub first.")
         api.upload_folder(
             repo_id=repo_id,
             folder_path=folder,
@@ -192,7 +196,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
         )
     except HfHubHTTPError as error:
         raise HubError(
-            f"The Hub refuses {repo_id}: {error} Is the token one with write access to {repo_id.split('/')[0]}?"
+            f"The Hub rejected {repo_id}: {error} Check that the token has write access to {repo_id.split('/')[0]}."
         ) from error
     except (OSError, httpx.TransportError) as error:
         raise HubError(
@@ -203,7 +207,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
 
 
 def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: bool) -> None:
-    """Weights, tokenizer and generation config."""
+    """Writes weights, tokenizer and generation config."""
     import torch
     from transformers import GenerationConfig
 
@@ -216,13 +220,13 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: boo
     else:
         for name in _ADAPTER_FILES:
             if not (model / name).is_file():
-                raise HubError(f"{model} holds no adapter ({name} is missing), but a full model; leave --adapter out.")
+                raise HubError(f"{model} is a full model, not an adapter ({name} is missing); omit --adapter.")
             shutil.copyfile(model / name, folder / name)
     tokenizer = TransformersModel.load_tokenizer(str(model))
     tokenizer.save_pretrained(folder)
     try:
         configured = GenerationConfig.from_pretrained(resolve(base_model_of(str(model))[0]))
-    except OSError:  # the base model comes without one
+    except OSError:  # the base model has no generation config
         configured = None
     GenerationConfig(
         do_sample=False,
@@ -233,17 +237,17 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: boo
 
 
 def _renew_card(output: Path, made_from: dict[str, str], card: str) -> None:
-    """Writes the card of a finished export again, unless somebody has edited it.
+    """Updates the card of an existing export, unless it has been edited by hand.
 
     Raises:
-        HubError: the folder holds something else than this export.
+        HubError: the folder does not contain this export.
     """
     there = read_export(output)
     if there is None:
-        raise HubError(f"{output} is not empty and holds no export; give another output folder.")
+        raise HubError(f"{output} is not empty and contains no export; give another output folder.")
     card_there = there.pop("card", "")
     if there != made_from:
-        raise HubError(f"{output} holds another export ({there}, wanted {made_from}); give another output folder.")
+        raise HubError(f"{output} contains another export ({there}, expected {made_from}); give another output folder.")
     check_export(output)
     file = output / "README.md"
     if file.is_file() and _hash(file.read_text(encoding="utf-8")) == card_there:
@@ -261,7 +265,11 @@ def _write_card(folder: Path, made_from: dict[str, str], card: str) -> None:
 
 
 def _check_base(folder: Path) -> None:
-    """An adapter on the Hub must not need a folder of this machine."""
+    """Checks that an adapter does not depend on a local folder.
+
+    Raises:
+        HubError: its base model is a folder on this machine.
+    """
     from acqo_rl.language_models.local import is_missing_folder
 
     file = folder / "adapter_config.json"
@@ -269,7 +277,7 @@ def _check_base(folder: Path) -> None:
         return
     base = json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"]
     if Path(base).is_dir() or is_missing_folder(base):
-        raise HubError(f"The adapter needs the folder {base}, which others do not have; leave --adapter out.")
+        raise HubError(f"The adapter needs the local folder {base}, which other users do not have; omit --adapter.")
 
 
 def _hash(text: str) -> str:

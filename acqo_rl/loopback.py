@@ -1,4 +1,4 @@
-"""Which servers run on this machine: what is sent to them does not go through a proxy."""
+"""Detects servers on this machine; requests to them must not use a proxy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the host of a URL is this machine: ``localhost``, ``127.0.0.1``, ``[::1]``, ``0.0.0.0`` and their like.
+    """Whether the host of a URL is this machine, such as ``localhost``, ``127.0.0.1``, ``[::1]`` or ``0.0.0.0``.
 
-    Proxies of the environment (``HTTP_PROXY``, ``ALL_PROXY``, ...) are elsewhere and cannot reach it.
+    A proxy set in the environment (``HTTP_PROXY``, ``ALL_PROXY``, ...) may run elsewhere and could not reach it.
     """
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")

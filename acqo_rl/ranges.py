@@ -1,4 +1,4 @@
-"""Settings that are numbers, held to their ranges before any work begins."""
+"""Checks numeric settings against their ranges before any work begins."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ ABOVE_0 = math.ulp(0.0)
 
 
 def check_ranges(settings: object, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Refuses a number outside its range, and one that is none (NaN).
+    """Rejects a number outside its range, and NaN.
 
     Args:
-        settings: an instance of a dataclass; settings that it lacks, or that are ``None``, are not looked at.
-        ranges: name -> least and most; ``ABOVE_0`` leaves 0 out, ``FINITE`` only infinity.
+        settings: a dataclass instance; missing settings and settings that are ``None`` are skipped.
+        ranges: name -> (minimum, maximum), both inclusive. ``ABOVE_0`` as minimum excludes 0; ``FINITE`` as maximum
+            excludes only infinity.
 
     Raises:
-        ConfigError: names the setting, its value and what is wanted.
+        ConfigError: a setting is out of range; the message names the setting, its value and the range.
     """
     for name, (least, most) in ranges.items():
         value = getattr(settings, name, None)

@@ -1,4 +1,4 @@
-"""Marks of the speaker in texts: "User:", "**Bot**:", tokens of chat templates, two names that alternate."""
+"""Finds speaker marks in texts: "User:", "**Bot**:", tokens of chat templates, or two alternating names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ Role = Literal["user", "assistant", "system", "left out"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A turn as it was read: ``role`` is None without a mark; ``unmarked`` is the text before a weak mark was cut."""
+    """A turn as it was read.
+
+    Attributes:
+        role: ``None`` if the turn has no mark.
+        text: the text without its mark.
+        unmarked: the text including a weak mark (see ``_WEAK``); ``None`` if there is no weak mark.
+    """
 
     role: Role | None
     text: str
@@ -39,10 +45,10 @@ _WEAK: dict[str, Role] = {
     **dict.fromkeys(("助手", "助理", "アシスタント", "어시스턴트", "المساعد"), "assistant"),
     "system": "system",
 }
-"""Names that begin ordinary sentences, too: marks only where most turns of the conversation have a mark."""
+"""Words that can also start an ordinary sentence; they count as marks only if most turns have a mark."""
 _ROLES: dict[str, Role] = {**_STRONG, **_WEAK, **dict.fromkeys(("developer", "tool", "function"), "left out")}
 _KIND = re.compile(r"(?<=.)[ _-]?(?:message(?:chunk)?|content|turn|utterance|input|response|output)$")
-"""What may follow who speaks in the name of a field or class: ``user_message``, ``AIMessageChunk``."""
+"""Suffixes after the role in field and class names: ``user_message``, ``AIMessageChunk``."""
 
 
 def _any(names: Sequence[str]) -> str:
@@ -79,17 +85,17 @@ _BETWEEN = re.compile(
     r"|<end_of_turn>|</?s>|<[be]os(?:_token)?>",
     re.I,
 )
-"""Tokens between turns that name no speaker."""
+"""Tokens between turns that do not name a speaker."""
 _NAMED = re.compile(rf"{_OPENS}(?P<name>[^\W\d_][^\n:\uff1a]{{0,29}}?){_CLOSES})\s*")
 
 
 def _key(name: str) -> str:
-    """A name in small letters; expressions that ignore case take the Turkish ones of I for the same letter."""
+    """The case-folded name, with both Turkish forms of I as "i", because ``re.IGNORECASE`` matches them with "i"."""
     return name.casefold().replace("i\u0307", "i").replace("\u0131", "i")
 
 
 def role_of(name: object) -> Role | None:
-    """Who speaks, by a name, a member of an enumeration or the name of a field; ``None`` for an unknown one."""
+    """The role for a speaker's name, an enum member or a field name; ``None`` if it is unknown."""
     name = getattr(name, "value", name)
     if not isinstance(name, str):
         return None
@@ -98,24 +104,24 @@ def role_of(name: object) -> Role | None:
 
 
 def is_letter(name: object) -> bool:
-    """Whether a name is that of a role, but also a letter of the alphabet."""
+    """Whether a name is a single character, which may be a role ("U") or an ordinary letter."""
     return isinstance(name, str) and len(name) == 1
 
 
 def transcript(text: str) -> list[str]:
-    """One text, cut at the lines that begin with a mark, or with one of two names that take turns."""
+    """Splits a text at the lines that start with a mark or with one of two alternating names."""
     if _by_template(text):
         return [text]
     lines = [match.start() for match in re.finditer(r"^(?=.)", text, re.M)]
-    starts = _of_two_names(text, lines) or [start for start in lines if _WRITTEN.match(text, start)]
+    starts = _lines_of_two_speakers(text, lines) or [start for start in lines if _WRITTEN.match(text, start)]
     cuts = sorted({0, *starts, len(text)})
     return [text[start:end] for start, end in pairwise(cuts) if text[start:end].strip()]
 
 
-def _of_two_names(text: str, lines: Sequence[int]) -> list[int]:
-    """The lines that begin with the first line's name or with another, in turn and twice each at least; else none.
+def _lines_of_two_speakers(text: str, lines: Sequence[int]) -> list[int]:
+    """Start positions of the turns of two alternating names, if the first name starts the text; otherwise empty.
 
-    Names that both tell a role are left to the marks of roles.
+    If both are names of roles, the result is empty too, because the speaker marks cover them.
     """
     named = [(start, _key(match["name"])) for start in lines if (match := _NAMED.match(text, start))]
     if not named or text[: named[0][0]].strip():
@@ -136,7 +142,7 @@ def _of_two_names(text: str, lines: Sequence[int]) -> list[int]:
 
 
 def read_text(text: str) -> list[Said]:
-    """A string: one turn, or those that tokens of a chat template separate."""
+    """Reads a string as one turn, or as several turns if it is a rendered chat template."""
     if by_template := _by_template(text):
         return by_template
     match = _WRITTEN.match(text.lstrip())
@@ -150,7 +156,7 @@ def read_text(text: str) -> list[Said]:
 
 
 def _by_template(text: str) -> list[Said]:
-    """The turns of a text that begins as a chat template does; a system prompt before the first is left out."""
+    """The turns of a rendered chat template, without the system prompt; empty if the text is not one."""
     tokens = list(_TEMPLATE.finditer(text))
     if not tokens:
         return []
@@ -171,20 +177,20 @@ def _speaker(token: re.Match[str]) -> Role:
 
 
 def _without_system_prompt(text: str) -> str:
-    """Llama 2 puts it into the first turn."""
+    """Removes the system prompt, which Llama 2 puts into the first turn."""
     begin, end, rest = text.partition("<</SYS>>")
     return rest if end and begin.lstrip().startswith("<<SYS>>") else text
 
 
 def _role_of_speaker(name: str) -> Role | None:
-    """The role that a name tells; letters other than U and S may be short for anybody."""
+    """The role for a name; ``None`` for single letters other than U and S, which may abbreviate any name."""
     return _ROLES.get(name) if name in "us" or len(name) > 1 else None
 
 
 def named_speakers(texts: Sequence[str]) -> list[Said]:
-    """The turns of three texts or more that begin with one of two names each, whatever the names; else none.
+    """Reads three or more texts that each start with one of two names; returns nothing for other texts.
 
-    The first name is the user's, unless one of the two tells a role.
+    The first name is the user, unless one of the two names is a role name.
     """
     matches = [_NAMED.match(text) for text in texts]
     names = [_key(match["name"]) for match in matches if match]

@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs (a broken emoji), which JSON and Python can hold, and UTF-8 and tokenizers cannot."""
+"""Replaces lone surrogates (halves of a broken emoji), which JSON and Python allow but UTF-8 and tokenizers reject."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ REPLACEMENT = "\ufffd"
 
 
 def well_formed(text: str) -> str:
-    """The text with each lone surrogate as U+FFFD; two halves side by side become the character that they are."""
+    """Replaces each lone surrogate by U+FFFD and joins each valid surrogate pair into its character."""
     if text.isascii():
         return text
     try:

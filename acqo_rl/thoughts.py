@@ -1,4 +1,4 @@
-"""Leaves out the thoughts that reasoning models write before they answer."""
+"""Removes the thoughts that reasoning models write before they answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ THOUGHT_TAG = re.compile(
     r"|<\|channel\|>final\b[^<\n]{0,40}<\|message\|>|<channel\|>|(?-i:assistantfinal))",
     re.I,
 )
-"""The marks of common models; without special tokens those of gpt-oss become "analysis...assistantfinal"."""
+"""Thought marks of common models. Decoding gpt-oss without special tokens leaves "analysis...assistantfinal"."""
 _WRAPPED = re.compile(
     r"\A\s*<(answer|response|final_answer|output)>\s*|</(?:answer|response|final_answer|output)>\s*\Z"
 )
@@ -20,15 +20,15 @@ _ENDS = re.compile(r"(?:<\|(?:return|end|im_end|eot_id|endoftext)\|>\s*)+\Z")
 
 
 def without_thoughts(text: str) -> str:
-    """What a reply says, without tokens and tags around all of it; empty if it ends within thoughts."""
+    """The reply without thoughts, and without tags and tokens that enclose it; empty if it ends inside a thought."""
     return _ENDS.sub("", _WRAPPED.sub("", _ENDS.sub("", outside_thoughts(text))))
 
 
 def outside_thoughts(text: str) -> str:
-    """A text without the thoughts in it.
+    """Removes the thoughts from a text.
 
-    Thoughts whose opening mark is missing, because the chat template wrote it, end at their closing mark. A mark
-    within a line, or in backticks, opens nothing.
+    If the opening mark is missing because the chat template wrote it, everything up to the closing mark is a thought.
+    An opening mark in the middle of a line or in backticks is ordinary text.
     """
     kept: list[str] = []
     start, opened, is_thought = 0, False, False
@@ -40,7 +40,7 @@ def outside_thoughts(text: str) -> str:
                     kept.append(text[start : tag.start()])
             continue
         if not opened:
-            kept.clear()  # everything so far were thoughts
+            kept.clear()  # the opening mark is missing: everything so far was a thought
         if is_thought or not opened:
             start = tag.end()
         opened = is_thought = False
@@ -49,19 +49,19 @@ def outside_thoughts(text: str) -> str:
 
 
 def _begins_line(text: str, start: int, end: int) -> bool:
-    """Whether only white space stands between the beginning of the line and ``end``."""
+    """Whether there is only white space between the beginning of the line and ``end``."""
     while end > start and text[end - 1].isspace() and text[end - 1] != "\n":
         end -= 1
     return end == start or text[end - 1] == "\n"
 
 
 def begins_in_thoughts(text: str) -> bool:
-    """Whether a reply closes thoughts that it never opened, as all replies of such a model do."""
+    """Whether a reply closes a thought that it did not open, because the chat template opened it."""
     first = THOUGHT_TAG.search(text)
     return first is not None and not first["open"]
 
 
 def ends_in_open_thoughts(prompt: str) -> bool:
-    """Whether a prompt opens thoughts, so that the reply only closes them."""
+    """Whether a prompt ends with an opening thought mark, so that the reply starts inside a thought."""
     tags = list(THOUGHT_TAG.finditer(prompt))
     return bool(tags and tags[-1]["open"]) and not prompt[tags[-1].end() :].strip()

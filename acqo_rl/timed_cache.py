@@ -1,4 +1,4 @@
-"""A bounded cache whose entries grow old, and the keys under which two queries are the same."""
+"""A bounded cache whose entries expire, and the cache keys of queries."""
 
 from __future__ import annotations
 
@@ -15,52 +15,55 @@ Value = TypeVar("Value")
 
 
 class TimedCache(Generic[Value]):
-    """Keeps the latest used ``size`` values for ``seconds`` each; safe between threads."""
+    """Thread-safe LRU cache of at most ``size`` values; each value expires after ``seconds``."""
 
     def __init__(self, size: int = 1024, seconds: float = 3600.0, clock: Callable[[], float] = time.monotonic) -> None:
-        """An empty cache.
+        """Creates an empty cache.
 
         Args:
-            size: values kept; 0 keeps none.
-            seconds: how long a value stays.
-            clock: tells seconds.
+            size: maximum number of values; 0 disables the cache.
+            seconds: lifetime of a value.
+            clock: returns the current time in seconds.
 
         Raises:
-            ConfigError: a bound is out of range.
+            ConfigError: ``size`` is negative or ``seconds`` is not above 0.
         """
         from cachetools import TTLCache
 
         if size < 0 or seconds <= 0:
-            raise ConfigError(f"A cache of {size} values for {seconds} s was asked for; give 0 or more, and above 0 s.")
+            raise ConfigError(
+                f"The cache size is {size} and its lifetime is {seconds} s; the size must be at least 0 and the"
+                " lifetime above 0 s."
+            )
         self._values: TTLCache[Hashable, Value] = TTLCache(size, seconds, clock)
         self._size = size
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> Value | None:
-        """The value, ``None`` where there is none or where it has grown too old."""
+        """Returns the value; ``None`` if it is missing or has expired."""
         with self._lock:
             return self._values.get(key)
 
     def put(self, key: Hashable, value: Value) -> None:
-        """Keeps a value, in place of the least recently used one where the cache is full."""
+        """Stores a value; a full cache drops its least recently used value."""
         if self._size:
             with self._lock:
                 self._values[key] = value
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all values."""
         with self._lock:
             self._values.clear()
 
 
 def exact_key(query: Query) -> Hashable:
-    """What is searched for a query depends on: its text as it was typed, its conversation and what it was shown."""
+    """Cache key from everything that a reformulation depends on: exact text, history and feedback."""
     return query.text, query.history, query.feedback
 
 
 def query_key(query: Query) -> Hashable:
-    """What an answer is known by: the query's normalised text, its conversation and what it was shown.
+    """Cache key from the normalised text, the history and the feedback.
 
-    Case, spacing and closing punctuation do not matter; all other punctuation does ("C++", "C#" and "C" differ).
+    It ignores case, spacing and closing punctuation, but no other punctuation ("C++", "C#" and "C" differ).
     """
     return normalised(query.text) or one_line(query.text), query.history, query.feedback

@@ -1,10 +1,10 @@
-"""The values that flow along the one path, and the roles that act on them.
+"""Value types of the search path, and the protocols of the components that process them.
 
     query (+ conversation) [-> first search -> feedback] -> Reformulator -> Reformulation
         -> Retriever -> Fusion -> Ranking -> reward | measures | answer
 
-Values are frozen and hold no behaviour. Roles are small protocols; implementations know nothing of each other.
-All calls are batched and answer position for position.
+Values are frozen dataclasses without behaviour. Components are small protocols, and implementations do not depend on
+each other. All calls are batched and return results in input order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FusionName = Literal["rsf", "rrf", "combsum", "combmnz"]
 SubQueryKind = Literal["original", "reading", "part", "variant", "hypothetical", "step_back", "expansion"]
 
 Qrels = dict[str, dict[str, int]]
-"""Judgements: query id -> document id -> relevance (0 = not relevant), as in trec_eval."""
+"""Relevance judgements: query id -> document id -> relevance (0 = not relevant), as in trec_eval."""
 
 Run = dict[str, dict[str, float]]
 """Results: query id -> document id -> score, as in trec_eval."""
@@ -37,11 +37,11 @@ Conversation = list[dict[str, str]]
 
 
 _NO_METADATA: Mapping[str, Any] = {}
-"""Shared by all documents without metadata, since a corpus may hold millions of them."""
+"""Shared by all documents without metadata, to save memory: a corpus may hold millions of them."""
 
 
 def _write_well_formed(value: object, *names: str) -> None:
-    """Replaces lone surrogates in attributes of a new value: no file, tokenizer or answer takes them."""
+    """Replaces lone surrogates in the named attributes, because UTF-8 files, tokenizers and JSON reject them."""
     for name in names:
         text = getattr(value, name)
         if text and not text.isascii():
@@ -55,8 +55,8 @@ class Document:
     Attributes:
         id: unique within the corpus.
         title: may be empty.
-        text: what is searched, with the title.
-        metadata: what else is known, such as its URL, page or date; not searched.
+        text: searched together with the title.
+        metadata: further fields, such as URL, page or date; not searched.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Title and first words of a document that a first search found."""
+    """Title and first words of a document that the first search returned."""
 
     title: str
     text: str
@@ -78,14 +78,14 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the user asks.
+    """A user's query.
 
     Attributes:
         id: unique within a query set.
-        text: the last turn, as typed.
-        history: earlier turns, oldest first; empty outside a conversation. Any shape that
-            :mod:`acqo_rl.conversations` reads may be given.
-        feedback: top results of a first search with ``text``, best first; empty unless the policy is made for it.
+        text: the current turn, as typed.
+        history: earlier turns, oldest first; empty if there is no conversation. The constructor accepts any shape
+            that :mod:`acqo_rl.conversations` can read.
+        feedback: top results of a first search for ``text``, best first; empty unless the policy reads feedback.
     """
 
     id: str
@@ -103,16 +103,16 @@ class Query:
 
 
 class Passage(str):
-    """A text that is searched but written as a document is, not as a question (HyDE).
+    """A search text in the form of a document rather than a question (HyDE).
 
-    An encoder that tells the two apart embeds it as a passage; to everyone else it is a text like any other.
+    An encoder with separate query and passage prompts embeds it as a passage. Other components treat it as a ``str``.
     """
 
     __slots__ = ()
 
 
 def search_key(text: str) -> tuple[bool, str]:
-    """What a search is known by where texts are searched once: the same words are one as a passage, one as a query."""
+    """The key used to deduplicate searches: equal texts differ if one is a :class:`Passage` and the other is not."""
     return isinstance(text, Passage), text
 
 
@@ -121,11 +121,11 @@ class SubQuery:
     """One text to search.
 
     Attributes:
-        text: what is searched.
-        kind: what it is for.
-        weight: its ranking counts as much as this many copies of it; 0 or a positive number.
-        lead: its ranking counts only where its best cosine is above the best one of all others by more than this, in
-            the scores of one retriever; ``None``: always.
+        text: the text to search.
+        kind: the purpose of the sub-query.
+        weight: weight of its ranking in the fusion, at least 0; a weight of 2 equals two copies of the ranking.
+        lead: minimum margin. The ranking is used only if its top cosine exceeds the top cosine of all other
+            sub-queries by more than this, within one retriever. ``None``: the ranking is always used.
     """
 
     text: str
@@ -136,22 +136,22 @@ class SubQuery:
 
 @dataclass(frozen=True, slots=True)
 class Reformulation:
-    """A reformulator's answer to one query.
+    """A reformulator's output for one query.
 
     Attributes:
-        query: the query it is of.
-        route: ``pass`` searches the query as it stands, ``disambiguate`` its readings, ``decompose`` its parts,
-            ``expand`` the same need in other words.
-        sub_queries: what is searched, in order of priority; never empty.
+        query: the raw query.
+        route: ``pass`` searches the raw query, ``disambiguate`` its possible meanings, ``decompose`` its parts, and
+            ``expand`` paraphrases of it.
+        sub_queries: the texts to search, in order of priority; never empty.
         made_by: name of the reformulator.
-        completion: the text a language model wrote, empty where none was asked.
-        tokens: number of tokens a language model wrote.
-        problem: what went wrong, if anything of ``completion`` could not be used; ``None`` when all is well.
-        calls: completions that were asked for; 0 where none was, or where the answer comes from a cache.
-        failed_calls: how many of them gave no text (a time-out, an error of the server). Asked again, they may well
-            answer; a completion that was written and could not be used is none of them.
-        query_type: what kind of question it was taken for; ``None`` where nobody looked.
-        reasoning: why it was reformulated this way, in words; empty where there was no choice.
+        completion: the text that a language model generated; empty if no model was called.
+        tokens: number of tokens that a language model generated.
+        problem: what went wrong, if part of ``completion`` could not be used; ``None`` if there was no problem.
+        calls: number of completions requested; 0 if no model was called or the result comes from a cache.
+        failed_calls: number of those calls that returned no text (time-out, server error), so that a retry may
+            succeed. Completions that were returned but could not be parsed are not counted.
+        query_type: type assigned by a classifier; ``None`` if the query was not classified.
+        reasoning: explanation of the chosen reformulation; empty if there was no choice to explain.
     """
 
     query: Query
@@ -172,14 +172,14 @@ class Ranking:
     """The result list of one search, best first.
 
     Attributes:
-        doc_ids: document ids, no id twice.
-        scores: one score a document, not increasing.
-        retriever: name of the retriever; scores compare only within one retriever.
+        doc_ids: unique document ids.
+        scores: one score per document, in non-increasing order.
+        retriever: name of the retriever; scores are comparable only within one retriever.
         query: the text that was searched.
-        weight: this list counts as much as this many copies of it.
-        similarities: of a fused ranking, each document's best score over the fused lists; otherwise empty. A fused
-            score says how lists agree, a similarity how well a document fits.
-        ceiling: the best score that any document could have for this text; ``None`` where it is not known.
+        weight: weight of this list in the fusion; a weight of 2 equals two copies of the list.
+        similarities: for a fused ranking, each document's best score over the fused lists; otherwise empty. A fused
+            score measures agreement between lists; a similarity measures how well a document matches.
+        ceiling: upper bound on the score of any document for this text; ``None`` if unknown.
     """
 
     doc_ids: tuple[str, ...]
@@ -191,19 +191,19 @@ class Ranking:
     ceiling: float | None = None
 
     def first(self, k: int) -> Ranking:
-        """The ``k`` best of it."""
+        """The top ``k`` documents of this ranking."""
         return replace(self, doc_ids=self.doc_ids[:k], scores=self.scores[:k], similarities=self.similarities[:k])
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model wrote.
+    """The output of a language model for one conversation.
 
     Attributes:
-        text: without special tokens.
-        tokens: number of tokens generated, the end token included.
-        finished: False when the token limit cut the text.
-        problem: why there is no text (a time-out, an error of the server); ``None`` when all is well.
+        text: the generated text, without special tokens.
+        tokens: number of generated tokens, including the end token.
+        finished: False if the token limit truncated the text.
+        problem: why there is no text (time-out, server error); ``None`` if there was no problem.
     """
 
     text: str
@@ -214,11 +214,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSpec:
-    """What a reformulator reads of a first search.
+    """The feedback that a reformulator reads: the top results of a first search.
 
     Attributes:
-        results: number of top results; 0 for none.
-        words: words of the text of each.
+        results: number of top results; 0 disables feedback.
+        words: maximum number of words of each result's text.
     """
 
     results: int = 0
@@ -226,46 +226,46 @@ class FeedbackSpec:
 
 
 class Reformulator(Protocol):
-    """Turns queries into what is searched.
+    """Rewrites queries into sub-queries.
 
-    One that reads the results of a first search has an attribute ``feedback``, a :class:`FeedbackSpec`.
+    A reformulator that reads feedback has an attribute ``feedback``, a :class:`FeedbackSpec`.
     """
 
     name: str
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position. A bad completion falls back to the raw query."""
+        """Returns one reformulation per query, in input order; an invalid completion falls back to the raw query."""
         ...
 
 
 class LanguageModel(Protocol):
-    """Writes one completion a conversation."""
+    """Generates one completion per conversation."""
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
         ...
 
 
 @runtime_checkable
 class StreamingModel(LanguageModel, Protocol):
-    """A language model that can be watched while it writes."""
+    """A language model that can stream its output."""
 
     def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
-        """The completion; ``on_text`` is given each piece of it as it is written."""
+        """Returns the completion; calls ``on_text`` with each piece of text as it is generated."""
         ...
 
 
 @runtime_checkable
 class SamplingModel(LanguageModel, Protocol):
-    """A language model that samples at a temperature."""
+    """A language model with a configurable sampling temperature."""
 
     def at_temperature(self, temperature: float) -> LanguageModel:
-        """The same model at another temperature; weights and connections are shared."""
+        """Returns the same model at another temperature; weights and connections are shared."""
         ...
 
 
 class Encoder(Protocol):
-    """Embeds texts. ``fingerprint`` names model, revision, prompts and precision."""
+    """Embeds texts. ``fingerprint`` identifies model, revision, prompts and precision."""
 
     fingerprint: str
     dim: int
@@ -280,51 +280,51 @@ class Encoder(Protocol):
 
 
 class Retriever(Protocol):
-    """Finds documents for texts.
+    """Searches documents.
 
-    One whose scores are cosines has an attribute ``cosine = True``, and one whose documents may change an attribute
-    ``fingerprint`` that changes with them.
+    A retriever whose scores are cosines has an attribute ``cosine = True``. A retriever whose documents may change has
+    an attribute ``fingerprint`` that changes with them.
     """
 
     name: str
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, position for position; an empty ranking where nothing matches.
+        """Returns one ranking of at most ``k`` documents per text, in input order; empty if nothing matches.
 
-        A text that is a :class:`Passage` is embedded as one, where texts are embedded.
+        Dense retrievers embed a :class:`Passage` with the passage prompt.
         """
         ...
 
 
 @runtime_checkable
 class CompositeRetriever(Retriever, Protocol):
-    """A retriever that searches others and merges their lists of each text."""
+    """A retriever that searches other retrievers and merges their rankings of each text."""
 
     parts: Sequence[Retriever]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        """One list of what those parts found for a text that came back, with at most ``k`` documents of each part."""
+        """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
         ...
 
 
 def fingerprint_of(retriever: object) -> str:
-    """What tells a retriever's documents apart; empty where it says nothing."""
+    """The retriever's fingerprint of its documents; empty if it has none."""
     return str(getattr(retriever, "fingerprint", ""))
 
 
 def feedback_of(reformulator: object) -> FeedbackSpec:
-    """What a reformulator reads of a first search; nothing where it does not say."""
+    """The feedback that a reformulator reads; none (0 results) if it has no such attribute."""
     feedback: FeedbackSpec = getattr(reformulator, "feedback", FeedbackSpec())
     return feedback
 
 
 def starts_thinking(model: object) -> bool:
-    """Whether a language model's replies begin within thoughts, because its chat template opens them."""
+    """Whether a language model's replies start inside a thought block, because its chat template opens one."""
     return bool(getattr(model, "starts_thinking", False))
 
 
 def has_cosines(retriever: object) -> bool:
-    """Whether a retriever's scores are cosines; not where it does not say."""
+    """Whether a retriever's scores are cosines; False if it has no such attribute."""
     return bool(getattr(retriever, "cosine", False))
 
 
@@ -334,5 +334,5 @@ class Fusion(Protocol):
     name: str
 
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
-        """One ranking of at most ``k`` documents for each query's rankings, position for position."""
+        """Returns one fused ranking of at most ``k`` documents per query, in input order."""
         ...

@@ -101,7 +101,7 @@ def test_one_that_fails_fails_alone():
 
 def test_too_few_answers_are_an_error():
     batcher = Batcher(lambda items: items[:-1])
-    with pytest.raises(ValueError, match="owes one an item"):
+    with pytest.raises(ValueError, match=r"1 answers .* 2 items"):
         batcher.ask([1, 2])
 
 

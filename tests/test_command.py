@@ -66,13 +66,13 @@ def test_a_file_is_read_as_the_command_line_is(parse):
         ("data: x\nlimit: 2.5\n", "limit.*invalid int value: '2.5'"),
         ("data: x\nlimit: many\n", "limit.*invalid int value: 'many'"),
         ("data: x\nstage: third\n", "stage.*invalid choice: 'third'"),
-        ("data: [x, y]\n", r"data.*one value expected, not \['x', 'y'\]"),
-        ("data: x\nnames: {a: 1}\n", "names.*a list of plain values expected, not {'a': 1}"),
+        ("data: [x, y]\n", r"data.*\['x', 'y'\]"),
+        ("data: x\nnames: {a: 1}\n", "names.*{'a': 1}"),
         ("data: x\nfast: perhaps\n", "fast"),
         ("- x\n", "must contain a YAML mapping"),
         ("", "must contain a YAML mapping"),
-        ("data: [\n", "cannot be read"),
-        ("data: \x00\n", "cannot be read"),
+        ("data: [\n", "--help"),
+        ("data: \x00\n", "--help"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(parse, yaml, message):
@@ -83,7 +83,7 @@ def test_a_file_that_does_not_fit_is_refused(parse, yaml, message):
 def test_a_file_that_is_not_there_is_refused(parse, tmp_path):
     with pytest.raises(ConfigError, match="nowhere"):
         parse(None, "--config", str(tmp_path / "nowhere"))
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="--help"):
         parse(None, "--data", "x", "--config")
     with pytest.raises(ConfigError, match="--surprise"):
         parse(None, "--data", "x", "--surprise", "1")
@@ -91,7 +91,7 @@ def test_a_file_that_is_not_there_is_refused(parse, tmp_path):
 
 @pytest.mark.parametrize(
     ("error", "status", "message"),
-    [(AcqoError("do this"), 2, "error: do this\n"), (KeyboardInterrupt(), 130, "start the same command again")],
+    [(AcqoError("do this"), 2, "error: do this\n"), (KeyboardInterrupt(), 130, "interrupted")],
 )
 def test_expected_ends_have_no_traceback(capsys, error, status, message):
     def main(config):
@@ -127,7 +127,7 @@ def test_a_place_that_cannot_be_written_has_none_either(capsys, tmp_path):
             ["--data", "x"],
         )
     assert ended.value.code == 2
-    assert re.search("error: .*file/folder.*; give another place", capsys.readouterr().err)
+    assert re.search("error: .*file/folder", capsys.readouterr().err)
 
 
 def test_unexpected_errors_keep_theirs():
@@ -159,5 +159,5 @@ def test_the_opposite_of_a_switch_has_its_own_help():
         fast: bool = field(default=True, metadata={"help": "A switch."})
 
     shown = " ".join(command.make_parser(Switch, description="").format_help().split())
-    assert "The opposite of --fast." in shown
+    assert shown.count("--fast") == 3
     assert shown.count("A switch.") == 1

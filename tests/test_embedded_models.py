@@ -20,7 +20,7 @@ def test_other_names_are_left_alone(name):
 
 
 def test_an_unknown_one_is_refused():
-    with pytest.raises(ConfigError, match="no embedded model 'embedded:gpt'; use embedded:minilm"):
+    with pytest.raises(ConfigError, match=r"'embedded:gpt'.*embedded:minilm"):
         resolve("embedded:gpt")
 
 
@@ -77,7 +77,7 @@ def test_the_trained_policies_are_small_enough_to_stay_in_the_package():
 
 @pytest.mark.parametrize("name", ["trained:other", "trained:", "trained:../trained"])
 def test_other_trained_policies_are_refused_with_what_is_there(name):
-    with pytest.raises(ConfigError, match=r"it has trained:demo, trained:four_sets\."):
+    with pytest.raises(ConfigError, match="trained:demo, trained:four_sets"):
         resolve(name)
 
 

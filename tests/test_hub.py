@@ -85,10 +85,10 @@ def test_the_same_export_is_kept_with_a_new_card_and_another_one_refused(full, a
     (out / "README.md").write_text("edited")
     assert not hub.export_policy(full, out, card="third")
     assert (out / "README.md").read_text() == "edited"
-    with pytest.raises(HubError, match="holds another export"):
+    with pytest.raises(HubError, match=hub.fingerprint(adapter)):
         hub.export_policy(adapter, out)
     (out / "export.json").unlink()
-    with pytest.raises(HubError, match="is not empty and holds no export"):
+    with pytest.raises(HubError, match="not empty"):
         hub.export_policy(full, out)
 
 
@@ -135,7 +135,7 @@ def test_pickles_are_never_read(full, adapter, tmp_path):
             Policy.from_pretrained(str(model))
         (model / pickled).rename(model / "weights.json")
         (model / "weights.json").write_text("{}")
-        with pytest.raises(HubError, match="holds no weights"):
+        with pytest.raises(HubError, match="safetensors"):
             hub.check_export(model)
 
 
@@ -156,19 +156,19 @@ def test_code_of_a_model_is_never_run(full, tmp_path, model_type, monkeypatch):
             Policy.from_pretrained(str(model))
     with pytest.raises((HubError, ConfigError), match=r"auto_map|cannot be loaded"):
         hub.export_policy(model, tmp_path / "out")
-    with pytest.raises(HubError, match=r"evil\.py is no part|auto_map"):
+    with pytest.raises(HubError, match=r"evil\.py|auto_map"):
         hub.check_export(model)
     assert not (tmp_path / "ran").exists()
 
 
 def test_what_is_no_policy_is_refused(full, tmp_path):
-    with pytest.raises(HubError, match="holds no policy"):
+    with pytest.raises(HubError, match=r"acqo\.json"):
         hub.export_policy(tmp_path, tmp_path / "out")
-    with pytest.raises(HubError, match="leave --adapter out"):
+    with pytest.raises(HubError, match="--adapter"):
         hub.export_policy(full, tmp_path / "out", merge=False)
     model = shutil.copytree(full, tmp_path / "model")
     (model / "training_args.bin").write_bytes(b"pickle")
-    with pytest.raises(HubError, match=r"training_args\.bin is no part"):
+    with pytest.raises(HubError, match=r"training_args\.bin"):
         hub.check_export(model)
 
 
@@ -225,7 +225,7 @@ def test_push_is_private_and_takes_only_files_of_an_export(full, tmp_path, scrip
 def test_a_public_repository_takes_no_private_push(full, tmp_path, scripted_hub, monkeypatch):
     monkeypatch.setattr(scripted_hub, "private", False)
     hub.export_policy(full, tmp_path / "out")
-    with pytest.raises(HubError, match="is there and public"):
+    with pytest.raises(HubError, match=r"name/model .*--public"):
         hub.push(tmp_path / "out", "name/model")
     assert "upload_folder" not in scripted_hub.calls
     hub.push(tmp_path / "out", "name/model", private=False)
@@ -235,14 +235,14 @@ def test_a_public_repository_takes_no_private_push(full, tmp_path, scripted_hub,
 def test_a_pickle_in_the_folder_is_never_pushed(full, tmp_path, scripted_hub):
     hub.export_policy(full, tmp_path / "out")
     (tmp_path / "out" / "optimizer.pt").write_bytes(b"pickle")
-    with pytest.raises(HubError, match=r"optimizer\.pt is no part"):
+    with pytest.raises(HubError, match=r"optimizer\.pt"):
         hub.push(tmp_path / "out", "name/model")
     assert scripted_hub.calls == {}
 
 
 def test_an_adapter_on_a_local_base_is_not_pushed(adapter, tmp_path, scripted_hub):
     hub.export_policy(adapter, tmp_path / "out", merge=False)
-    with pytest.raises(HubError, match="which others do not have"):
+    with pytest.raises(HubError, match="--adapter"):
         hub.push(tmp_path / "out", "name/model")
     assert scripted_hub.calls == {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import pytrec_eval
@@ -122,20 +123,20 @@ def test_scores_of_a_ranking_do_not_matter_only_its_order():
 
 
 @pytest.mark.parametrize("name", ["nDCG@0", "R@101"])
-def test_a_measure_deeper_than_a_ranking_is_refused(name):
+def test_a_cutoff_beyond_the_depth_of_a_ranking_is_refused(name):
     """trec_eval dies of the first, and would give the second the value of R@100."""
-    with pytest.raises(ConfigError, match="a ranking has 1 to 100 of them"):
+    with pytest.raises(ConfigError, match=f"{name}.*1 to 100"):
         check_measures([name], 100)
 
 
 @pytest.mark.parametrize("name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", ""])
 def test_an_unknown_measure_is_refused_by_name(name):
-    with pytest.raises(ConfigError, match="is no measure"):
+    with pytest.raises(ConfigError, match=re.escape(repr(name))):
         per_query([name], {"q": {"d": 1}}, {})
 
 
 def test_a_measure_that_needs_another_package_is_refused():
-    with pytest.raises(ConfigError, match="cannot be computed"):
+    with pytest.raises(ConfigError, match="alpha_nDCG@10"):
         per_query(["alpha_nDCG@10"], {"q": {"d": 1}}, {})
 
 

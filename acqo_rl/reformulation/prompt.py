@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.grammar import ORIGINAL, TAGS
-from acqo_rl.text import both_ends, one_line
+from acqo_rl.text import drop_middle, one_line
 from acqo_rl.types import Conversation, Query, Snippet
 
 VERSION = "1"
@@ -64,7 +64,7 @@ class Prompt:
         room: dict[int, int] = {}
         lacking: dict[int, int] = {}
         for i in _by_right(history) if budget else ():
-            lines[i] = both_ends(untrusted(str(history[i])), 2 * budget * _LONGEST_TOKEN)
+            lines[i] = drop_middle(untrusted(str(history[i])), 2 * budget * _LONGEST_TOKEN)
             cost = self.count_tokens(lines[i]) + 1
             share = cost if 2 * cost <= budget else budget // (2 if history[i].speaker == "user" else 4)
             if share > left:
@@ -93,7 +93,7 @@ class Prompt:
         mark, _, said = text.partition(" ")
         size = min(len(said) - 1, budget * _LONGEST_TOKEN)
         while size > 1:
-            if self.count_tokens(cut := f"{mark} {both_ends(said, size)}") <= budget:
+            if self.count_tokens(cut := f"{mark} {drop_middle(said, size)}") <= budget:
                 return cut
             size = size * 7 // 8
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
-from acqo_rl.text import both_ends
+from acqo_rl.text import drop_middle
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 _TURN_CHARACTERS = 240
@@ -31,7 +31,7 @@ class RecentTurns:
     def _reformulate(self, query: Query) -> Reformulation:
         if not query.history:
             return pass_through(query, self.name)
-        turns = (both_ends(str(turn), _TURN_CHARACTERS) for turn in query.history[-self.turns :])
+        turns = (drop_middle(str(turn), _TURN_CHARACTERS) for turn in query.history[-self.turns :])
         return Reformulation(query, "disambiguate", (SubQuery(" ".join([*turns, query.text]), "reading"),), self.name)
 
 

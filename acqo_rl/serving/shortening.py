@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acqo_rl.conversations import read_turns
 from acqo_rl.surrogates import REPLACEMENT
-from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, within, within_limits
+from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, within_limits
 from acqo_rl.types import Query
 
 MAX_CONTEXT = 500
@@ -40,7 +40,7 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
 
 def shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:
     """A text, of which more than so many characters are cut from the middle; and notes, which call it ``what``."""
-    short = within(text, most)
+    short = shorten(text, most)
     notes = [f"{what} {_BROKEN}"] if REPLACEMENT in short else []
     if (length := len(one_line(text))) > most:
         notes.append(f"{what} was shortened from {length:,} to {most:,} characters; both ends were kept.")

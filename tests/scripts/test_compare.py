@@ -227,7 +227,7 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"robustness": "noise"}, "choose typos, paraphrases"),
         ({"claims": "nowhere.yaml"}, "holds no list of claims"),
         ({"limit": 0}, "must be at least 1"),
-        ({"measures": "nDGC@10"}, "is no measure"),
+        ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
 )
 def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message):

@@ -152,7 +152,7 @@ def test_settings_from_a_file_and_a_limit(data, index, tmp_path):
         ({"--reformulator": "../raw=x"}, "cannot name result files"),
         ({"--fusion": "magic"}, "choose rsf, rrf"),
         ({"--limit": "0"}, "must be at least 1"),
-        ({"--measures": "nDGC@10"}, "is no measure"),
+        ({"--measures": "nDGC@10"}, "nDGC@10"),
     ],
 )
 def test_errors_say_what_to_do(data, index, tmp_path, changed, message):

@@ -56,16 +56,16 @@ def test_dry_run_writes_everything_and_prints_the_card(model, tmp_path):
     assert (output / "model.safetensors").stat().st_mtime_ns == before
 
     (model / "config.json").write_text((model / "config.json").read_text() + "\n")
-    assert "holds another export" in run(*arguments, home=tmp_path, status=2).stderr
+    assert str(output) in run(*arguments, home=tmp_path, status=2).stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--repo_id", "name/acqo-demo"), "There is no Hugging Face token here"),
-        (("--repo_id", "acqo-demo", "--dry_run", "--output", "out"), "wanted is NAME/MODEL"),
+        (("--repo_id", "name/acqo-demo"), "HF_TOKEN"),
+        (("--repo_id", "acqo-demo", "--dry_run", "--output", "out"), "NAME/MODEL"),
         (("--repo_id", "name/acqo-demo", "--dry_run"), "give --output DIR"),
-        (("--repo_id", "name/acqo-demo", "--dry_run", "--output", "out", "--model", "nowhere"), "holds no policy"),
+        (("--repo_id", "name/acqo-demo", "--dry_run", "--output", "out", "--model", "nowhere"), "acqo.json"),
     ],
 )
 def test_errors_say_what_to_do(model, tmp_path, arguments, message):
