@@ -100,7 +100,7 @@ def test_index_loads_its_own_encoder(tmp_path, minilm):
     ("settings", "message"),
     [
         ({"model": "/nowhere/model"}, "'/nowhere/model'.*cannot be loaded"),
-        ({"model": "embedded:nothing"}, "no embedded model"),
+        ({"model": "embedded:nothing"}, "'embedded:"),
         ({"dtype": "int8"}, "dtype is 'int8'"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"max_length": 0}, "max_length is 0"),
