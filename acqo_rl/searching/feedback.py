@@ -1,4 +1,4 @@
-"""What a policy reads of a first search: title and first words of the top results."""
+"""Feedback for a policy: title and first words of the top results of a first search."""
 
 from __future__ import annotations
 
@@ -10,35 +10,38 @@ from acqo_rl.text import one_line
 from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Snippet
 
 _TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
-"""Most characters of a title, and mean characters of a word with its space, so that no document fills the prompt."""
+"""Maximum characters of a title, and maximum mean characters per word including the space.
+
+They prevent a document from filling the prompt.
+"""
 
 
 def with_feedback(
     queries: Sequence[Query], tops: Sequence[Ranking], corpus: Mapping[str, Document], feedback: FeedbackSpec
 ) -> list[Query]:
-    """The queries with the top of one ranking each as their feedback."""
+    """Adds the top documents of one ranking to each query as feedback."""
     return [replace(query, feedback=snippets(top, corpus, feedback)) for query, top in zip(queries, tops, strict=True)]
 
 
 def snippets(ranking: Ranking, corpus: Mapping[str, Document], feedback: FeedbackSpec) -> tuple[Snippet, ...]:
-    """Title and first words of the first documents of a ranking; words without spaces have 16 characters at most."""
+    """Title and first words of the top documents; the words have at most 16 characters each on average."""
     return tuple(
         _snippet(document_of(corpus, doc_id), feedback.words) for doc_id in ranking.doc_ids[: feedback.results]
     )
 
 
 def document_of(corpus: Mapping[str, Document], doc_id: str) -> Document:
-    """The document that a search found.
+    """Looks up a document that a search returned.
 
     Raises:
-        IndexMismatchError: it is not in the corpus.
+        IndexMismatchError: the document is not in the corpus.
     """
     try:
         return corpus[doc_id]
     except KeyError:
         raise IndexMismatchError(
-            f"The index found the document {doc_id!r}, which is not in the corpus ({len(corpus):,} documents): the two"
-            " are of different versions; build the index again from this corpus."
+            f"The index returned document {doc_id!r}, which is not in the corpus ({len(corpus):,} documents). Index and"
+            " corpus have different versions; build the index again from this corpus."
         ) from None
 
 

@@ -1,7 +1,7 @@
-"""Every sub-query at every retriever, all in flight at once; what failed is kept beside what was found.
+"""Searches all sub-queries at all retrievers concurrently, and records failures together with the results.
 
-A composite retriever (hybrid, several collections) is not asked itself: its parts are, each with the time-out, and
-their lists are merged. So one part that fails or is late costs its own lists only.
+The parts of a composite retriever (hybrid, several collections) are called separately, each with the time-out, and
+their rankings are merged. A part that fails or times out therefore loses only its own rankings.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from acqo_rl.searching.workers import Workers
 from acqo_rl.types import CompositeRetriever, Ranking, Reformulation, Retriever, search_key
 
 _Key = tuple[str, tuple[bool, str]]
-"""Name of the retriever that is asked, and the key of the text."""
+"""Name of the retriever and key of the text."""
 
 
 class Gathering:
-    """The rankings of a batch of queries: each text is searched once at each retriever, whoever wants it.
+    """Searches for a batch of queries; each distinct text is searched once at each retriever.
 
-    Without a time-out a retriever gets all its texts in one call, and each by itself where that fails; with one, each
-    text is a call of its own from the beginning. So those that fail or are late are alone in being lost.
+    With a time-out, each text is a separate call. Without one, a retriever gets all texts in one call; if that call
+    fails, each text is retried separately. Either way a failure affects only its own text.
     """
 
     def __init__(
@@ -34,17 +34,17 @@ class Gathering:
         timeout: float | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Nothing is searched yet.
+        """Starts no search yet.
 
         Args:
-            retrievers: their names, and those of their parts, differ.
-            workers: the threads of the calls.
-            depth: documents a ranking.
-            timeout: seconds for a text at a retriever.
-            deadline: time of ``time.monotonic`` at which all waiting ends.
+            retrievers: their names and the names of their parts must be unique.
+            workers: threads that run the calls.
+            depth: documents per ranking.
+            timeout: seconds for one text at one retriever; ``None`` means no limit.
+            deadline: value of ``time.monotonic()`` at which all calls time out.
         """
         self._retrievers = retrievers
-        self._asked = asked_of(retrievers)
+        self._singles = flatten(retrievers)
         self._workers = workers
         self._depth = depth
         self._timeout = timeout
@@ -53,19 +53,22 @@ class Gathering:
         self._failed: dict[_Key, Failure] = {}
 
     def find(self, texts: Iterable[str]) -> list[tuple[Ranking, ...]]:
-        """What came back for each text, in the order of the retrievers; only those that are new are searched."""
+        """Returns the rankings of each text, in the order of the retrievers; texts seen before are not searched again.
+
+        Failed searches are missing.
+        """
         texts = list(texts)
-        self._search(list({search_key(text): text for text in texts if not self._knows(text)}.values()))
+        self._search(list({search_key(text): text for text in texts if not self._is_searched(text)}.values()))
         return [tuple(self._lists(text)) for text in texts]
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
-        """What did not come back for the texts, in the same order."""
+        """The failed searches of the texts, in input order."""
         if not self._failed:
             return ()
         return tuple(self._failed[key] for text in texts for key in self._keys(text) if key in self._failed)
 
     def _lists(self, text: str) -> Iterator[Ranking]:
-        """One list per retriever of which a search came back."""
+        """One ranking per retriever whose search succeeded."""
         for retriever in self._retrievers:
             if (ranking := self._list(retriever, text)) is not None:
                 yield ranking
@@ -80,17 +83,17 @@ class Gathering:
         if not new:
             return
         groups = [new] if self._timeout is None else [[text] for text in new]
-        failed = self._ask([(retriever, group) for retriever in self._asked for group in groups])
+        failed = self._ask([(retriever, group) for retriever in self._singles for group in groups])
         again = [(retriever, [text]) for retriever, group, _ in failed if len(group) > 1 for text in group]
         for retriever, group, error in [*(one for one in failed if len(one[1]) == 1), *self._ask(again)]:
             [text] = group
             self._failed[_key(retriever, text)] = Failure("retrieval", reason_of(error), retriever.name, text)
 
     def _ask(self, calls: Sequence[tuple[Retriever, list[str]]]) -> list[tuple[Retriever, list[str], Exception]]:
-        """Makes the calls at the same time, keeps what they find, and returns those that failed."""
+        """Runs the calls concurrently, stores their rankings and returns the failed calls."""
         asked = [(retriever.name, partial(self._call, retriever, group)) for retriever, group in calls]
         failed = []
-        for (retriever, group), outcome in zip(calls, self._workers.run(asked, self._patience()), strict=True):
+        for (retriever, group), outcome in zip(calls, self._workers.run(asked, self._remaining_seconds()), strict=True):
             if isinstance(outcome, Exception):
                 failed.append((retriever, group, outcome))
             else:
@@ -98,10 +101,10 @@ class Gathering:
         return failed
 
     def _keys(self, text: str) -> list[_Key]:
-        return [_key(retriever, text) for retriever in self._asked]
+        return [_key(retriever, text) for retriever in self._singles]
 
-    def _knows(self, text: str) -> bool:
-        key = _key(self._asked[0], text)
+    def _is_searched(self, text: str) -> bool:
+        key = _key(self._singles[0], text)
         return key in self._found or key in self._failed
 
     def _call(self, retriever: Retriever, texts: list[str]) -> list[Ranking]:
@@ -110,13 +113,13 @@ class Gathering:
             raise ValueError(f"{len(rankings)} rankings for {len(texts)} texts; a retriever must return one per text")
         return rankings
 
-    def _patience(self) -> float | None:
+    def _remaining_seconds(self) -> float | None:
         limits = [self._timeout, None if self.deadline is None else self.deadline - time.monotonic()]
         return min((limit for limit in limits if limit is not None), default=None)
 
 
 class GatheredLists:
-    """The lists of a batch: of the sub-queries, and of the raw queries where a retriever searches those alone."""
+    """Searches the sub-queries of a batch, and the raw queries at :class:`OriginalOnly` retrievers."""
 
     def __init__(self, of_sub_queries: Gathering, of_originals: Gathering | None) -> None:
         self._of_sub_queries = of_sub_queries
@@ -124,27 +127,27 @@ class GatheredLists:
 
     @property
     def deadline(self) -> float | None:
-        """Time of ``time.monotonic`` at which all waiting ends."""
+        """Value of ``time.monotonic()`` at which all calls time out."""
         return self._of_sub_queries.deadline
 
     def find(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
-        """The lists of each reformulation that came back: those of the sub-queries, then those of the raw query."""
+        """Returns the rankings of each reformulation: those of the sub-queries, then those of the raw query."""
         find_originals = self._of_originals.find if self._of_originals else None
         return find_lists(reformulations, self._of_sub_queries.find, find_originals)
 
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
-        """What failed of all that was searched for one query."""
+        """The failed searches of one query, over all its reformulations."""
         texts = dict.fromkeys(searched_text(s) for reformulation in searched for s in reformulation.sub_queries)
         failures = self._of_sub_queries.failures(texts)
         raw = searched[0].query.text
         return (*failures, *self._of_originals.failures([raw])) if self._of_originals else failures
 
 
-def asked_of(retrievers: Sequence[Retriever]) -> list[Retriever]:
-    """The retrievers that are asked: themselves, or the parts of a composite one."""
+def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:
+    """Replaces composite retrievers by their parts, recursively."""
     asked: list[Retriever] = []
     for retriever in retrievers:
-        asked += asked_of(retriever.parts) if isinstance(retriever, CompositeRetriever) else [retriever]
+        asked += flatten(retriever.parts) if isinstance(retriever, CompositeRetriever) else [retriever]
     return asked
 
 
@@ -153,5 +156,5 @@ def _key(retriever: Retriever, text: str) -> _Key:
 
 
 def reason_of(error: Exception) -> str:
-    """An exception in one line."""
+    """Type and message of an exception."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""The rankings of every sub-query of a batch, from one call of each retriever over the distinct texts."""
+"""Searches the sub-queries of a batch: each retriever is called once with the distinct texts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Passage, Ranking, Reformulation, Retriever, SubQuery, has_cosines, search_key
 
 DEPTH = 100
-"""Documents fetched for each sub-query; the reward looks at the first 100 of the fused ranking."""
+"""Default number of documents per sub-query. The reward uses the first 100 documents of the fused ranking."""
 
 
 @dataclass(frozen=True, slots=True)
 class OriginalOnly:
-    """A retriever that searches the query as it was asked and nothing that is made of it.
+    """Marks a retriever that searches only the raw query, and none of the sub-queries.
 
-    Its list is a path of its own, behind those of the sub-queries: words that a model wrote help an index of meanings
-    more often than an index of words.
+    Its ranking is an additional input of the fusion, after those of the sub-queries. This suits BM25, for which
+    generated words help less often than for a dense index.
     """
 
     retriever: Retriever
 
 
 Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
-"""One retriever, or several whose lists are merged."""
+"""One retriever, or several whose rankings are merged."""
 
 Find = Callable[[list[str]], Sequence[Sequence[Ranking]]]
 """Searches distinct texts; returns the rankings of each, in input order."""
@@ -37,9 +37,9 @@ Find = Callable[[list[str]], Sequence[Sequence[Ranking]]]
 def search_each(
     reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
-    """The rankings of every distinct sub-query, from one call of each retriever over the distinct texts of the batch.
+    """Returns the rankings of each reformulation: one per distinct sub-query and retriever.
 
-    Several retrievers search at the same time, and each one's list is a path of its own.
+    Each retriever is called once with the distinct texts of the batch; several retrievers search concurrently.
     """
     asked, originals = split_retrievers(retriever)
     return find_lists(
@@ -50,18 +50,18 @@ def search_each(
 
 
 def split_retrievers(given: Retrievers) -> tuple[list[Retriever], list[Retriever]]:
-    """The retrievers that search every sub-query, and those that search the raw query only."""
+    """Returns the retrievers that search every sub-query, and those that search only the raw query."""
     several = given if isinstance(given, Sequence) else [given]
     originals = [r.retriever for r in several if isinstance(r, OriginalOnly)]
     return [r for r in several if not isinstance(r, OriginalOnly)], originals
 
 
 def searchable(reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]) -> list[Reformulation]:
-    """The reformulations with exactly those sub-queries that are searched, in evaluation as in serving.
+    """Keeps only the sub-queries that are searched; used in both evaluation and serving.
 
-    Empty and repeated sub-queries are left out. So are those that want a lead where the scores of a retriever are no
-    cosines: one word more gives every document more of BM25, and fused scores go in steps. Without any sub-query left
-    the raw query is searched. Where it is the only one, the route is ``pass``.
+    Drops empty and repeated sub-queries. Also drops sub-queries with a ``lead`` if any retriever's scores are not
+    cosines: BM25 scores grow with the number of words, and fused scores depend only on ranks. If no sub-query is left,
+    the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
     """
     leads = all(map(has_cosines, retrievers))
     return [_searchable(reformulation, leads=leads) for reformulation in reformulations]
@@ -79,16 +79,17 @@ def _searchable(made: Reformulation, *, leads: bool) -> Reformulation:
 def find_lists(
     reformulations: Sequence[Reformulation], find: Find, find_originals: Find | None = None
 ) -> list[tuple[Ranking, ...]]:
-    """The rankings of every distinct sub-query, in the order of the sub-queries, then those of the raw query alone.
+    """Searches the sub-queries of a batch with the given search functions.
 
     Args:
-        reformulations: one per query, of :func:`searchable`; a blank query is not searched.
-        find: called once for the distinct texts of the batch. The same words are two texts if they are a question in
-            one place and a hypothetical passage in another.
-        find_originals: called once for the distinct raw queries of the batch.
+        reformulations: one per query, as returned by :func:`searchable`; blank sub-queries are not searched.
+        find: called once with the distinct texts of the batch. A text and a hypothetical passage with the same words
+            are distinct.
+        find_originals: called once with the distinct raw queries of the batch.
 
     Returns:
-        The rankings per reformulation, in input order; that of a sub-query without the lead it wants is empty.
+        The rankings of each reformulation, in input order: first those of its sub-queries, then those of
+        ``find_originals``. A sub-query that does not reach its ``lead`` gets an empty ranking.
     """
     lists = _by_sub_query(reformulations, find)
     if find_originals is None:
@@ -105,7 +106,7 @@ def _by_sub_query(reformulations: Sequence[Reformulation], find: Find) -> list[t
 
 
 def _by_lead(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
-    """The rankings, those without documents that do not have the lead that their sub-query wants."""
+    """The rankings; those of sub-queries that do not reach their ``lead`` are empty."""
     best: dict[str, float] = {}
     for sub_query, ranking in found:
         if sub_query.lead is None and ranking.scores:
@@ -129,11 +130,11 @@ def _found_by(sub_query: SubQuery, ranking: Ranking) -> Ranking:
 
 
 def _original_of(reformulation: Reformulation) -> Reformulation:
-    """The query as it was asked, with the weight that it has among the sub-queries."""
+    """The raw query as the only sub-query, with the weight that it has among the sub-queries."""
     weight = next((s.weight for s in reformulation.sub_queries if s.kind == "original"), 1.0)
     return replace(reformulation, sub_queries=(SubQuery(reformulation.query.text, "original", weight),))
 
 
 def searched_text(sub_query: SubQuery) -> str:
-    """The text of a sub-query as a retriever is given it."""
+    """The text that retrievers receive for a sub-query; hypothetical documents become a :class:`Passage`."""
     return Passage(sub_query.text) if sub_query.kind == "hypothetical" else sub_query.text

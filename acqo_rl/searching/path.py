@@ -37,13 +37,13 @@ class Lists(Protocol):
         ...
 
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
-        """What failed of all that was searched for one query."""
+        """The failed searches of one query, over all its reformulations."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainLists:
-    """Calls the retrievers in this thread; an exception of theirs ends the search."""
+    """Calls the retrievers in the caller's thread and propagates their exceptions."""
 
     retrievers: Retrievers
     depth: int
@@ -62,19 +62,19 @@ class SearchPath:
     :class:`~acqo_rl.searching.searcher.AdaptiveSearcher` adds time-outs, partial results and caches.
 
     Attributes:
-        reformulator: writes the searches.
+        reformulator: rewrites queries into sub-queries.
         retrievers: see :func:`search`.
         fusion: merges the rankings of each query.
         corpus: document id -> document; required for feedback.
-        feedback: what the reformulator reads of a first search; by default what it says itself.
-        rounds: how often the reformulator is asked. From the second time on it reads what its searches found, and adds
-            searches unless it passes the query.
-        depth: documents in each list before fusion, or ``k`` where that is more.
-        score_threshold: least cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
+        feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``.
+        rounds: number of calls of the reformulator. From the second call on, it reads the results of its own
+            sub-queries and may add more; the route ``pass`` adds none.
+        depth: documents per list before fusion, at least ``k``.
+        score_threshold: minimum cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
 
     Raises:
-        ConfigError: feedback is asked for without a corpus, there are several rounds without feedback, or there is a
-            threshold and a retriever's scores are no cosines.
+        ConfigError: feedback is enabled without a corpus, rounds > 1 without feedback, or a threshold is set and a
+            retriever's scores are not cosines.
     """
 
     reformulator: Reformulator
@@ -92,19 +92,19 @@ class SearchPath:
         object.__setattr__(self, "_reads", reads)
         if reads.results and self.corpus is None:
             raise ConfigError(
-                f"{self.reformulator.name} reads {reads.results} results of a first search and needs their texts; "
-                f"give the corpus, or feedback=FeedbackSpec(0) to ask it without them."
+                f"{self.reformulator.name} reads {reads.results} results of a first search, but there is no corpus to "
+                f"take their texts from; give the corpus, or disable feedback with feedback=FeedbackSpec(0)."
             )
         if self.rounds < 1 or (self.rounds > 1 and not reads.results):
             raise ConfigError(
-                f"rounds is {self.rounds} and feedback.results is {reads.results}: there must be at least one round, "
-                f"and several need at least one result to read."
+                f"rounds is {self.rounds} and feedback.results is {reads.results}; rounds must be at least 1, and "
+                f"rounds > 1 requires feedback.results >= 1."
             )
         asked, originals = split_retrievers(self.retrievers)
         check_score_threshold(self.score_threshold, (*asked, *originals))
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
-        """The best ``k`` documents of each query, in input order, from one reformulation of the batch."""
+        """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call."""
         lists = _PlainLists(self.retrievers, max(k, self.depth))
         return self.walk(queries, k, lists, self._reformulate, Trace(), self.score_threshold)
 
@@ -117,15 +117,15 @@ class SearchPath:
         trace: Trace,
         score_threshold: float | None,
     ) -> list[SearchResult]:
-        """The path with parts of the caller's.
+        """Runs the path with the caller's own search and reformulation calls.
 
         Args:
-            queries: of one batch.
-            k: documents in each fused ranking.
-            lists: searches.
-            ask: reformulates; returns only what is searched (:func:`~acqo_rl.searching.lists.searchable`).
-            trace: gets the steps.
-            score_threshold: in place of the path's own.
+            queries: one batch.
+            k: documents per fused ranking.
+            lists: runs the searches.
+            ask: reformulates the queries; its results must be :func:`~acqo_rl.searching.lists.searchable`.
+            trace: records the steps.
+            score_threshold: replaces the path's own threshold; ``None`` disables it.
         """
         first, reformulations = self.reformulate(queries, lists, ask, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
@@ -141,7 +141,7 @@ class SearchPath:
     def reformulate(
         self, queries: Sequence[Query], lists: Lists, ask: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
-        """The first searches (empty without feedback), and what is searched after all rounds."""
+        """Returns the reformulations of the first search (empty without feedback) and those after all rounds."""
 
         def ask_timed(asked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
@@ -170,27 +170,27 @@ def search(
     depth: int = DEPTH,
     score_threshold: float | None = None,
 ) -> list[SearchResult]:
-    """The second half of the path: searches the sub-queries of a batch in one call and merges each query's rankings.
+    """Searches the sub-queries of a batch and merges the rankings of each query (the second half of the path).
 
-    A single list is merged like several, so that scores mean the same on every route.
+    A single ranking is fused as well, so that scores have the same meaning on every route.
 
     Args:
         reformulations: one per query.
-        retriever: one, or several over the same documents; each is called once, for ``depth`` documents per distinct
-            sub-query. Retrievers of one name are those whose scores compare, such as one encoder's. An
-            :class:`~acqo_rl.searching.lists.OriginalOnly` searches the raw query alone. Collections of different
-            documents are one :class:`~acqo_rl.retrieval.federated.FederatedRetriever`, and ``fusion`` is its
-            ``FederatedFusion`` then.
+        retriever: one retriever, or several over the same documents. Each is called once with the distinct sub-queries
+            of the batch. Retrievers with equal names must have comparable scores, such as those of one encoder. An
+            :class:`~acqo_rl.searching.lists.OriginalOnly` searches only the raw query. To search several collections,
+            give one :class:`~acqo_rl.retrieval.federated.FederatedRetriever`, with a ``FederatedFusion`` as
+            ``fusion``.
         fusion: merges the rankings of each query.
-        k: documents in each fused ranking.
-        depth: documents in each list before fusion, or ``k`` where that is more.
+        k: documents per fused ranking.
+        depth: documents per list before fusion, at least ``k``.
         score_threshold: see :func:`~acqo_rl.searching.threshold.fuse_similar`.
 
     Returns:
         One result per reformulation, in input order.
 
     Raises:
-        ConfigError: there is a threshold, and a retriever's scores are no cosines.
+        ConfigError: a threshold is set and a retriever's scores are not cosines.
     """
     asked, originals = split_retrievers(retriever)
     check_score_threshold(score_threshold, (*asked, *originals))
@@ -207,14 +207,14 @@ def add_feedback(
     corpus: Mapping[str, Document],
     feedback: FeedbackSpec,
 ) -> list[Query]:
-    """The queries with the top results of a first search, which has the last two turns of a conversation.
+    """Adds the top results of a first search to queries; see :func:`~acqo_rl.reformulation.turns.first_searches`.
 
     Args:
         queries: searched in one batch.
         retriever: as in :func:`search`; its document ids are keys of ``corpus``.
         fusion: as in :func:`search`.
         corpus: document id -> document.
-        feedback: how many results, and how much of each; 0 results leave the queries as they are.
+        feedback: number and length of the results; with 0 results the queries are returned unchanged.
     """
     if not feedback.results:
         return list(queries)
@@ -223,7 +223,7 @@ def add_feedback(
 
 
 def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
-    """A model that did not answer; one whose reply cannot be used did."""
+    """The failure of a model call that returned no text; a reply that could not be parsed is not a failure."""
     return (Failure("reformulation", reformulation.problem or ""),) if reformulation.failed_calls else ()
 
 

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""Result types of a search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from acqo_rl.types import Ranking, Reformulation
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call that failed or was late.
+    """A call that failed or timed out.
 
     Attributes:
         step: ``reformulation`` or ``retrieval``.
-        reason: the exception, or that it was too late.
+        reason: the exception in one line; a time-out is a ``TimeoutError``.
         retriever: name of the retriever; empty for a reformulation.
         sub_query: the text that was searched; empty for a reformulation.
     """
@@ -30,12 +30,12 @@ class SearchResult:
     """The result of one query.
 
     Attributes:
-        reformulation: what was searched, in all rounds together.
-        rankings: one per distinct sub-query and retriever, in the order of the sub-queries, then of the retrievers;
-            those that failed are missing. A composite retriever gives one ranking.
+        reformulation: the sub-queries of all rounds together.
+        rankings: one per distinct sub-query and retriever, ordered by sub-query, then by retriever. Failed searches are
+            missing. A composite retriever gives one ranking.
         fused: the merged ranking.
-        failures: empty when all is well.
-        trace: the steps; those of a batch are timed together.
+        failures: failed calls; empty if all calls succeeded.
+        trace: the steps with their durations; the steps of a batch are timed together.
         cached: whether the result comes from a cache.
     """
 

@@ -1,4 +1,7 @@
-"""The front door: a question in, one fused ranking out, with what was searched, what failed and how long it took."""
+"""The searcher for serving: reformulates a query, searches its sub-queries and fuses the rankings.
+
+Its results also report the sub-queries, the failures and the time of each step.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.reformulation.fallback import else_rules as put_rules_behind
+from acqo_rl.reformulation.fallback import else_rules as with_rules_as_fallback
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.searching.gathering import GatheredLists, Gathering, asked_of, reason_of
+from acqo_rl.searching.gathering import GatheredLists, Gathering, flatten, reason_of
 from acqo_rl.searching.lists import DEPTH, Retrievers, searchable, split_retrievers
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.result import SearchResult
@@ -38,19 +41,19 @@ from acqo_rl.types import (
 )
 
 REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
-"""Log events, for review: a reformulation that was changed before it was searched, and one that failed."""
+"""Log events: a reformulation that was changed before the search, and one that failed."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds; ``None`` waits for ever.
+    """Time-outs in seconds; ``None`` means no limit.
 
     Attributes:
-        total: for a search; give the reformulation less, so that the raw query can still be searched.
-        reformulation: then the raw query is searched.
-        sub_query: for one sub-query at one retriever; the fusion goes on with the others.
+        total: limit of the whole search; should exceed ``reformulation``, so that time is left for the raw query.
+        reformulation: limit of the reformulation, after which the raw query is searched.
+        sub_query: limit of one sub-query at one retriever, after which the fusion uses the other rankings.
     """
 
     total: float | None = None
@@ -59,12 +62,11 @@ class Timeouts:
 
 
 class AdaptiveSearcher:
-    """Reformulates, searches every sub-query at every retriever at the same time, and merges what came back.
+    """Reformulates a query, searches all sub-queries at all retrievers concurrently, and fuses the rankings.
 
-    A sub-query that fails or is late is left out and named; a reformulation that fails falls back to the raw query.
-    Only complete results are cached, each for the query exactly as it was typed. The cache belongs to one searcher, so
-    that reformulator, retrievers and fusion are the same for all it holds; a retriever whose documents change says so
-    by an attribute ``fingerprint``.
+    A sub-query that fails or times out is skipped and reported in the result. If the reformulation fails, the raw query
+    is searched. Only complete results are cached, under the exact text of the query. Each searcher has its own cache.
+    A retriever whose documents may change must have an attribute ``fingerprint`` that changes with them.
     """
 
     def __init__(
@@ -85,42 +87,41 @@ class AdaptiveSearcher:
         else_rules: bool = True,
         score_threshold: float | None = None,
     ) -> None:
-        """Joins the parts.
+        """Creates a searcher.
 
         Args:
-            reformulator: writes the searches.
-            retrievers: one or several over the same documents, names differing; an
-                :class:`acqo_rl.searching.lists.OriginalOnly` searches the raw query alone, as a path of its own.
-                For collections of different documents see :func:`acqo_rl.searching.path.search`.
-            fusion: merges the lists of each query.
-            corpus: document id -> document; needed for feedback.
-            feedback: what the reformulator reads of a first search; by default what it says itself, which is what a
-                policy was trained with.
-            rounds: times that the reformulator looks at what was found and writes searches; a later one that passes
-                adds none.
-            depth: documents in each list before fusion, or ``k`` where that is more.
+            reformulator: rewrites queries into sub-queries.
+            retrievers: one retriever, or several over the same documents with different names. An
+                :class:`acqo_rl.searching.lists.OriginalOnly` searches only the raw query. For collections of different
+                documents see :func:`acqo_rl.searching.path.search`.
+            fusion: merges the rankings of each query.
+            corpus: document id -> document; required for feedback.
+            feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``, with
+                which a policy was trained.
+            rounds: number of calls of the reformulator; see :class:`acqo_rl.searching.path.SearchPath`.
+            depth: documents per list before fusion, at least ``k``.
             timeouts: see :class:`Timeouts`.
-            cache_size: reformulations, and results, that are kept; 0 keeps none.
-            cache_seconds: how long they are kept.
-            threads: calls of the reformulator, of each retriever and of ``asearch`` at the same time over all queries;
-                a call that hangs holds one.
-            workers: threads that several searchers share, which none of them ends; retrievers of one name share
-                theirs. Own ones by default.
-            else_rules: asks the rules about what a trained policy passes; they know the names of ``corpus``, which
-                takes about two seconds for 35,000 passages. Other reformulators are asked alone.
-            score_threshold: least cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`; nothing
-                is found where no document reaches it. Off by default.
+            cache_size: maximum number of cached reformulations, and of cached results; 0 disables the caches.
+            cache_seconds: lifetime of cached values.
+            threads: maximum number of concurrent calls, separately for the reformulator, each retriever and
+                ``asearch``. A call that hangs occupies one thread.
+            workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
+                not stop them. By default the searcher creates its own.
+            else_rules: apply the rules to queries that a trained policy passes. The rules look up names in ``corpus``;
+                reading them takes about two seconds for 35,000 passages. No effect on other reformulators.
+            score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
+                document reaches it, the result is empty. Off by default.
 
         Raises:
-            ConfigError: there is no retriever, two have one name, feedback is asked for and cannot be given, or there
-                is a threshold and scores are no cosines.
+            ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
+                or a threshold is set and a retriever's scores are not cosines.
         """
         if else_rules and isinstance(reformulator, Policy):
-            reformulator = put_rules_behind(reformulator, Lexicon.of((corpus or {}).values()))
+            reformulator = with_rules_as_fallback(reformulator, Lexicon.of((corpus or {}).values()))
         self.retrievers, self.originals = map(tuple, split_retrievers(retrievers))
-        names = [retriever.name for retriever in asked_of([*self.retrievers, *self.originals])]
+        names = [retriever.name for retriever in flatten([*self.retrievers, *self.originals])]
         if not self.retrievers or len(set(names)) < len(names):
-            raise ConfigError(f"The retrievers {names} were given; give at least one, names differing.")
+            raise ConfigError(f"The retrievers are {names}; give at least one, each with a different name.")
         self.reformulator = reformulator
         self.fusion = fusion
         self._path = SearchPath(reformulator, retrievers, fusion, corpus, feedback, rounds, depth, score_threshold)
@@ -133,7 +134,7 @@ class AdaptiveSearcher:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the documents of any retriever that says so."""
+        """The fingerprints of all retrievers, joined by spaces; it changes with their documents."""
         return " ".join(map(fingerprint_of, (*self.retrievers, *self.originals)))
 
     @property
@@ -144,13 +145,13 @@ class AdaptiveSearcher:
     def search(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
     ) -> SearchResult:
-        """The best ``k`` documents for one query; arguments as in :meth:`search_many`."""
+        """Returns the best ``k`` documents for one query; arguments as in :meth:`search_many`."""
         return self.search_many([query], k, context=context, score_threshold=score_threshold)[0]
 
     async def asearch(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None
     ) -> SearchResult:
-        """As :meth:`search`, without holding up the event loop."""
+        """Like :meth:`search`, without blocking the event loop."""
         search = partial(self.search, query, k, context=context, score_threshold=score_threshold)
         call = partial(copy_context().run, search)
         return await asyncio.get_running_loop().run_in_executor(self._callers, call)
@@ -163,20 +164,21 @@ class AdaptiveSearcher:
         context: str = "",
         score_threshold: float | None = None,
     ) -> list[SearchResult]:
-        """The best ``k`` documents a query, position for position, from one reformulation of the batch.
+        """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
 
         Args:
-            queries: a text is a query without conversation.
-            k: documents in each fused ranking.
-            context: what is known of the user; added to each reading of an ambiguous query.
-            score_threshold: in place of the searcher's own.
+            queries: a ``str`` is a query without history.
+            k: documents per fused ranking.
+            context: information about the user; appended to the sub-queries of the route ``disambiguate``.
+            score_threshold: replaces the searcher's own threshold.
 
         Raises:
-            ConfigError: a query is empty, ``k`` is less than 1, or there is a threshold and scores are no cosines.
-            SearchError: for some query nothing came back; what the others found is in the cache.
+            ConfigError: a query is empty, ``k`` is less than 1, or a threshold is set and a retriever's scores are not
+                cosines.
+            SearchError: all searches of a query failed. Complete results of the other queries are cached.
         """
         if k < 1:
-            raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
+            raise ConfigError(f"k is {k}; it must be at least 1.")
         check_score_threshold(score_threshold, (*self.retrievers, *self.originals))
         threshold = self._path.score_threshold if score_threshold is None else score_threshold
         asked = [read_query(query) for query in queries]
@@ -191,11 +193,13 @@ class AdaptiveSearcher:
             for key, found in complete.items():
                 self._results.put(key, found)
             known |= zip(new, results, strict=True)
-            _refuse_empty_handed(results)
+            _raise_if_all_failed(results)
         return [_for_query(known[key], query) for key, query in zip(keys, asked, strict=True)]
 
     def reformulate(self, query: Query | str, *, context: str = "") -> Reformulation:
-        """What a search would search; the raw query where reformulating fails. ``context`` as in :meth:`search_many`.
+        """Returns the sub-queries that a search would use; ``context`` as in :meth:`search_many`.
+
+        If the reformulation fails, this is the raw query.
 
         Raises:
             ConfigError: the query is empty.
@@ -206,12 +210,12 @@ class AdaptiveSearcher:
         return reformulation
 
     def clear_cache(self) -> None:
-        """Forgets all reformulations and results."""
+        """Removes all cached reformulations and results."""
         self._reformulations.clear()
         self._results.clear()
 
     def close(self) -> None:
-        """Lets the threads end."""
+        """Shuts down the threads; running calls are not interrupted."""
         if self._owns_workers:
             self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
@@ -226,7 +230,7 @@ class AdaptiveSearcher:
         return GatheredLists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
     def _reformulate(self, lists: GatheredLists, context: str, queries: Sequence[Query]) -> list[Reformulation]:
-        """What is searched for the queries, in one round."""
+        """The searchable reformulations of the queries, for one round."""
         answers = self._ask(queries, lists.deadline)
         searched = searchable(answers, self.retrievers)
         for before, after in zip(answers, searched, strict=True):
@@ -234,7 +238,7 @@ class AdaptiveSearcher:
         return [_with_context(one, context) for one in searched]
 
     def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
-        """From the cache, else from one call; if that fails, the raw queries, which say so."""
+        """Reformulations from the cache or from one call; if the call fails, the raw queries with ``failed_calls``."""
         keys = [exact_key(query) for query in queries]
         known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
         new = _unknown(keys, queries, known)
@@ -244,8 +248,8 @@ class AdaptiveSearcher:
             call = partial(_one_each, self.reformulator, list(new.values()))
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
-                told = {"strategy": self.reformulator.name, "error": type(outcome).__name__, "queries": len(new)}
-                _log.warning(FELL_BACK, extra=told)
+                fields = {"strategy": self.reformulator.name, "error": type(outcome).__name__, "queries": len(new)}
+                _log.warning(FELL_BACK, extra=fields)
                 raw = [pass_through(query, self.reformulator.name, reason_of(outcome)) for query in new.values()]
                 outcome = [replace(one, failed_calls=1) for one in raw]
             known |= zip(new, outcome, strict=True)
@@ -265,19 +269,23 @@ def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformul
 
 
 def read_query(given: Query | str) -> Query:
-    """The query within the limits of :func:`acqo_rl.text.within_limits`; a text is one without conversation.
+    """Applies :func:`acqo_rl.text.within_limits`; a ``str`` becomes a query without history.
 
     Raises:
-        ConfigError: it is empty.
+        ConfigError: the query is empty.
     """
     query = within_limits(given if isinstance(given, Query) else Query("query", given))
     if not one_line(query.text):
-        raise ConfigError("A query is empty; give some words.")
+        raise ConfigError("A query is empty; give at least one word.")
     return query
 
 
 def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
-    """The fused documents of each sub-query: each under the one that ranks it best, in fused order."""
+    """Assigns each fused document to the sub-query that ranks it best.
+
+    Returns:
+        Sub-query text -> document ids, in the order of the fused ranking.
+    """
     rank: dict[str, tuple[int, str]] = {}
     for ranking in found.rankings:
         for position, doc_id in enumerate(ranking.doc_ids):
@@ -290,7 +298,7 @@ def cluster_by_sub_query(found: SearchResult) -> dict[str, tuple[str, ...]]:
 
 
 def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Container[Hashable]) -> dict[Hashable, Query]:
-    """The first query of each key that is not known yet, in order."""
+    """The first query for each key that is not in ``known``, in input order."""
     new: dict[Hashable, Query] = {}
     for key, query in zip(keys, queries, strict=True):
         if key not in known:
@@ -299,14 +307,14 @@ def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Containe
 
 
 def _log_repair(before: Reformulation, after: Reformulation) -> None:
-    """Logs what was changed, without the texts."""
+    """Logs how a reformulation was changed before the search, without its texts."""
     left_out = any(s.lead is None and s not in after.sub_queries for s in before.sub_queries)
     if before.route == after.route and not left_out:
         return
     reason = "sub-queries were left out" if left_out else "the only sub-query is the query itself"
-    told = {"strategy": before.made_by, "reason": reason, "route": after.route, "route_before": before.route}
+    fields = {"strategy": before.made_by, "reason": reason, "route": after.route, "route_before": before.route}
     counts = {"num_variants": len(after.sub_queries), "num_variants_before": len(before.sub_queries)}
-    _log.info(REPAIRED, extra={**told, **counts})
+    _log.info(REPAIRED, extra={**fields, **counts})
 
 
 def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
@@ -317,18 +325,18 @@ def _with_context(reformulation: Reformulation, context: str) -> Reformulation:
 
 
 def _for_query(found: SearchResult, query: Query) -> SearchResult:
-    """A result that the same query of another id found."""
+    """A result of an equal query, with the id of this query."""
     there = found.reformulation.query
     if there.id == query.id:
         return found
     return replace(found, reformulation=replace(found.reformulation, query=replace(there, id=query.id)))
 
 
-def _refuse_empty_handed(results: Sequence[SearchResult]) -> None:
+def _raise_if_all_failed(results: Sequence[SearchResult]) -> None:
     lost = [found for found in results if not found.rankings]
     if lost:
         reasons = dict.fromkeys(f"{f.retriever}: {f.reason}" for found in lost for f in found.failures if f.retriever)
         raise SearchError(
-            f"No search came back for {len(lost)} of {len(results)} queries ({'; '.join(reasons)}): "
-            "see that the retrievers answer, or give them more time."
+            f"All searches failed for {len(lost)} of {len(results)} queries ({'; '.join(reasons)}). "
+            "Check that the retrievers respond, or raise the time-outs."
         )

@@ -1,4 +1,4 @@
-"""Fusion that leaves out documents below a least cosine similarity."""
+"""Fusion with a minimum cosine similarity."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from acqo_rl.types import Fusion, Ranking, Retriever, has_cosines
 def fuse_similar(
     fusion: Fusion, batch: Sequence[Sequence[Ranking]], k: int, score_threshold: float | None
 ) -> list[Ranking]:
-    """One ranking per query of at most ``k`` documents that are similar enough to a sub-query.
+    """Fuses the rankings of each query and drops documents below the threshold.
 
     Args:
         fusion: merges the rankings of each query.
         batch: the rankings of each query.
-        k: documents in each merged ranking.
-        score_threshold: least cosine of a document, the best one over the sub-queries; where no document reaches it,
-            nothing is found. ``None``: every document is similar enough.
+        k: maximum number of documents per fused ranking.
+        score_threshold: minimum cosine of a document, taken over its best sub-query. If no document reaches it, the
+            ranking is empty. ``None`` keeps every document.
+
+    Returns:
+        One ranking per query, in input order.
     """
     if score_threshold is None:
         return fusion.fuse(batch, k)
@@ -38,17 +41,17 @@ def _at_least(fused: Ranking, similarity: float) -> Ranking:
 
 
 def check_score_threshold(score_threshold: float | None, retrievers: Sequence[Retriever]) -> None:
-    """Refuses a threshold that cannot be one of cosines.
+    """Checks that a threshold is a cosine and that all retrievers return cosines.
 
     Raises:
-        ConfigError: it is not between -1 and 1, or the scores of a retriever are no cosines, or not of one encoder.
+        ConfigError: the threshold is not between -1 and 1, or a retriever's scores are not cosines of one encoder.
     """
     if score_threshold is None:
         return
     if not -1 <= score_threshold <= 1:
-        raise ConfigError(f"score_threshold is {score_threshold}; it is a cosine, between -1 and 1.")
+        raise ConfigError(f"score_threshold is {score_threshold}; it must be a cosine between -1 and 1.")
     if without := [retriever.name for retriever in retrievers if not has_cosines(retriever)]:
         raise ConfigError(
-            f"score_threshold compares cosines, and {without[0]!r} gives none; search dense indexes of one encoder"
-            " alone, or leave score_threshold out."
+            f"score_threshold needs cosine scores, but the scores of {without[0]!r} are not cosines. Search only dense"
+            " indexes of one encoder, or omit score_threshold."
         )

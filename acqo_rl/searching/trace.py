@@ -1,4 +1,4 @@
-"""What happened on the way, and how long each step took."""
+"""Records the steps of a search and their durations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: its name, its milliseconds, and what it did or why it was skipped."""
+    """One step: its name, its duration in milliseconds, and what it did or why it was skipped."""
 
     name: str
     ms: float
@@ -18,24 +18,24 @@ class Step:
 
 
 class Trace:
-    """The steps of one query in the order they ended; several threads may add to it."""
+    """The steps of one query, in the order in which they ended. Thread-safe."""
 
     def __init__(self, listener: Callable[[Step], None] | None = None) -> None:
-        """No step yet.
+        """Creates an empty trace.
 
         Args:
-            listener: is told of each step as it ends, in the thread that ends it.
+            listener: called with each step when it ends, in the thread that ran the step.
         """
         self._steps: list[Step] = []
         self._listener = listener
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps so far."""
+        """All recorded steps."""
         return tuple(self._steps)
 
     def add(self, name: str, detail: str, ms: float = 0.0) -> None:
-        """A step that took no time, or whose milliseconds are known."""
+        """Adds a step with a known duration."""
         step = Step(name, ms, detail)
         self._steps.append(step)
         if self._listener:
@@ -43,7 +43,7 @@ class Trace:
 
     @contextmanager
     def step(self, name: str, detail: str = "") -> Iterator[None]:
-        """Times what is done inside, also where it fails."""
+        """Times the body of the ``with`` statement and adds a step, even if the body raises an exception."""
         begin = time.perf_counter()
         try:
             yield
@@ -52,5 +52,5 @@ class Trace:
 
 
 def ms_of(steps: Iterable[Step], name: str) -> float:
-    """Milliseconds of all steps of one name."""
+    """Total milliseconds of all steps with this name."""
     return sum(step.ms for step in steps if step.name == name)

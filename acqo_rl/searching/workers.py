@@ -1,4 +1,4 @@
-"""Calls at the same time, each with a limit: what came back comes back, what did not is an exception in its place."""
+"""Runs calls concurrently with a time limit; a call that fails or times out yields an exception as its result."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ T = TypeVar("T")
 
 
 class Workers:
-    """Threads that all queries share: none is started for a query, and a call that hangs holds one of its room."""
+    """Named thread pools shared by all queries.
+
+    Calls to different components use different pools, so a component that hangs blocks only its own pool.
+    """
 
     def __init__(self, threads: int) -> None:
-        """No thread is started yet.
+        """Starts no threads yet.
 
         Args:
-            threads: calls of one room at the same time.
+            threads: maximum number of concurrent calls per pool.
         """
         self._threads = threads
-        self._rooms: dict[str, ThreadPoolExecutor] = {}
+        self._pools: dict[str, ThreadPoolExecutor] = {}
         self._lock = threading.Lock()
 
     def run(self, calls: Sequence[tuple[str, Callable[[], T]]], timeout: float | None = None) -> list[T | Exception]:
-        """The result or the exception of every call, position for position.
+        """Returns the result or the exception of each call, in input order.
 
         Args:
-            calls: run at the same time, each in a room, which is the name of whom it asks: where one hangs, the
-                others still have their threads.
-            timeout: seconds for all of them, the wait for a free thread included; ``None`` waits for ever, and the
-                last call is then made in the caller's thread.
+            calls: pairs of pool name and call; the pool is named after the component that is called.
+            timeout: seconds for all calls together, including the wait for a free thread. ``None`` means no limit; the
+                last call then runs in the caller's thread.
         """
         if timeout is None:
             others = [self._submit(*call) for call in calls[:-1]]
@@ -42,21 +44,21 @@ class Workers:
         _, late = wait(futures, timeout)
         for future in late:
             future.cancel()
-        in_vain = TimeoutError(f"no answer within {timeout:.3g} s")
-        return [in_vain if future in late else future.result() for future in futures]
+        timed_out = TimeoutError(f"no answer within {timeout:.3g} s")
+        return [timed_out if future in late else future.result() for future in futures]
 
-    def _submit(self, room: str, call: Callable[[], T]) -> Future[T | Exception]:
-        """In the caller's context, so that log lines bear the id of its request."""
+    def _submit(self, name: str, call: Callable[[], T]) -> Future[T | Exception]:
+        """Runs the call in the caller's context, so that log lines contain the request id."""
         with self._lock:
-            if room not in self._rooms:
-                self._rooms[room] = ThreadPoolExecutor(self._threads, thread_name_prefix=f"acqo-{room}")
-            pool = self._rooms[room]
+            if name not in self._pools:
+                self._pools[name] = ThreadPoolExecutor(self._threads, thread_name_prefix=f"acqo-{name}")
+            pool = self._pools[name]
         return pool.submit(copy_context().run, _outcome, call)
 
     def close(self) -> None:
-        """Lets the threads end; calls that still wait for one are dropped."""
+        """Shuts down the threads and cancels waiting calls; running calls are not interrupted."""
         with self._lock:
-            for pool in self._rooms.values():
+            for pool in self._pools.values():
                 pool.shutdown(wait=False, cancel_futures=True)
 
 

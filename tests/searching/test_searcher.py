@@ -286,11 +286,11 @@ class TestReformulation:
             searcher(PassThrough(), ScriptedRetriever({})).search(" \x00")
         with pytest.raises(ConfigError, match="at least 1"):
             searcher(PassThrough(), ScriptedRetriever({})).search("q", 0)
-        with pytest.raises(ConfigError, match="names differing"):
+        with pytest.raises(ConfigError, match="scripted"):
             searcher(PassThrough(), ScriptedRetriever({}), ScriptedRetriever({}))
-        with pytest.raises(ConfigError, match="give the corpus"):
+        with pytest.raises(ConfigError, match=r"1 results.* corpus"):
             searcher(PassThrough(), ScriptedRetriever({}), feedback=FeedbackSpec(1))
-        with pytest.raises(ConfigError, match="several need at least one result"):
+        with pytest.raises(ConfigError, match=r"rounds is 2 .* is 0"):
             searcher(PassThrough(), ScriptedRetriever({}), rounds=2)
 
 
@@ -313,7 +313,7 @@ class TestFeedback:
             searcher(of(reformulator), retriever, corpus=CORPUS).search("q")
             [expected] = add_feedback([Query("query", "q")], retriever, RankScoreFusion(), CORPUS, FeedbackSpec(2, 3))
             assert reformulator.asked == [[expected]]
-            with pytest.raises(ConfigError, match=r"reads 2 results of a first search.*give the corpus"):
+            with pytest.raises(ConfigError, match=r"2 results.* corpus"):
                 searcher(of(reformulator), retriever)
         searcher(reformulator, retriever, feedback=FeedbackSpec(0)).search("q")
         assert reformulator.asked[-1] == [Query("query", "q")]
