@@ -1,4 +1,4 @@
-"""Retrievers: text in, ranking out; dense (FAISS), sparse (BM25) and hybrids of them, and the indexes they open."""
+"""Retrievers (text in, ranking out): dense (FAISS), sparse (BM25) and hybrid; functions to build and load indexes."""
 
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import (

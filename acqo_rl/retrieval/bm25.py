@@ -1,4 +1,4 @@
-"""Sparse retrieval by BM25 through bm25s; :mod:`acqo_rl.retrieval.words` splits the texts."""
+"""Sparse retrieval with BM25 (bm25s); :mod:`acqo_rl.retrieval.words` tokenizes the texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROGRESS_FROM = 50_000  # documents
 
 
 class Bm25Retriever:
-    """BM25 in Lucene's variant. Documents with equal scores are ordered as they are in the corpus."""
+    """BM25 (Lucene variant). Documents with equal scores keep the order of the corpus."""
 
     cosine = False
 
@@ -34,21 +34,21 @@ class Bm25Retriever:
         name: str = "bm25",
         fingerprint: str = "",
     ) -> None:
-        """Wraps a filled index; see ``build`` and ``load``.
+        """Creates a retriever for an existing index; see also ``build`` and ``load``.
 
         Args:
             index: ``bm25s.BM25`` over ``len(doc_ids)`` documents.
-            doc_ids: document id of each of them.
-            language: of stemmer and stop words; the one the index was built with.
+            doc_ids: one id per document of the index, in the same order.
+            language: language of stemmer and stop words; must be the one that the index was built with.
             name: recorded in every ranking.
-            fingerprint: of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
+            fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
             IndexMismatchError: the index has another number of documents.
         """
         if index.scores["num_docs"] != len(doc_ids):
             raise IndexMismatchError(
-                f"The index holds {index.scores['num_docs']} documents for {len(doc_ids)} ids; build it again."
+                f"The index has {index.scores['num_docs']} documents for {len(doc_ids)} ids; build it again."
             )
         self.name = name
         self.fingerprint = fingerprint
@@ -67,19 +67,19 @@ class Bm25Retriever:
         b: float = 0.75,
         name: str = "bm25",
     ) -> Bm25Retriever:
-        """Indexes the texts.
+        """Builds an index of the texts.
 
         Args:
-            texts: of the documents.
-            doc_ids: id of each text.
+            texts: one text per document.
+            doc_ids: one id per text, in the same order.
             language: one of ``acqo_rl.retrieval.words.LANGUAGES``.
-            k1: how fast repetitions of a word saturate.
-            b: how much long documents are held back, 0 to 1.
+            k1: term frequency saturation, at least 0.
+            b: strength of the document length normalisation, 0 to 1.
             name: recorded in every ranking.
 
         Raises:
-            ConfigError: the language or a parameter is unknown or out of range.
-            DataError: no text holds a word.
+            ConfigError: the language is unknown, or a parameter is out of range.
+            DataError: no text contains a word.
         """
         import bm25s
         from tqdm import tqdm
@@ -93,13 +93,13 @@ class Bm25Retriever:
             for text in tqdm(texts, desc="tokenizing", unit=" documents", leave=False, delay=2)
         ]
         if not vocabulary:
-            raise DataError(f"None of the {len(texts)} documents holds a word to index; check the corpus.")
+            raise DataError(f"None of the {len(texts)} documents contains a word to index; check the corpus.")
         index = bm25s.BM25(k1=k1, b=b, backend="auto")
         index.index((token_ids, vocabulary), show_progress=len(texts) >= _PROGRESS_FROM)
         return cls(index, doc_ids, language=language, name=name)
 
     def save(self, folder: Path) -> None:
-        """Writes the arrays and the vocabulary, not the document ids."""
+        """Writes the arrays and the vocabulary, but not the document ids."""
         self._index.save(folder, show_progress=False)
 
     @classmethod
@@ -113,27 +113,29 @@ class Bm25Retriever:
         name: str = "bm25",
         fingerprint: str = "",
     ) -> Bm25Retriever:
-        """Reads what ``save`` wrote; ``mmap`` leaves the arrays on disk.
+        """Loads an index written by ``save``; ``mmap`` maps the arrays from disk instead of reading them.
 
         Raises:
-            IndexMismatchError: a file is missing or broken, or the number of documents differs.
+            IndexMismatchError: a file is missing or damaged, or the number of documents differs.
         """
         import bm25s
 
         try:
             index = bm25s.BM25.load(folder, mmap=mmap, show_progress=False, backend="auto")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise IndexMismatchError(f"{folder} is no BM25 index ({error}); delete it and build it again.") from error
+            raise IndexMismatchError(
+                f"{folder} is not a valid BM25 index ({error}); delete it and build it again."
+            ) from error
         return cls(index, doc_ids, language=language, name=name, fingerprint=fingerprint)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text that share a word with it, position for position.
+        """Returns at most ``k`` documents per text that share a word with it, in input order.
 
         Raises:
             ConfigError: ``k`` is less than 1.
         """
         if k < 1:
-            raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
+            raise ConfigError(f"k is {k}; it must be at least 1.")
         rankings = {text: self._search_one(text, k) for text in dict.fromkeys(texts)}
         return [rankings[text] for text in texts]
 
@@ -148,7 +150,10 @@ class Bm25Retriever:
         return Ranking(doc_ids, tuple(scores[best].tolist()), self.name, text, ceiling=self._ceiling(tokens))
 
     def _ceiling(self, tokens: Sequence[str]) -> float:
-        """Sum of the tokens' idf, unknown words included: Lucene's weight of a term is its idf times less than 1."""
+        """Upper bound of a document's score: the sum of the tokens' idf, including unknown words.
+
+        In the Lucene variant, a term contributes its idf times a factor below 1.
+        """
         ends, count = self._index.scores["indptr"], len(self._doc_ids)
         ids = (self._index.vocab_dict.get(token) for token in tokens)
         frequencies = (0 if i is None else int(ends[i + 1] - ends[i]) for i in ids)
@@ -156,16 +161,16 @@ class Bm25Retriever:
 
 
 def estimate_bytes(documents: Sequence[Document], language: str) -> int:
-    """Size of a BM25 index, from the distinct words of an even sample of the documents."""
+    """Estimated size of a BM25 index in bytes, from the distinct words of an evenly spaced sample of documents."""
     tokenize = make_tokenizer(language)
     sample = documents[:: max(1, len(documents) // 1000)]
     stems = [set(tokenize(passage_text(document))) for document in sample]
     postings = sum(map(len, stems)) * len(documents) // max(1, len(sample))
-    return 8 * postings + 20 * len(set[str]().union(*stems))  # id and score; a vocabulary entry with its offset
+    return 8 * postings + 20 * len(set[str]().union(*stems))  # id and score per posting; vocabulary entry and offset
 
 
 def _best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
-    """Positions of the ``k`` highest scores above 0, by descending score, then position."""
+    """Positions of the ``k`` highest scores above 0, by descending score, then by position."""
     matched = np.flatnonzero(scores > 0)
     if len(matched) > k:
         threshold = np.partition(scores[matched], -k)[-k]

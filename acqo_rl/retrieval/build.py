@@ -1,8 +1,9 @@
-"""Builds indexes into folders and opens them again.
+"""Builds index folders and loads them.
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
 
-A folder with a manifest is finished. It is never overwritten: the same build leaves it, another one is refused.
+A folder with a manifest is complete and is never overwritten. Repeating the same build changes nothing; a different
+build raises an error.
 """
 
 from __future__ import annotations
@@ -53,20 +54,21 @@ if TYPE_CHECKING:
 _INDEX = "index.faiss"
 _IDS = "doc_ids.json"
 _BM25 = "bm25"
-_PATIENT = 30  # calls of a retriever server, with pauses of 2.5 s in the mean once they are long
-_ROWS = 65_536  # precomputed embeddings read at once
+_PATIENT_ATTEMPTS = 30  # calls of a retriever server, about a minute: the pauses grow to a mean of 2.5 s
+_ROWS = 65_536  # precomputed embeddings per block
 
 
 def dense_settings(
     encoder: Encoder, *, factory: str = "Flat", build_parameters: str = "", search_parameters: str = ""
 ) -> DenseSettings:
-    """Settings of a dense index.
+    """Creates and checks the settings of a dense index.
 
     Args:
         encoder: embeds passages and queries.
         factory: FAISS factory string, see ``faiss_index.make_index``.
-        build_parameters: such as ``efConstruction=200``.
-        search_parameters: such as ``efSearch=128``; IVF indexes get an ``nprobe`` if it is empty.
+        build_parameters: FAISS parameters for the build, such as ``efConstruction=200``.
+        search_parameters: FAISS parameters for searches, such as ``efSearch=128``. If empty, IVF indexes get a default
+            ``nprobe``.
 
     Raises:
         ConfigError: FAISS does not know the factory string or a parameter.
@@ -85,9 +87,10 @@ def dense_settings(
 
 
 def plan_shards(folder: str | Path, documents: Sequence[Document], encoder: Encoder, shard_size: int = 8192) -> Shards:
-    """The shards of a dense build; several processes may ``encode`` theirs before one calls ``build_dense_index``.
+    """Plans the embedding shards of a dense index, so that several processes can encode them.
 
-    Where documents are split, ``documents`` are their passages.
+    Each process calls ``encode`` on the result; then one process calls ``build_dense_index``. If documents are split,
+    ``documents`` are their passages.
     """
     digest = corpus_hash(documents)
     return Shards(Path(folder), digest, encoder.fingerprint, encoder.dim, len(documents), shard_size)
@@ -105,24 +108,25 @@ def build_dense_index(
     shard_size: int = 8192,
     threads: int | None = None,
 ) -> Manifest:
-    """Encodes the documents, shard by shard, and indexes them; an interrupted build goes on where it was.
+    """Encodes the documents shard by shard and builds an index; resumes an interrupted build.
 
     Args:
-        folder: made where it is missing.
+        folder: created if it is missing.
         documents: the corpus.
-        encoder: its ``encode_passages`` makes the vectors.
-        passages: what is encoded in place of the documents, in their order: one or more of each document, with its id
-            (see :func:`acqo_rl.retrieval.splitting.split_passages`). A document is found by its best passage.
-        factory: see ``dense_settings``, as for the next two.
-        build_parameters: of FAISS.
-        search_parameters: of FAISS.
-        shard_size: documents encoded between two writes.
-        threads: of FAISS; an HNSW graph is the same every time only with one.
+        encoder: its ``encode_passages`` computes the vectors.
+        passages: encoded instead of the documents, see :func:`acqo_rl.retrieval.splitting.split_passages`. Each
+            document has one or more passages with its id, in the order of the documents. The score of a document is
+            that of its best passage.
+        factory: FAISS factory string, see ``dense_settings``.
+        build_parameters: FAISS parameters for the build, see ``dense_settings``.
+        search_parameters: FAISS parameters for searches, see ``dense_settings``.
+        shard_size: documents per shard; each shard is saved when it is encoded.
+        threads: number of FAISS threads. An HNSW graph is reproducible only with one thread.
 
     Raises:
-        ConfigError: FAISS does not know a setting, or cannot train on so few vectors.
-        DataError: there is no document, an id appears twice, or the passages are not those of the documents.
-        IndexMismatchError: the folder holds another index.
+        ConfigError: FAISS does not know a setting, or there are too few vectors to train on.
+        DataError: there are no documents, an id appears twice, or the passages do not match the documents.
+        IndexMismatchError: the folder contains another index.
     """
     folder = Path(folder)
     passages = documents if passages is None else passages
@@ -140,7 +144,7 @@ def build_dense_index(
     _check_ids(doc_ids)
     ids_of_passages = [passage.id for passage in passages]
     if _without_repetition(ids_of_passages) != doc_ids:
-        raise DataError("The passages are not those of the documents in their order; split the documents again.")
+        raise DataError("The ids of the passages do not match the documents in their order; split the documents again.")
     shards.encode(passages, encoder)
     manifest = _write_dense(folder, wanted, settings, shards.read(), ids_of_passages, threads)
     shutil.rmtree(folder / FOLDER_NAME)
@@ -159,35 +163,34 @@ def build_embeddings_index(
     search_parameters: str = "",
     threads: int | None = None,
 ) -> Manifest:
-    """Indexes embeddings that were computed before; they are brought to length 1.
+    """Builds an index of precomputed embeddings, after L2 normalisation.
 
     Args:
-        folder: made where it is missing.
+        folder: created if it is missing.
         embeddings: float[documents, dim]; may be memory-mapped.
-        doc_ids: id of each row.
-        encoder: embeds the queries of a search; must be the model of the embeddings.
-        corpus: the documents, if at hand: their hash is recorded, so that the index can be told from a stale one.
-        factory: see ``dense_settings``, as for the next two.
-        build_parameters: of FAISS.
-        search_parameters: of FAISS.
-        threads: of FAISS.
+        doc_ids: one id per row.
+        encoder: embeds the queries; must be the model that computed the embeddings.
+        corpus: the documents, if available. Their hash is recorded, so that an index of another version of the corpus
+            is detected.
+        factory: FAISS factory string, see ``dense_settings``.
+        build_parameters: FAISS parameters for the build, see ``dense_settings``.
+        search_parameters: FAISS parameters for searches, see ``dense_settings``.
+        threads: number of FAISS threads.
 
     Raises:
-        ConfigError: FAISS does not know a setting, or cannot train on so few vectors.
-        DataError: embeddings, ids, corpus and encoder do not fit together.
-        IndexMismatchError: the folder holds another index.
+        ConfigError: FAISS does not know a setting, or there are too few vectors to train on.
+        DataError: embeddings, ids, corpus and encoder do not match.
+        IndexMismatchError: the folder contains another index.
     """
     if embeddings.ndim != 2 or embeddings.shape != (len(doc_ids), encoder.dim):
         raise DataError(
-            f"The embeddings have the shape {embeddings.shape}; {len(doc_ids)} ids and the encoder's dimension want"
+            f"The embeddings have the shape {embeddings.shape}; for {len(doc_ids)} ids and this encoder it must be"
             f" {(len(doc_ids), encoder.dim)}."
         )
     if corpus is not None:
         given = [unicodedata.normalize("NFC", doc_id) for doc_id in doc_ids]
         if [unicodedata.normalize("NFC", document.id) for document in corpus] != given:
-            raise DataError(
-                "The ids of the embeddings are not those of the corpus in its order; encode the corpus again."
-            )
+            raise DataError("The ids of the embeddings do not match the corpus in its order; encode the corpus again.")
         doc_ids = [document.id for document in corpus]
     _check_ids(doc_ids)
     settings = dense_settings(
@@ -205,19 +208,19 @@ def build_embeddings_index(
 def build_bm25_index(
     folder: str | Path, documents: Sequence[Document], *, language: str = "english", k1: float = 1.5, b: float = 0.75
 ) -> Manifest:
-    """Indexes the documents for BM25.
+    """Builds a BM25 index of the documents.
 
     Args:
-        folder: made where it is missing.
+        folder: created if it is missing.
         documents: the corpus.
-        language: of stemmer and stop words.
-        k1: how fast repetitions of a word saturate.
-        b: how much long documents are held back, 0 to 1.
+        language: language of stemmer and stop words.
+        k1: term frequency saturation, at least 0.
+        b: strength of the document length normalisation, 0 to 1.
 
     Raises:
-        ConfigError: the language or a parameter is unknown or out of range.
-        DataError: there is no document or no word in them, or an id appears twice.
-        IndexMismatchError: the folder holds another index.
+        ConfigError: the language is unknown, or a parameter is out of range.
+        DataError: there are no documents, they contain no words, or an id appears twice.
+        IndexMismatchError: the folder contains another index.
     """
     folder = Path(folder)
     doc_ids = [document.id for document in documents]
@@ -233,20 +236,20 @@ def build_bm25_index(
 
 
 def is_finished(folder: Path, wanted: Manifest) -> bool:
-    """Whether the folder holds the wanted index, finished.
+    """Whether the folder already contains the complete index.
 
     Raises:
-        IndexMismatchError: it holds another index; nothing is overwritten.
+        IndexMismatchError: the folder contains another index.
     """
     if not (folder / FILE_NAME).exists():
         if wanted.kind != "hybrid" and (parts := sorted(folder.glob(f"*/{FILE_NAME}"))):
             raise IndexMismatchError(
-                f"{folder} holds a part of a hybrid index ({parts[0].parent.name}); build into another folder."
+                f"{folder} contains a part of a hybrid index ({parts[0].parent.name}); build into another folder."
             )
         return False
     if reasons := read_manifest(folder).differences(wanted):
         raise IndexMismatchError(
-            f"{folder} holds another index: {'; '.join(reasons)}. Build into another folder, or delete this one."
+            f"{folder} contains another index: {'; '.join(reasons)}. Build into another folder, or delete this one."
         )
     return True
 
@@ -263,30 +266,29 @@ def load_retriever(
     expected_corpus_hash: str | None = None,
     remote_seconds: float | None = None,
 ) -> Retriever:
-    """Opens a finished index, or several as one.
+    """Loads an index, or several indexes as one hybrid.
 
     Args:
-        folder: what ``build_dense_index``, ``build_embeddings_index``, ``build_bm25_index`` or ``build_hybrid_index``
-            wrote; the URL of a retriever server, which has opened its index by settings of its own; or several of
-            these, joined by ``+``. The lists that several indexes find for a text (100 documents each) become one
-            by RSF.
-        encoder: the index's own encoder, if it is loaded already; by default it is loaded as the manifest says.
-        device: where a dense index is searched, see ``acqo_rl.retrieval.gpu.to_device``.
-        float16: half precision on the GPU, see there.
-        mmap: leave the index on disk and read what is needed; with the device ``auto``, on the CPU.
-        threads: of a search.
-        search_parameters: of FAISS, in place of those of the manifest.
-        expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus that is to be searched.
-        remote_seconds: for a search of a retriever server with all its attempts; by default it is asked again for about
-            a minute, so that a training run outlives a restart of the server.
+        folder: an index folder, the URL of a retriever server, or several of these joined by ``+``. Several indexes are
+            merged by RSF, with 100 documents of each per text. The settings below do not apply to the index of a
+            retriever server, except ``expected_corpus_hash`` and ``remote_seconds``.
+        encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
+        device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
+        float16: use half precision on the GPU, see ``acqo_rl.retrieval.gpu.to_device``.
+        mmap: map the index from disk instead of reading it; the device ``auto`` then means ``cpu``.
+        threads: number of threads per search.
+        search_parameters: FAISS parameters that replace those of the manifest.
+        expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
+        remote_seconds: time limit of a search on a retriever server over all attempts. By default a search is retried
+            for about a minute, so that a training run survives a restart of the server.
 
     Raises:
-        ConfigError: a setting is unknown, the index cannot be on the device, or two joined indexes are of one kind.
-        IndexMismatchError: the index is unfinished, damaged, of another corpus or of another encoder.
+        ConfigError: a setting is unknown, the device cannot hold the index, or two joined indexes have the same kind.
+        IndexMismatchError: the index is incomplete, damaged, or built from another corpus or with another encoder.
     """
     place, *others = parts_of(folder)
     if others:
-        describe(str(folder))  # refuses parts of different corpora
+        describe(str(folder))  # raises an error if the parts have different corpora
         load = partial(
             load_retriever,
             encoder=encoder,
@@ -321,38 +323,40 @@ def load_retriever(
 def _joined(index: str | Path, parts: Sequence[Retriever]) -> HybridRetriever:
     kinds = [part.name for part in parts]
     if len(set(kinds)) < len(kinds):
-        raise ConfigError(f"{index} joins indexes of one kind ({', '.join(kinds)}); give one dense and one BM25.")
+        raise ConfigError(
+            f"{index} joins indexes of the same kind ({', '.join(kinds)}); join one dense and one BM25 index."
+        )
     return HybridRetriever(parts, RankScoreFusion())
 
 
 def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:
-    """A client whose rankings bear the name that the index gives them in this process."""
+    """Creates a client whose rankings have the same ``retriever`` name as the index loaded in this process."""
     info = describe(url)
     _check_corpus(url, info.corpus_hash, expected_corpus_hash)
     known: dict[str, Any] = {"name": info.kind, "fingerprint": info.fingerprint, "cosine": info.kind == "dense"}
     if seconds is not None:
         return RemoteRetriever(url, seconds=seconds, **known)
-    return RemoteRetriever(url, attempts=_PATIENT, breaker=CircuitBreaker(failures=sys.maxsize), **known)
+    return RemoteRetriever(url, attempts=_PATIENT_ATTEMPTS, breaker=CircuitBreaker(failures=sys.maxsize), **known)
 
 
 def _check_corpus(index: str | Path, seen: str, wanted: str | None) -> None:
     if wanted not in (None, seen):
         raise IndexMismatchError(
-            f"{index} was built from another corpus, or from this one before it changed (its corpus hash is {seen},"
-            f" wanted {wanted}); build an index from this corpus."
+            f"{index} was built from another corpus or another version of it (its corpus hash is {seen}, expected"
+            f" {wanted}); build an index from this corpus."
         )
 
 
 def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None) -> Encoder:
     if encoder is None:
         if settings.encoder is None:
-            raise IndexMismatchError(f"{folder} does not say how to load its encoder; hand the encoder in.")
+            raise IndexMismatchError(f"{folder} has no settings to load its encoder; give the argument encoder.")
         encoder = SentenceTransformerEncoder(**settings.encoder)
     if encoder.fingerprint != settings.encoder_fingerprint:
         raise IndexMismatchError(
-            f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, wanted"
-            f" {getattr(encoder, 'settings', encoder.fingerprint)}. Model, revision, prompts, dtype and max_length"
-            " must be the same; where they are, the model's files have changed. Build an index with this encoder."
+            f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, expected"
+            f" {getattr(encoder, 'settings', encoder.fingerprint)}. If model, revision, prompts, dtype and max_length"
+            " are equal, the files of the model have changed. Build an index with this encoder."
         )
     return encoder
 
@@ -392,13 +396,13 @@ def _read_ids(folder: Path, manifest: Manifest) -> list[str]:
     count = len(_without_repetition(doc_ids))
     if count != manifest.document_count:
         raise IndexMismatchError(
-            f"{folder / _IDS} holds {count} ids, wanted {manifest.document_count}; build the index again."
+            f"{folder / _IDS} contains {count} ids, expected {manifest.document_count}; build the index again."
         )
     return doc_ids
 
 
 def _without_repetition(doc_ids: Sequence[str]) -> list[str]:
-    """One id for all passages of a document, which stand side by side."""
+    """The ids with consecutive repetitions removed: one id per document, because its passages are adjacent."""
     return [doc_id for doc_id, _ in groupby(doc_ids)]
 
 

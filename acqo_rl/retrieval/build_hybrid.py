@@ -1,4 +1,4 @@
-"""Builds an index folder that holds several indexes of one corpus, which are searched as one.
+"""Builds a hybrid index: a folder with several indexes of the same corpus, which are searched together.
 
 manifest.json  and a folder for each part, such as  dense/  and  bm25/
 """
@@ -15,28 +15,28 @@ from acqo_rl.retrieval.manifest import FILE_NAME, HybridSettings, Manifest, read
 
 
 def build_hybrid_index(folder: str | Path, builders: Mapping[str, Callable[[Path], Manifest]]) -> Manifest:
-    """Builds the parts that are not finished yet, then the folder's own manifest.
+    """Builds the missing parts, then writes the manifest of the hybrid index.
 
     Example:
         ``build_hybrid_index(folder, {"dense": lambda part: build_dense_index(part, documents, encoder),
         "bm25": lambda part: build_bm25_index(part, documents)})``
 
     Args:
-        folder: made where it is missing.
-        builders: name of a part -> builds it into a folder and leaves a finished one.
+        folder: created if it is missing.
+        builders: name of a part -> function that builds it in the given folder. It must not rebuild a complete part.
 
     Raises:
-        IndexMismatchError: the folder holds another index, or the parts are of different corpora.
-        Exception: what a builder raises.
+        IndexMismatchError: the folder contains another index, or the parts have different corpora.
+        Exception: an exception of a builder.
     """
     folder = Path(folder)
     if (folder / FILE_NAME).exists() and (kind := read_manifest(folder).kind) != "hybrid":
-        raise IndexMismatchError(f"{folder} holds a {kind} index; build the hybrid one into another folder.")
+        raise IndexMismatchError(f"{folder} contains a {kind} index; build the hybrid index in another folder.")
     parts = {name: build(folder / name) for name, build in builders.items()}
     if len({part.corpus_hash for part in parts.values()}) > 1:
         raise IndexMismatchError(
-            f"The parts of {folder} are of different corpora; delete the folder and build all of them from one."
-            " Precomputed embeddings need their documents (--data) beside them."
+            f"The parts of {folder} have different corpora; delete the folder and build all parts from the same corpus."
+            " For precomputed embeddings, give the documents as well (--data)."
         )
     one = next(iter(parts.values()))
     settings = HybridSettings({name: part.fingerprint for name, part in parts.items()})

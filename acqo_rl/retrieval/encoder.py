@@ -1,4 +1,4 @@
-"""Dense encoder through sentence-transformers."""
+"""Dense encoder based on sentence-transformers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _PROGRESS_FROM = 500  # texts; fewer are encoded without a progress bar
 
 
 class SentenceTransformerEncoder:
-    """Any sentence-transformers model, by Hub id, folder or ``embedded:`` name. Remote code is never run.
+    """A sentence-transformers model, given as Hub id, folder or ``embedded:`` name. Remote code is never run.
 
     Attributes:
-        dim: length of an embedding.
-        settings: the arguments that make these embeddings; ``SentenceTransformerEncoder(**settings)`` is the same one.
-        fingerprint: hash of the settings and, for a folder, of its content, wherever it lies.
+        dim: embedding dimension.
+        settings: constructor arguments that determine the embeddings; ``SentenceTransformerEncoder(**settings)``
+            creates an equal encoder.
+        fingerprint: hash of the settings. For a local model it uses the content of the folder instead of its path.
     """
 
     def __init__(
@@ -51,14 +52,14 @@ class SentenceTransformerEncoder:
 
         Args:
             model: Hub id, path or ``embedded:minilm``.
-            revision: Hub revision; the one that is found is recorded in ``settings``.
-            query_prompt: put before every query; ``None`` takes the model's own, the empty string none.
+            revision: Hub revision; the commit that was loaded is recorded in ``settings``.
+            query_prompt: text added before every query; ``None`` uses the model's own prompt, "" uses none.
             passage_prompt: the same for passages.
-            dtype: precision of the weights. ``auto`` is bfloat16 where the device multiplies it faster (CUDA with
-                bfloat16, CPUs with AMX; AVX-512 alone is slower in bfloat16 than in float32), else float32.
-            batch_size: texts at once.
-            max_length: tokens of a text that count; the model's own limit by default.
-            device: as in torch; the fastest there is by default.
+            dtype: precision of the weights. ``auto`` is bfloat16 on devices where it is faster (CUDA with bfloat16
+                support, CPUs with AMX), else float32. On CPUs with AVX-512 only, bfloat16 is slower than float32.
+            batch_size: texts per batch.
+            max_length: maximum tokens per text; longer texts are truncated. By default the model's own limit.
+            device: torch device; by default the fastest available one.
 
         Raises:
             ConfigError: a setting is out of range, or the model cannot be loaded.
@@ -84,14 +85,14 @@ class SentenceTransformerEncoder:
 
     @property
     def max_tokens(self) -> int | None:
-        """Tokens of a passage that are read, prompt and special tokens included; ``None``: all of them."""
+        """Maximum tokens of a passage, including prompt and special tokens; ``None`` means no limit."""
         limit = self._model.max_seq_length
         return None if limit is None or limit == math.inf else int(limit)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of passages, with prompt and special tokens, whether they are read or not."""
+        """Number of tokens per passage before truncation, including prompt and special tokens."""
         prompts, prompt = self._model.prompts, self.settings["passage_prompt"]
-        if prompt is None:  # as encode_document chooses it
+        if prompt is None:  # the same choice as in encode_document
             names = ("document", "passage", "corpus", self._model.default_prompt_name)
             prompt = next((prompts[name] for name in names if name in prompts), "")
         prompted = [prompt + well_formed(text) for text in texts]
@@ -107,7 +108,7 @@ class SentenceTransformerEncoder:
         return self._encode(texts, self._model.encode_document, self.settings["passage_prompt"])
 
     def _encode(self, texts: Sequence[str], encode: Any, prompt: str | None) -> NDArray[np.float32]:
-        """Longest texts first, so that a batch holds texts of one length and the first batch needs most memory."""
+        """Encodes the longest texts first, so that texts in a batch have similar lengths and OOM shows up early."""
         from tqdm import tqdm
 
         embeddings = np.empty((len(texts), self.dim), dtype=np.float32)
@@ -130,15 +131,15 @@ class SentenceTransformerEncoder:
 
 
 def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length 1 (L2), float32[texts, dim]; a row of zeros stays as it is.
+    """Scales each row to L2 norm 1, float32[texts, dim]; rows of zeros are unchanged.
 
     Raises:
-        DataError: a number is not finite.
+        DataError: an embedding contains NaN or infinity.
     """
     lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
-        raise DataError(f"Embedding {row} holds a number that is not finite; encode with dtype float32.")
+        raise DataError(f"Embedding {row} contains NaN or infinity; encode with dtype float32.")
     unit: NDArray[np.float32] = embeddings / np.maximum(lengths, np.float32(1e-12))
     return unit
 
@@ -151,7 +152,7 @@ def _load(model: str, revision: str | None, device: str | None) -> SentenceTrans
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigError(
             f"The encoder {model!r} (revision {revision}, device {device}) cannot be loaded: {error}\n"
-            "Give a folder, a Hub id that can be reached from here, or embedded:minilm."
+            "Give a folder, a Hub id that this machine can reach, or embedded:minilm."
         ) from error
 
 
@@ -163,12 +164,12 @@ def _torch_dtype(dtype: Precision, device: str) -> torch.dtype:
         dtype = "bfloat16" if native else "float32"
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     if dtype not in dtypes:
-        raise ConfigError(f"The encoder's dtype is {dtype!r}; it must be auto, {', '.join(dtypes)}.")
+        raise ConfigError(f"The encoder's dtype is {dtype!r}; it must be one of auto, {', '.join(dtypes)}.")
     return dtypes[dtype]
 
 
 def _commit(model: SentenceTransformer) -> str | None:
-    """The Hub commit that was loaded, ``None`` for a folder."""
+    """The Hub commit that was loaded; ``None`` for a folder."""
     config = getattr(getattr(model[0], "auto_model", None), "config", None)
     return getattr(config, "_commit_hash", None)
 

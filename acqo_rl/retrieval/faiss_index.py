@@ -1,4 +1,4 @@
-"""Vectors in, document ids out: FAISS indexes by factory string, and the dense retriever on top of one."""
+"""FAISS indexes and the dense retriever that searches them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from acqo_rl.types import Encoder, Passage, Ranking, search_key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WIDEST = 2048
-"""Vectors fetched to bring a tie at the cut into document order; also the most that an index on a GPU gives."""
+MAX_VECTORS = 2048
+"""Maximum number of vectors fetched to order ties at rank ``k``; also the maximum that a GPU index returns."""
 
 
 class FaissRetriever:
-    """Dense retrieval by inner product: one search a call, over the distinct texts.
+    """Dense retrieval by inner product; each call of ``search`` encodes and searches the distinct texts once.
 
-    Documents with equal scores are ordered as they are in the corpus. A document of several vectors is found by its
-    best one. An index on a GPU gives 2,048 vectors at most; where they are of few documents, only these are found.
-    Vectors and queries have length 1 (:attr:`~acqo_rl.retrieval.manifest.Manifest.normalised`), so scores are cosines.
+    Documents with equal scores keep the order of the corpus. A document with several vectors gets the score of its best
+    vector. A GPU index returns at most 2,048 vectors; if they belong to fewer than ``k`` documents, the ranking is
+    shorter. Vectors and queries have L2 norm 1 (:class:`~acqo_rl.retrieval.manifest.DenseSettings`), so scores are
+    cosines.
     """
 
     cosine = True
@@ -40,24 +41,24 @@ class FaissRetriever:
         threads: int | None = None,
         fingerprint: str = "",
     ) -> None:
-        """Wraps a filled index.
+        """Creates a retriever for an existing index.
 
         Args:
             index: FAISS index over ``len(doc_ids)`` vectors.
-            doc_ids: document id of each vector; the vectors of a document stand side by side.
+            doc_ids: document id of each vector; the vectors of a document must be adjacent.
             encoder: embeds the queries.
             name: recorded in every ranking.
-            threads: OpenMP threads of a search; FAISS decides by default.
-            fingerprint: of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
+            threads: number of OpenMP threads per search; by default FAISS decides.
+            fingerprint: fingerprint of the index, see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
 
         Raises:
             IndexMismatchError: the index has another number of vectors or another dimension.
         """
         if index.ntotal != len(doc_ids):
-            raise IndexMismatchError(f"The index holds {index.ntotal} vectors for {len(doc_ids)} ids; rebuild it.")
+            raise IndexMismatchError(f"The index has {index.ntotal} vectors for {len(doc_ids)} ids; build it again.")
         if index.d != encoder.dim:
             raise IndexMismatchError(
-                f"The index has {index.d} dimensions and the encoder {encoder.dim}; use the encoder it was built with."
+                f"The index has {index.d} dimensions and the encoder {encoder.dim}; use the index's own encoder."
             )
         self.name = name
         self.fingerprint = fingerprint
@@ -65,23 +66,23 @@ class FaissRetriever:
         starts = np.fromiter((i == 0 or doc_ids[i - 1] != doc_ids[i] for i in range(len(doc_ids))), bool, len(doc_ids))
         self._document_of = np.cumsum(starts) - 1
         self._doc_ids = list(compress(doc_ids, starts))
-        self._deepest = min(index.ntotal, getattr(index, "deepest", index.ntotal))
+        self._max_depth = min(index.ntotal, getattr(index, "max_depth", index.ntotal))
         self._encoder = encoder
         self._threads = threads
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, position for position; fewer where the index finds fewer.
+        """Returns at most ``k`` documents per text, in input order.
 
         Raises:
             ConfigError: ``k`` is less than 1.
         """
         if k < 1:
-            raise ConfigError(f"{k} documents are asked for; ask for at least 1.")
+            raise ConfigError(f"k is {k}; it must be at least 1.")
         if not texts:
             return []
         distinct = {search_key(text): text for text in texts}
-        use_threads(self._threads)  # here, because OpenMP keeps the number for each calling thread
-        depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # of that many documents in the mean
+        use_threads(self._threads)  # in every search, because OpenMP stores the number per calling thread
+        depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
         nearest = self._nearest(self._encode(list(distinct.values())), k, depth)
         rankings = {
             key: Ranking(tuple(self._doc_ids[i] for i in documents), tuple(scores), self.name, distinct[key])
@@ -90,7 +91,7 @@ class FaissRetriever:
         return [rankings[search_key(text)] for text in texts]
 
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embeddings of queries and passages, each as what it is, float32[texts, dim]."""
+        """Embeds queries with the query prompt and passages with the passage prompt, float32[texts, dim]."""
         vectors = np.empty((len(texts), self._encoder.dim), np.float32)
         for passages, encode in ((False, self._encoder.encode_queries), (True, self._encoder.encode_passages)):
             rows = [row for row, text in enumerate(texts) if isinstance(text, Passage) == passages]
@@ -99,20 +100,20 @@ class FaissRetriever:
         return vectors
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
-        """Positions and scores of the ``k`` best documents for each row, by descending score, then position.
+        """Positions and scores of the ``k`` best documents for each row, by descending score, then by position.
 
-        ``depth`` vectors are fetched. A row is searched again, deeper, where they are of fewer than ``k`` documents,
-        and where the last of them still ties with the k-th document.
+        Fetches ``depth`` vectors per row. A row is searched again with twice the depth if its vectors belong to fewer
+        than ``k`` documents, or if the last vector ties with the k-th document.
         """
-        depth = min(depth, max(k, self._deepest), self._index.ntotal)
+        depth = min(depth, max(k, self._max_depth), self._index.ntotal)
         scores, positions = self._index.search(vectors, depth)
         nearest = [self._in_order(*row, k) for row in zip(scores, positions, strict=True)]
 
         def is_settled(row: int) -> bool:
             found = nearest[row][1]
-            if positions[row, -1] < 0 or depth >= self._deepest:
+            if positions[row, -1] < 0 or depth >= self._max_depth:
                 return True
-            return len(found) == k and (found[-1] > scores[row, -1] or depth >= WIDEST)
+            return len(found) == k and (found[-1] > scores[row, -1] or depth >= MAX_VECTORS)
 
         if again := [row for row in range(len(vectors)) if not is_settled(row)]:
             for row, found in zip(again, self._nearest(vectors[again], k, 2 * depth), strict=True):
@@ -122,7 +123,7 @@ class FaissRetriever:
     def _in_order(
         self, scores: NDArray[np.float32], positions: NDArray[np.int64], k: int
     ) -> tuple[list[int], list[float]]:
-        """The ``k`` best documents of one row as FAISS gives it, where position -1 stands for nothing found."""
+        """The ``k`` best documents of one row of FAISS results, in which position -1 means no result."""
         found = positions >= 0
         scores, documents = scores[found], self._document_of[positions[found]]
         order = np.lexsort((documents, -scores))
@@ -132,18 +133,18 @@ class FaissRetriever:
 
 
 def use_threads(threads: int | None) -> None:
-    """Sets the number of OpenMP threads of FAISS for the calling thread; ``None`` leaves it."""
+    """Sets the number of OpenMP threads of FAISS for the calling thread; ``None`` does not change it."""
     if threads is not None:
         import_faiss().omp_set_num_threads(threads)
 
 
 def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
-    """An empty index for inner product.
+    """Creates an empty index for inner product.
 
     Args:
-        dim: length of the vectors.
+        dim: dimension of the vectors.
         factory: FAISS factory string, such as ``Flat``, ``HNSW64``, ``IVF256,Flat`` or ``IVF256,PQ32``.
-        build_parameters: settings that shape the index, such as ``efConstruction=200``.
+        build_parameters: FAISS parameters for the build, such as ``efConstruction=200``.
 
     Raises:
         ConfigError: FAISS does not know the factory string or a parameter.
@@ -153,21 +154,22 @@ def make_index(dim: int, factory: str, build_parameters: str = "") -> Any:
         index = faiss.index_factory(dim, factory, faiss.METRIC_INNER_PRODUCT)
     except RuntimeError as error:
         raise ConfigError(
-            f"FAISS cannot make an index {factory!r} of {dim} dimensions: {reason_of(error)}\n"
-            "Use a factory string such as Flat, HNSW64, IVF256,Flat or IVF256,PQ32 (PQ must divide the dimensions)."
+            f"FAISS cannot create the index {factory!r} with {dim} dimensions: {reason_of(error)}\n"
+            "Use a factory string such as Flat, HNSW64, IVF256,Flat or IVF256,PQ32 (the dimension must be a multiple of"
+            " the number after PQ)."
         ) from error
     for part in (index, faiss.try_extract_index_ivf(index)):
         if hasattr(part, "do_polysemous_training"):
-            part.do_polysemous_training = False  # seconds a sub-quantizer, for a filter that is not used here
+            part.do_polysemous_training = False  # takes seconds per sub-quantizer, for a filter that is not used here
     set_parameters(index, build_parameters)
     return index
 
 
 def set_parameters(index: Any, parameters: str) -> None:
-    """Sets parameters in FAISS's notation, such as ``nprobe=32`` or ``efSearch=128``; the empty string sets none.
+    """Sets FAISS parameters, such as ``nprobe=32`` or ``efSearch=128``; an empty string sets none.
 
     Raises:
-        ConfigError: the index has no such parameter.
+        ConfigError: the index does not have the parameter.
     """
     if not parameters:
         return
@@ -176,24 +178,24 @@ def set_parameters(index: Any, parameters: str) -> None:
         faiss.ParameterSpace().set_index_parameters(index, parameters)
     except RuntimeError as error:
         raise ConfigError(
-            f"A {type(index).__name__} does not take {parameters!r};"
-            " IVF indexes take nprobe=N, HNSW indexes efSearch=N and, before they are built, efConstruction=N."
+            f"A {type(index).__name__} does not support {parameters!r}. Use nprobe=N for IVF indexes, and efSearch=N"
+            " or (when it is built) efConstruction=N for HNSW indexes."
         ) from error
 
 
 def default_search_parameters(factory: str, dim: int) -> str:
-    """``nprobe`` at the square root of the number of lists, because FAISS would look into one list; else nothing."""
+    """For IVF indexes, ``nprobe`` = square root of the number of lists (FAISS defaults to 1); otherwise empty."""
     lists = _lists(make_index(dim, factory))
     return f"nprobe={round(lists**0.5)}" if lists else ""
 
 
 def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> None:
-    """Trains the index on an even sample of the vectors where it needs training, and adds all of them.
+    """Trains the index on an evenly spaced sample of the vectors, if it needs training, and adds all vectors.
 
     Args:
         index: an empty index.
         blocks: vectors in document order, float32[n, dim] each; may be memory-mapped.
-        factory: named in the error.
+        factory: FAISS factory string, for messages.
 
     Raises:
         ConfigError: there are too few vectors to train on.
@@ -208,19 +210,19 @@ def fill(index: Any, blocks: Sequence[NDArray[np.float32]], factory: str) -> Non
         except RuntimeError as error:
             raise ConfigError(
                 f"FAISS cannot train {factory!r} on {count} vectors: {reason_of(error)}\n"
-                "An IVF index needs at least as many vectors as lists (39 a list are advised), PQ at least 256;"
-                " use fewer lists, or Flat for a small corpus."
+                "An IVF index needs at least as many vectors as lists (39 per list are recommended), PQ at least 256."
+                " Use fewer lists, or Flat for a small corpus."
             ) from error
     for block in tqdm(blocks, desc=f"indexing ({factory})", unit=" blocks", delay=2):
         index.add(np.ascontiguousarray(block))
 
 
 def estimate_bytes(dim: int, factory: str, count: int) -> int:
-    """Size of an index over ``count`` vectors, from the size of its codes, links and list entries."""
+    """Estimated size in bytes of an index over ``count`` vectors: codes, links and list entries."""
     faiss = import_faiss()
     index = make_index(dim, factory)
     if isinstance(index, faiss.IndexHNSW):
-        links = 4 * index.hnsw.nb_neighbors(0) * 1.07 + 12  # upper levels add some; offset and level of each vector
+        links = 4 * index.hnsw.nb_neighbors(0) * 1.07 + 12  # 7 % for upper levels; 12 bytes for offset and level
         return int(count * (index.storage.sa_code_size() + links))
     lists = _lists(index)
     code_size: int = index.sa_code_size()
@@ -228,14 +230,14 @@ def estimate_bytes(dim: int, factory: str, count: int) -> int:
 
 
 def write_index(index: Any, path: Path) -> None:
-    """Writes the index; the file is there whole or not at all."""
+    """Writes the index atomically."""
     unfinished = path.with_name(f"{path.name}.tmp")
     import_faiss().write_index(index, str(unfinished))
     os.replace(unfinished, path)
 
 
 def read_index(path: Path, *, mmap: bool = False) -> Any:
-    """Reads an index, or maps it into memory (FAISS before 1.11 can map only IVF indexes and reads the others).
+    """Reads an index, or maps it into memory. FAISS before 1.11 can map only IVF indexes and reads all others.
 
     Raises:
         IndexMismatchError: FAISS cannot read the file.
@@ -246,24 +248,24 @@ def read_index(path: Path, *, mmap: bool = False) -> Any:
         return faiss.read_index(str(path), mapped if mmap else 0)
     except RuntimeError as error:
         raise IndexMismatchError(
-            f"{path} is no FAISS index: {reason_of(error)}\nDelete its folder and rebuild."
+            f"{path} is not a valid FAISS index: {reason_of(error)}\nDelete its folder and build it again."
         ) from error
 
 
 def import_faiss() -> Any:
-    """FAISS, imported after torch."""
-    import torch  # noqa: F401  # first: in the other order the two OpenMP runtimes can crash
+    """Imports torch and then FAISS, and returns FAISS."""
+    import torch  # noqa: F401  # in the other order the two OpenMP runtimes can crash
     import faiss  # isort: skip
 
     return faiss
 
 
 def _lists(index: Any) -> int:
-    """Number of inverted lists, 0 for an index that is not IVF."""
+    """Number of inverted lists; 0 if the index is not an IVF index."""
     inverted = import_faiss().try_extract_index_ivf(index)
     return inverted.nlist if inverted else 0
 
 
 def reason_of(error: RuntimeError) -> str:
-    """FAISS's message without the C++ signature in front."""
+    """The error message of FAISS without the C++ signature before it."""
     return str(error).rsplit(": ", 1)[-1]

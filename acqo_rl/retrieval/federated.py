@@ -1,7 +1,7 @@
-"""Several collections of different documents, searched as one: the lists of a text become one list.
+"""Searches several collections of different documents and merges their rankings of each text.
 
-Without this step a small, irrelevant collection wins: its documents are in no other list, so that its best one is first
-for every sub-query and collects all votes of a rank-based fusion.
+Without this step, a rank-based fusion prefers small, irrelevant collections: the best document of such a collection has
+rank 1 in the collection's own ranking for every sub-query.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of, has_cosine
 
 
 class InCollection:
-    """A retriever whose document ids begin with its collection's name: ``COLLECTION/DOCUMENT``."""
+    """A retriever whose document ids have the form ``COLLECTION/DOCUMENT``."""
 
     def __init__(self, retriever: Retriever, collection: str, scale: str) -> None:
-        """Puts a retriever into a collection.
+        """Adds the name of a collection to a retriever's document ids.
 
         Args:
-            retriever: over the collection's documents.
-            collection: its name.
-            scale: recorded as the ``retriever`` of every ranking; the same for retrievers whose scores compare, such as
-                those of one encoder. BM25 scores of two collections do not compare, because each collection has its own
-                word frequencies.
+            retriever: searches the collection's documents.
+            collection: name of the collection.
+            scale: recorded as the ``retriever`` of every ranking. Use the same value for retrievers with comparable
+                scores, such as those of one encoder. BM25 scores of two collections are not comparable, because word
+                frequencies differ between collections.
         """
         self.name = f"{collection}/{retriever.name}"
         self.scale = scale
@@ -35,7 +35,7 @@ class InCollection:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the retriever's documents, if the retriever reports it."""
+        """The retriever's fingerprint of its documents; empty if it has none."""
         return fingerprint_of(self.retriever)
 
     @property
@@ -44,7 +44,7 @@ class InCollection:
         return has_cosines(self.retriever)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """The retriever's rankings with the ids of the collection."""
+        """Returns the retriever's rankings, with document ids of the form ``COLLECTION/DOCUMENT``."""
         return [self._of_collection(ranking) for ranking in self.retriever.search(texts, k)]
 
     def _of_collection(self, ranking: Ranking) -> Ranking:
@@ -54,26 +54,26 @@ class InCollection:
 
 
 class FederatedRetriever:
-    """Searches several collections at the same time and merges the lists of each text by score.
+    """Searches several collections concurrently and merges the rankings of each text by score.
 
-    The merged score is the score divided by the best score that any document could have for the text: 1 for a cosine,
-    the sum of the query terms' idf for BM25. It is the share of the query that a document covers, and it depends on
-    one collection only. So a collection whose documents all score lower than the k-th changes no top k.
+    The merged score is the score divided by its upper bound for the text (``Ranking.ceiling``): 1 for cosines, the sum
+    of the query terms' idf for BM25. It is the share of the query that a document covers. It depends on one collection
+    only, so a collection whose documents all score below the k-th document does not change the top k.
     """
 
     def __init__(self, parts: Sequence[InCollection], name: str = "federated") -> None:
-        """Checks the collections.
+        """Creates the retriever.
 
         Args:
             parts: one retriever per collection.
-            name: recorded in every ranking where the parts have different scales; else their scale is.
+            name: recorded in every ranking if the parts have different scales; otherwise their scale is recorded.
 
         Raises:
-            ConfigError: there are no parts, or two have the same name.
+            ConfigError: there are no parts, or two parts have the same name.
         """
         names = [part.name for part in parts]
         if not names or len(set(names)) < len(names):
-            raise ConfigError(f"The collections {names} were given; give at least one, each with its own name.")
+            raise ConfigError(f"The collections are {names}; give at least one, each with a different name.")
         scales = {part.scale for part in parts}
         self.name = name
         self.parts: Sequence[Retriever] = parts
@@ -82,30 +82,30 @@ class FederatedRetriever:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the documents of any collection that reports it."""
+        """The fingerprints of all collections, joined by spaces; it changes with their documents."""
         return " ".join(map(fingerprint_of, self.parts))
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """The best ``k`` documents of each collection per text, in input order, as one list by score.
+        """Returns one ranking per text, in input order, with the best ``k`` documents of each collection by score.
 
         Raises:
-            ConfigError: the scores of a collection cannot be merged with those of others.
-            Exception: whatever a collection's retriever raises.
+            ConfigError: a collection's scores have no known upper bound.
+            Exception: an exception of a collection's retriever.
         """
         return [self.merge(lists, k) for lists in search_all(self.parts, texts, k)]
 
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        """One list of the first ``k`` documents of each collection, so that none pushes out those of another.
+        """Merges rankings of one text by score; keeps the first ``k`` documents of each collection.
 
         Raises:
-            ConfigError: a ranking does not say how high its scores can be.
+            ConfigError: a ranking has no ``ceiling``.
         """
         best: dict[str, float] = {}
         for ranking in rankings:
             if ranking.doc_ids and ranking.ceiling is None:
                 raise ConfigError(
-                    f"The scores of {ranking.retriever!r} cannot be merged with those of other collections: they have"
-                    " no known maximum, as cosines and BM25 scores do. Search that collection by itself."
+                    f"The scores of {ranking.retriever!r} cannot be merged with those of other collections, because"
+                    " their maximum is unknown (it is known for cosines and BM25). Search that collection separately."
                 )
             for doc_id, score in zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True):
                 share = score / (ranking.ceiling or 1.0)
@@ -116,11 +116,12 @@ class FederatedRetriever:
 
 
 class FederatedFusion:
-    """A fusion over collections: at position i, one takes part if it has a document among the first i of some list.
+    """A fusion that is not changed by irrelevant collections.
 
-    Ranks alone would let a document in the middle of every list outvote one near the top of a few. So a collection of
-    documents less similar than the k-th of every list would still change the top k; here it changes nothing. The
-    first documents are the same however many are asked for.
+    The document at position i is chosen only from collections that have a document among the first i of some ranking.
+    A plain rank fusion may place a document from the middle of every ranking above one near the top of a few rankings.
+    A collection whose documents are all ranked below k could then change the top k; here it cannot. The first documents
+    do not depend on ``k``.
     """
 
     def __init__(self, fusion: Fusion) -> None:
@@ -150,13 +151,13 @@ class FederatedFusion:
 
 
 def split_id(key: str) -> tuple[str, str]:
-    """Collection and document id of an id that :class:`InCollection` made."""
+    """Splits an id of :class:`InCollection` into collection and document id."""
     collection, _, doc_id = key.partition("/")
     return collection, doc_id
 
 
 def _first_positions(rankings: Sequence[Ranking]) -> dict[str, int]:
-    """The best position of each collection in any of the lists, from 1."""
+    """The best rank (from 1) of each collection over all rankings."""
     first: dict[str, int] = {}
     for ranking in rankings:
         for position, doc_id in enumerate(ranking.doc_ids, start=1):

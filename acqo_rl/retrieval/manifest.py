@@ -1,4 +1,4 @@
-"""What stands beside an index, so that a wrong or stale one is refused."""
+"""The manifest of an index, with which a wrong or outdated index is detected."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _PACKAGES = (
 
 @dataclass(frozen=True, slots=True)
 class DenseSettings:
-    """How a dense index was made.
+    """Settings of a dense index.
 
     Attributes:
         encoder: arguments of ``SentenceTransformerEncoder``; ``None`` for an encoder of another class.
-        encoder_fingerprint: of the encoder, see ``acqo_rl.types.Encoder``.
-        dimension: length of an embedding.
+        encoder_fingerprint: fingerprint of the encoder, see ``acqo_rl.types.Encoder``.
+        dimension: embedding dimension.
         factory: FAISS factory string.
-        build_parameters: FAISS parameters that shaped the index.
-        search_parameters: FAISS parameters of a search.
-        normalised: embeddings have length 1 (L2), so the inner product is the cosine.
-        metric: what is a score.
-        passages: ``corpus_hash`` of the passages that the documents were split into; empty where none was.
+        build_parameters: FAISS parameters for the build.
+        search_parameters: FAISS parameters for searches.
+        normalised: embeddings have L2 norm 1, so the inner product is the cosine.
+        metric: similarity measure of the scores.
+        passages: ``corpus_hash`` of the passages if documents were split; otherwise empty.
     """
 
     encoder: dict[str, Any] | None
@@ -57,13 +57,13 @@ class DenseSettings:
 
 @dataclass(frozen=True, slots=True)
 class Bm25Settings:
-    """How a BM25 index was made.
+    """Settings of a BM25 index.
 
     Attributes:
-        language: of stemmer and stop words.
-        k1: how fast repetitions of a word saturate.
-        b: how much long documents are held back.
-        words: version of the word segmentation, see ``acqo_rl.retrieval.words``.
+        language: language of stemmer and stop words.
+        k1: term frequency saturation.
+        b: strength of the document length normalisation.
+        words: version of the tokenization, see ``acqo_rl.retrieval.words``.
     """
 
     language: str = "english"
@@ -74,10 +74,10 @@ class Bm25Settings:
 
 @dataclass(frozen=True, slots=True)
 class HybridSettings:
-    """What an index is that holds others.
+    """Settings of a hybrid index.
 
     Attributes:
-        parts: name of a folder inside that of the index -> fingerprint of the index in it, in the order of fusion.
+        parts: name of a subfolder -> fingerprint of the index in it, in the order of fusion.
     """
 
     parts: dict[str, str]
@@ -88,15 +88,15 @@ _SETTINGS = {"dense": DenseSettings, "bm25": Bm25Settings, "hybrid": HybridSetti
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index holds and what it was made with.
+    """Contents and settings of an index.
 
     Attributes:
-        settings: of the kind of index.
+        settings: settings of the index; their type is the kind of index.
         document_count: number of documents.
-        corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents, or for vectors without documents a hash of
-            ids and vectors.
-        files: name -> size in bytes of every file of the index; of a hybrid one, of the manifests of its parts.
-        packages: versions it was built with; they are not part of the fingerprint.
+        corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents. For precomputed embeddings without documents,
+            a hash of ids and vectors.
+        files: file name -> size in bytes; for a hybrid index, only the manifests of its parts.
+        packages: versions of the packages that built the index; not part of the fingerprint.
     """
 
     settings: DenseSettings | Bm25Settings | HybridSettings
@@ -112,14 +112,14 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all that decides what a search finds; an encoder counts by its own fingerprint."""
+        """Hash of everything that determines the results of a search; includes the encoder's fingerprint."""
         return hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode()).hexdigest()
 
     def differences(self, wanted: Manifest) -> list[str]:
-        """What distinguishes the index from the wanted one, one reason a line; empty if the fingerprints agree."""
+        """The differences to the wanted index, one string per setting; empty if the fingerprints are equal."""
         seen, want = self._identity(), wanted._identity()
         return [
-            f"its {key} is {seen.get(key)!r}, wanted {want.get(key)!r}"
+            f"its {key} is {seen.get(key)!r}, expected {want.get(key)!r}"
             for key in want | seen
             if seen.get(key) != want.get(key)
         ]
@@ -127,7 +127,7 @@ class Manifest:
     def _identity(self) -> dict[str, Any]:
         settings = asdict(self.settings)
         settings.pop("encoder", None)
-        if not settings.get("passages"):  # the fingerprints of indexes that are older than this setting stay
+        if not settings.get("passages"):  # keeps the fingerprints of indexes that are older than this setting
             settings.pop("passages", None)
         return {
             "kind": self.kind,
@@ -138,34 +138,34 @@ class Manifest:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the installed packages that an index depends on."""
+    """Versions of the installed packages that affect an index."""
     installed = {d.name.lower(): d.version for name in _PACKAGES for d in importlib.metadata.distributions(name=name)}
     return dict(sorted(installed.items()))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Writes the manifest, last of all files: a folder without one is unfinished."""
+    """Writes the manifest. It must be the last file written, because it marks the index as complete."""
     row = {"format_version": FORMAT_VERSION, "kind": manifest.kind, **asdict(manifest)}
     write_atomic(folder / FILE_NAME, [json.dumps(row, indent=2, ensure_ascii=False)])
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of a finished index and checks that its files are there with the sizes they had.
+    """Reads the manifest of a complete index and checks that its files exist with the recorded sizes.
 
     Raises:
-        IndexMismatchError: there is no finished index, its format is newer, its words are split in another way, or a
-            file is missing, cut or broken.
+        IndexMismatchError: there is no complete index, its format is newer, its tokenization has another version, or a
+            file is missing or damaged.
     """
     path = folder / FILE_NAME
     if not path.is_file():
-        raise IndexMismatchError(f"{folder} holds no finished index ({FILE_NAME} is missing); build it first.")
+        raise IndexMismatchError(f"{folder} contains no complete index ({FILE_NAME} is missing); build it first.")
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
         version, kind = row.pop("format_version"), row.pop("kind")
         if version > FORMAT_VERSION:
             raise IndexMismatchError(
-                f"{path} has format version {version}, this acqo_rl reads up to {FORMAT_VERSION};"
-                " update acqo_rl, or build the index again."
+                f"{path} has format version {version}, but this acqo_rl reads versions up to {FORMAT_VERSION}."
+                " Update acqo_rl, or build the index again."
             )
         given = row.pop("settings")
         if kind == "bm25":
@@ -173,15 +173,15 @@ def read_manifest(folder: Path) -> Manifest:
         settings = _SETTINGS[kind](**given)
         if isinstance(settings, Bm25Settings) and settings.words != words.VERSION:
             raise IndexMismatchError(
-                f"{folder} was built with version {settings.words} of the word segmentation, this acqo_rl has version"
-                f" {words.VERSION}; delete {folder} and build it again (minutes for a million passages)."
+                f"{folder} was built with version {settings.words} of the word segmentation, but this acqo_rl has"
+                f" version {words.VERSION}. Delete {folder} and build it again (minutes for a million passages)."
             )
         manifest = Manifest(settings, **row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise IndexMismatchError(f"{path} is broken ({error!r}); delete {folder} and build it again.") from error
+        raise IndexMismatchError(f"{path} is damaged ({error!r}); delete {folder} and build it again.") from error
     for name, size in manifest.files.items():
         file = folder / name
         seen = f"has {file.stat().st_size:,} bytes" if file.is_file() else "is missing"
         if seen != f"has {size:,} bytes":
-            raise IndexMismatchError(f"{file} {seen}, wanted {size:,} bytes; delete {folder} and build it again.")
+            raise IndexMismatchError(f"{file} {seen}, expected {size:,} bytes; delete {folder} and build it again.")
     return manifest

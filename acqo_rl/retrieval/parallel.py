@@ -1,4 +1,4 @@
-"""Searches several retrievers at the same time."""
+"""Searches several retrievers concurrently."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from acqo_rl.types import Ranking, Retriever
 
 
 def search_all(retrievers: Sequence[Retriever], texts: Sequence[str], k: int) -> list[tuple[Ranking, ...]]:
-    """The rankings of each text, one per retriever, in input order.
+    """Returns the rankings of each text, one per retriever, in input order.
 
     Raises:
         ValueError: a retriever did not return one ranking per text.
-        Exception: whatever a retriever raises.
+        Exception: an exception of a retriever.
     """
     if len(retrievers) == 1:
         found = [retrievers[0].search(texts, k)]

@@ -1,4 +1,4 @@
-"""What of a document is embedded and indexed, in every retriever alike."""
+"""The text of a document that all retrievers embed or index."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from acqo_rl.types import Document
 
 
 def passage_text(document: Document) -> str:
-    """Title and text as one string; the text alone where there is no title."""
+    """Title and text as one string; only the text if there is no title."""
     return f"{document.title}. {document.text}" if document.title else document.text

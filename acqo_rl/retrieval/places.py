@@ -1,4 +1,4 @@
-"""Where an index is: a folder, the URL of a retriever server, or several of these joined by ``+``."""
+"""Parses index locations: a folder, the URL of a retriever server, or several of these joined by ``+``."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from acqo_rl.retrieval.manifest import FILE_NAME, HybridSettings, read_manifest
 
 
 def is_url(index: str | Path) -> bool:
-    """Whether an index is behind a server."""
+    """Whether an index location is the URL of a server."""
     return str(index).startswith(("http://", "https://"))
 
 
 def is_place(text: str) -> bool:
-    """Whether an index may be there: the text is a URL, or a folder that exists."""
+    """Whether the text is a URL or an existing folder."""
     return is_url(text) or (bool(text) and Path(text).exists())
 
 
 def split_places(text: str, known: Callable[[str], bool] = is_place) -> list[str]:
-    """The places that ``+`` joins; a single one where the text holds no ``+`` or is a folder by itself.
+    """Splits index locations that are joined by ``+``.
 
-    A ``+`` joins only what is known on both sides, so that folders and URLs may have one in their names.
+    The text is split only where both sides are known, so that names of folders and URLs may contain a ``+``.
 
     Args:
         text: such as ``indexes/dense+indexes/bm25``.
-        known: whether a part of the text stands for an index.
+        known: whether a part of the text is an index location.
+
+    Returns:
+        The locations; the whole text if it has no ``+`` or is itself an existing folder.
 
     Raises:
-        ConfigError: the text holds a ``+``, and one of the parts is not known.
+        ConfigError: the text contains a ``+``, and one of the parts is not known.
     """
     if "+" not in text or Path(text).exists():
         return [text]
@@ -37,13 +40,13 @@ def split_places(text: str, known: Callable[[str], bool] = is_place) -> list[str
         return parts
     unknown = next(word for word in text.split("+") if not known(word))
     raise ConfigError(
-        f"{text!r} joins indexes by '+', but {unknown!r} is none:"
-        " give folders that exist, or URLs of retriever servers."
+        f"{text!r} joins indexes by '+', but {unknown!r} is not an index. Give existing folders or URLs of retriever"
+        " servers."
     )
 
 
 def split_known(text: str, separator: str, known: Callable[[str], bool]) -> list[str]:
-    """As many known parts as a text can be split into at a separator; empty if some part is unknown in every split."""
+    """Splits a text at a separator into as many known parts as possible; empty if no split has only known parts."""
 
     def split(words: Sequence[str]) -> list[str]:
         for end in range(1, len(words) + 1):
@@ -58,10 +61,10 @@ def split_known(text: str, separator: str, known: Callable[[str], bool]) -> list
 
 
 def parts_of(index: str | Path) -> list[str]:
-    """The places of the single indexes that an index is made of; more than one for a hybrid index.
+    """The locations of the single indexes that an index consists of; a hybrid index has more than one.
 
     Raises:
-        ConfigError: places are joined by ``+``, and one of them does not exist.
+        ConfigError: a location joined by ``+`` does not exist.
         IndexMismatchError: the folder of a hybrid index is damaged, or one of its parts was replaced.
     """
     return [part for place in split_places(str(index)) for part in _in_folder(place)]
@@ -76,11 +79,11 @@ def _in_folder(place: str) -> list[str]:
     for name, fingerprint in settings.parts.items():
         if read_manifest(Path(place, name)).fingerprint != fingerprint:
             raise IndexMismatchError(
-                f"{place}/{name} is not the index that {place} was built with; delete {place} and build it again."
+                f"{place}/{name} has changed since {place} was built; delete {place} and build it again."
             )
     return [str(Path(place, name)) for name in settings.parts]
 
 
 def place_of(index: str) -> str:
-    """Where an index is, whatever the working folder: URLs and absolute paths, joined by ``+``."""
+    """The index location with absolute paths, so that it does not depend on the working directory."""
     return "+".join(part if is_url(part) else str(Path(part).resolve()) for part in split_places(index))

@@ -1,4 +1,4 @@
-"""The client of ``scripts/serve_retriever.py``: an index in another process gives the rankings it gives in this one."""
+"""Client of ``scripts/serve_retriever.py``; its rankings equal those of the same index loaded in this process."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
     import httpx
     from tenacity.stop import stop_base
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Statuses of a server that may answer when it is asked again."""
+_TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""HTTP statuses after which a retry may succeed."""
 
 KEY_VARIABLE = "ACQO_RETRIEVER_KEY"
-"""Environment variable with the key that a retriever server wants."""
+"""Environment variable with the API key of a retriever server."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What an index is.
+    """Description of an index.
 
     Attributes:
         kind: ``dense``, ``bm25`` or ``hybrid``.
         fingerprint: see :attr:`acqo_rl.retrieval.manifest.Manifest.fingerprint`.
-        corpus_hash: of the documents.
+        corpus_hash: hash of the documents.
         document_count: number of documents.
-        encoder: fingerprint of a dense index's encoder, whose scores compare; else empty.
+        encoder: fingerprint of a dense index's encoder, else empty. Scores of indexes with the same encoder are
+            comparable.
     """
 
     kind: str
@@ -50,19 +51,19 @@ class IndexInfo:
 
     @classmethod
     def of(cls, manifest: Manifest) -> IndexInfo:
-        """What a manifest says."""
+        """Creates the description from a manifest."""
         settings = manifest.settings
         encoder = settings.encoder_fingerprint if isinstance(settings, DenseSettings) else ""
         return cls(manifest.kind, manifest.fingerprint, manifest.corpus_hash, manifest.document_count, encoder)
 
 
 def describe(index: str) -> IndexInfo:
-    """What an index is: a folder, the URL of a retriever server, or several of them joined by ``+``.
+    """Describes an index: a folder, the URL of a retriever server, or several of them joined by ``+``.
 
     Raises:
-        ConfigError: places are joined by ``+``, and one of them does not exist.
-        IndexMismatchError: a folder holds no finished index, or the indexes of a hybrid are of different corpora.
-        SearchError: a server does not answer.
+        ConfigError: a location joined by ``+`` does not exist.
+        IndexMismatchError: a folder contains no finished index, or the joined indexes have different corpora.
+        SearchError: a server does not respond.
     """
     infos = [_describe(part) for part in parts_of(index)]
     first, *others = infos
@@ -70,8 +71,8 @@ def describe(index: str) -> IndexInfo:
         return first
     if len({info.corpus_hash for info in infos}) > 1:
         raise IndexMismatchError(
-            f"The indexes of {index} are of different corpora, of {' and '.join(str(i.document_count) for i in infos)}"
-            " documents; build all of them from one."
+            f"The indexes of {index} have different corpora (of {' and '.join(str(i.document_count) for i in infos)}"
+            " documents); build all of them from the same corpus."
         )
     fingerprint = joined_fingerprint([info.fingerprint for info in infos])
     return IndexInfo("hybrid", fingerprint, first.corpus_hash, first.document_count, "")
@@ -88,17 +89,17 @@ def _describe(index: str) -> IndexInfo:
 
 
 class CircuitBreaker:
-    """After several failures in a row nothing is asked for a while; then one call tries whether all is well again."""
+    """Circuit breaker: after several consecutive failures it blocks calls for a while, then admits one trial call."""
 
     def __init__(self, failures: int = 5, seconds: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
-        """Closed at first.
+        """Creates a closed circuit breaker, which admits calls.
 
         Args:
-            failures: in a row that open it.
-            seconds: that it stays open.
-            clock: seconds.
+            failures: number of consecutive failures that open it.
+            seconds: time for which it stays open and blocks calls.
+            clock: returns the current time in seconds.
         """
-        self._most = failures
+        self._max_failures = failures
         self._seconds = seconds
         self._clock = clock
         self._failures = 0
@@ -106,9 +107,9 @@ class CircuitBreaker:
         self._lock = threading.Lock()
 
     def admit(self) -> bool:
-        """Whether a call may be made; of those that come after the pause, the first."""
+        """Whether a call may be made. After the pause, one call per ``seconds`` is admitted until one succeeds."""
         with self._lock:
-            if self._failures < self._most:
+            if self._failures < self._max_failures:
                 return True
             if self._clock() - self._opened < self._seconds:
                 return False
@@ -116,16 +117,16 @@ class CircuitBreaker:
             return True
 
     def record(self, *, success: bool) -> None:
-        """Tells how a call ended."""
+        """Records whether a call succeeded."""
         with self._lock:
             self._failures = 0 if success else self._failures + 1
             self._opened = self._clock()
 
 
 class RemoteRetriever:
-    """Searches an index behind a server; a call that fails is made again, and a server that is down is left alone.
+    """Searches an index on a server, with retries and a circuit breaker. Thread-safe.
 
-    Safe between threads. A failure is raised: it never looks like an empty result.
+    A failure always raises an exception and never returns an empty result.
     """
 
     def __init__(
@@ -141,29 +142,29 @@ class RemoteRetriever:
         cosine: bool = False,
         breaker: CircuitBreaker | None = None,
     ) -> None:
-        """Opens a client; asks nothing yet. The server's key, if it wants one, is ``ACQO_RETRIEVER_KEY``.
+        """Creates a client without connecting. The environment variable ``ACQO_RETRIEVER_KEY`` holds the API key.
 
         Args:
-            url: of the server.
+            url: URL of the server.
             name: recorded in every ranking.
-            timeout: seconds for an answer.
-            attempts: calls in all; those after a lost connection, a time-out or a passing status wait longer and
-                longer, by chance up to ``longest_pause`` seconds, or as long as the server says.
-            longest_pause: seconds between two calls at most.
-            seconds: for a search with all its attempts; as long as they take by default.
-            fingerprint: of the index; an answer from another one is refused.
-            cosine: its scores are cosines.
-            breaker: its own by default.
+            timeout: seconds to wait for one response.
+            attempts: maximum number of calls per search. A call is retried after a lost connection, a time-out or a
+                temporary status. The pauses grow exponentially with jitter and respect ``Retry-After``.
+            longest_pause: maximum seconds between two attempts.
+            seconds: time limit of a search over all attempts; no limit by default.
+            fingerprint: expected fingerprint of the index; responses from another index raise an error.
+            cosine: whether the scores are cosines.
+            breaker: circuit breaker; by default each client has its own.
 
         Raises:
-            ConfigError: the packages are missing.
+            ConfigError: the packages of the extra ``remote`` are not installed.
         """
         try:
             import httpx
             import tenacity
         except ImportError as error:
             raise ConfigError(
-                f"An index behind a server needs the package {error.name}: pip install 'acqo-rl[remote]'."
+                f"A retriever server needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
             ) from error
         self.name = name
         self.fingerprint = fingerprint
@@ -172,23 +173,24 @@ class RemoteRetriever:
         key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         longest_call = timeout if seconds is None else min(timeout, seconds)
-        direct = httpx.HTTPTransport() if is_loopback(self._url) else None  # a transport of its own takes no proxy
+        direct = httpx.HTTPTransport() if is_loopback(self._url) else None  # an explicit transport ignores proxies
         self._client = httpx.Client(base_url=self._url, timeout=longest_call, headers=headers, transport=direct)
-        self._closing = weakref.finalize(self, self._client.close)  # nobody else closes what a command opens
+        self._closing = weakref.finalize(self, self._client.close)  # commands do not close their retrievers
         self._breaker = breaker or CircuitBreaker()
-        by_chance = tenacity.wait_random_exponential(multiplier=0.1, max=longest_pause)
+        with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=longest_pause)
         self._retrying = tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), *_stop_in_time(seconds)),
-            wait=lambda state: max(by_chance(state), min(_asked_pause(state), longest_pause)),
-            retry=tenacity.retry_if_exception(_may_pass),
+            wait=lambda state: max(with_jitter(state), min(_retry_after(state), longest_pause)),
+            retry=tenacity.retry_if_exception(_is_temporary),
             reraise=True,
         )
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, position for position, as the index finds them.
+        """Returns one ranking of at most ``k`` documents per text, in input order.
 
         Raises:
-            SearchError: the server does not answer, refuses the call, answers in another form or from another index.
+            SearchError: the server does not respond, rejects the call, sends an invalid response or serves another
+                index.
         """
         if not texts:
             return []
@@ -204,21 +206,24 @@ class RemoteRetriever:
             ]
         except (KeyError, TypeError, ValueError) as error:
             raise SearchError(
-                f"{self._url} did not answer as a retriever server does ({error!r}); check the URL and its version."
+                f"{self._url} sent an invalid response ({error!r}); check that it is a retriever server of this"
+                " version."
             ) from error
         return rankings
 
     def info(self) -> IndexInfo:
-        """What the index is.
+        """Returns the description of the index.
 
         Raises:
-            SearchError: as :meth:`search`.
+            SearchError: as in :meth:`search`.
         """
         body = self._call("GET", "/info")
         try:
             return IndexInfo(**body)
         except TypeError as error:
-            raise SearchError(f"{self._url} is no retriever server of this version ({error}).") from error
+            raise SearchError(
+                f"{self._url} is not a retriever server of this version ({error}); check the URL and the version."
+            ) from error
 
     def close(self) -> None:
         """Closes the connections."""
@@ -227,8 +232,8 @@ class RemoteRetriever:
     def _check_index(self, answered: str) -> None:
         if self.fingerprint not in ("", answered):
             raise SearchError(
-                f"{self._url} now serves another index ({answered[:12]}, wanted {self.fingerprint[:12]}): serve"
-                " that one again, or start this process anew."
+                f"{self._url} now serves another index ({answered[:12]}, expected {self.fingerprint[:12]}). Serve the"
+                " expected index again, or restart this process."
             )
 
     def _call(self, method: str, path: str, **body: Any) -> Any:
@@ -242,27 +247,29 @@ class RemoteRetriever:
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise SearchError(
-                f"{self._url} gave no answer ({type(error).__name__}: {error}): see that the retriever server runs."
+                f"{self._url} did not respond ({type(error).__name__}: {error}); check that the retriever server is"
+                " running."
             ) from error
 
     def _once(self, method: str, path: str, body: dict[str, Any]) -> Any:
         if not self._breaker.admit():
-            raise SearchError(f"{self._url} failed several times in a row and is left alone for some seconds.")
-        passing = True
+            raise SearchError(f"{self._url} failed several times in a row; calls are paused for some seconds.")
+        is_down = True
         try:
             response = self._client.request(method, path, **body)
-            passing = response.status_code in _PASSING and response.status_code != 429  # busy is not down
+            # 429 means that the server is busy, not down
+            is_down = response.status_code in _TEMPORARY and response.status_code != 429
         finally:
-            self._breaker.record(success=not passing)
+            self._breaker.record(success=not is_down)
         response.raise_for_status()
         return response.json()
 
 
-def _may_pass(error: BaseException) -> bool:
+def _is_temporary(error: BaseException) -> bool:
     import httpx
 
     if isinstance(error, httpx.HTTPStatusError):
-        return error.response.status_code in _PASSING
+        return error.response.status_code in _TEMPORARY
     return isinstance(error, httpx.TransportError)
 
 
@@ -272,8 +279,8 @@ def _stop_in_time(seconds: float | None) -> list[stop_base]:
     return [] if seconds is None else [stop_before_delay(seconds)]
 
 
-def _asked_pause(state: Any) -> float:
-    """Seconds that the server's last answer asks to wait."""
+def _retry_after(state: Any) -> float:
+    """Seconds in the ``Retry-After`` header of the last response; 0 if there is none."""
     response: httpx.Response | None = getattr(state.outcome.exception(), "response", None)
     asked = response.headers.get("Retry-After", "") if response is not None else ""
     return float(asked) if asked.isdigit() else 0.0

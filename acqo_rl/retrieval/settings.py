@@ -1,4 +1,4 @@
-"""Settings of every command that searches an index."""
+"""Settings shared by all commands that search an index."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from acqo_rl.retrieval.gpu import IndexDevice
 from acqo_rl.types import Retriever
 
 INDEX_HELP = (
-    "Index that scripts/build_index.py wrote, or the URL of a retriever server; several are searched as one, such as "
-    "DENSE+BM25."
+    "Index folder written by scripts/build_index.py, or URL of a retriever server. Join several by '+' to search them "
+    "together, such as DENSE+BM25."
 )
 
 
 @dataclass(kw_only=True)
 class IndexSettings:
-    """Where FAISS indexes are searched."""
+    """The device and precision of FAISS indexes."""
 
     index_device: IndexDevice = field(
         default="auto",
         metadata={
-            "help": "Where FAISS indexes are searched: cpu; gpu (one per process: each has a whole copy); shards "
-            "(split over all visible GPUs); auto: gpu where FAISS sees one and the index type exists there, else cpu. "
-            "A retriever server has its own."
+            "help": "Device on which FAISS indexes are searched: cpu; gpu (one GPU per process, with a full copy of "
+            "the index); shards (split over all visible GPUs); auto (gpu if FAISS has one and supports the index type "
+            "there, else cpu). A retriever server has its own setting."
         },
     )
     index_float16: bool = field(
         default=False,
-        metadata={"help": "Half precision on the GPU: half the memory of a Flat index, slightly different scores."},
+        metadata={"help": "Use half precision on the GPU: halves the memory of a Flat index, scores differ slightly."},
     )
 
     def open_index(self, index: str, **options: Any) -> Retriever:
-        """The retriever of an index, where these settings place it; ``options`` as in ``load_retriever``."""
+        """Loads the retriever of an index with these settings; ``options`` as in ``load_retriever``."""
         from acqo_rl.retrieval.build import load_retriever
 
         return load_retriever(index, device=self.index_device, float16=self.index_float16, **options)

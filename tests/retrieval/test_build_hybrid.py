@@ -114,7 +114,7 @@ def test_parts_of_different_corpora_are_refused(both, tmp_path, documents, encod
 def test_two_indexes_of_one_kind_are_refused(both, tmp_path, documents):
     build_bm25_index(tmp_path / "other", documents, b=0.1)
     for second in (f"{tmp_path}/other", f"{both}/bm25"):
-        with pytest.raises(ConfigError, match="one kind"):
+        with pytest.raises(ConfigError, match="bm25, bm25"):
             load_retriever(f"{both}/bm25+{second}")
 
 

@@ -205,7 +205,7 @@ def test_the_settings_of_a_command_place_its_index(gpus, tmp_path, documents, en
     assert gpus.calls == [("all", "IndexFlatIP", {"shard": True, **FLOAT16})]
 
 
-real = [pytest.mark.gpu, pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS sees no GPU")]
+real = [pytest.mark.gpu, pytest.mark.skipif(faiss.get_num_gpus() == 0, reason="FAISS finds no GPU")]
 
 
 class TestOnAGpu:

@@ -209,7 +209,7 @@ class TestFailures:
     def test_another_index_behind_the_same_url_is_refused(self, connect, scripted):
         scripted.script = [GOOD]
         assert connect(scripted.url, fingerprint="one").search(["x"], 1)
-        with pytest.raises(SearchError, match=r"another index \(one, wanted other\)"):
+        with pytest.raises(SearchError, match=r"\(one, .*other\)"):
             connect(scripted.url, fingerprint="other").search(["x"], 1)
         assert scripted.calls == 2
 
@@ -229,7 +229,7 @@ class TestFailures:
             connect(scripted.url).search(["x"], 1)
 
     def test_nobody_there(self, connect):
-        with pytest.raises(SearchError, match="see that the retriever server runs"):
+        with pytest.raises(SearchError, match=r"127\.0\.0\.1:9 .*ConnectError"):
             connect("http://127.0.0.1:9", attempts=1).search(["x"], 1)
 
     def test_too_much_at_once(self, connect, url):
@@ -249,7 +249,7 @@ class TestFailures:
         class State:
             outcome = Outcome()
 
-        assert remote._asked_pause(State()) == 7
+        assert remote._retry_after(State()) == 7
 
     def test_the_key_is_sent(self, folder, connect, monkeypatch):
         index = str(folder / "index")
@@ -287,7 +287,7 @@ class TestCircuitBreaker:
         now[0] = 10.0
         with pytest.raises(SearchError, match="503"):
             retriever.search(["x"], 1)
-        with pytest.raises(SearchError, match="left alone"):
+        with pytest.raises(SearchError, match="paused"):
             retriever.search(["x"], 1)
         assert scripted.calls == 4
         now[0], scripted.script = 20.0, [GOOD]
