@@ -1,1 +1,1 @@
-"""Data sets: BEIR folders, and the embedded set that is generated from facts in PyPI packages."""
+"""Data sets: BEIR folders, importers, and the embedded data set generated from facts in PyPI packages."""

@@ -1,14 +1,14 @@
-"""Reads and writes BEIR folders (Thakur et al. 2021), the one file format of the project.
+"""Reads and writes BEIR folders (Thakur et al. 2021), the only data format of this package.
 
     corpus.jsonl        {"_id": ..., "title": ..., "text": ..., "metadata": {"date": ..., "url": ..., ...}}
     queries.jsonl       {"_id": ..., "text": ..., "metadata": {"history": ["U: ...", "S: ..."], ...}}
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
-Each file may be gzipped instead (``.gz``). Files that other programs wrote are read where they can mean one thing only:
-with a byte order mark or Windows line ends; numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null
-or NaN; ``history`` in any shape that :mod:`acqo_rl.conversations` reads; judgements as in :mod:`acqo_rl.data.qrels`.
+Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
+order mark or Windows line ends; numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN;
+``history`` in any shape that :mod:`acqo_rl.conversations` reads; judgements as in :mod:`acqo_rl.data.qrels`.
 
-Every other fault is an error, which lists all faults of the files that were read, each with file and line.
+All other faults are collected and raised as one error with file and line of each.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _AddFault = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Beir:
-    """What a BEIR folder holds.
+    """The contents of a BEIR folder.
 
     Attributes:
         corpus: document id -> document, in file order.
-        queries: by split, those with a judgement, in file order.
-        qrels: by split; their queries and documents are all in ``queries`` and ``corpus``.
-        metadata: of every query but its history, by query id; only evaluation reads it.
+        queries: split -> queries with judgements, in file order.
+        qrels: split -> judgements; all their queries and documents are in ``queries`` and ``corpus``.
+        metadata: query id -> metadata without the history; used only by the evaluation.
     """
 
     corpus: dict[str, Document]
@@ -53,13 +53,13 @@ class Beir:
 
 
 def read_beir(folder: str | Path, *splits: str) -> Beir:
-    """Reads the corpus, the queries and the judgements of some splits.
+    """Reads the corpus, the queries and the judgements of the given splits.
 
-    Judgements of queries or documents that are not in the folder are left out, and so are queries that have no
-    relevant document without them. A warning says how many.
+    Judgements of queries or documents that are not in the folder are skipped. Queries that have no relevant document
+    left are skipped too. A warning reports the numbers.
 
     Raises:
-        DataError: something is missing or malformed, or no judgement of a split can be used; all faults are listed.
+        DataError: a file is missing or malformed, or a split has no usable judgement; the message lists the faults.
     """
     folder, faults = _check_folder(folder), Faults()
     corpus = _read_documents(folder, faults)
@@ -67,17 +67,17 @@ def read_beir(folder: str | Path, *splits: str) -> Beir:
     qrels = {split: _read_split(folder, split, faults, asked, corpus) for split in splits}
     path = find(folder / "queries.jsonl")
     if splits and not asked and not faults.of(path):
-        faults.add(path, None, "there is no query; write one a line (_id, text).")
+        faults.add(path, None, "there are no queries; write one per line (_id, text).")
     faults.check()
     queries = {split: [query for query in asked.values() if query.id in qrels[split]] for split in splits}
     return Beir(corpus, queries, qrels, metadata)
 
 
 def read_corpus(folder: str | Path) -> dict[str, Document]:
-    """All documents by id, in file order.
+    """Reads all documents by id, in file order.
 
     Raises:
-        DataError: the file is missing, holds no document, or a line is malformed or repeats an id.
+        DataError: the file is missing or empty, or a line is malformed or repeats an id.
     """
     faults = Faults()
     documents = _read_documents(_check_folder(folder), faults)
@@ -86,14 +86,14 @@ def read_corpus(folder: str | Path) -> dict[str, Document]:
 
 
 def read_queries(folder: str | Path, split: str | None = None) -> list[Query]:
-    """Queries in file order, with the conversation of ``metadata.history``.
+    """Reads the queries in file order, with the history from ``metadata.history``.
 
     Args:
         folder: the BEIR folder.
-        split: only the queries that ``qrels/{split}.tsv`` judges; all of them by default.
+        split: return only queries with judgements in ``qrels/{split}.tsv``; by default all queries.
 
     Raises:
-        DataError: a file is missing or malformed, or the split judges none of the queries.
+        DataError: a file is missing or malformed, or the split has no judgement of any query.
     """
     faults = Faults()
     queries, _ = _read_queries(_check_folder(folder), faults)
@@ -105,7 +105,7 @@ def read_queries(folder: str | Path, split: str | None = None) -> list[Query]:
 
 
 def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
-    """``metadata`` of every query but its history, by query id; only evaluation reads it.
+    """Reads the metadata of all queries by query id, without the history; used only by the evaluation.
 
     Raises:
         DataError: the file is missing or malformed.
@@ -117,10 +117,10 @@ def read_query_metadata(folder: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def read_qrels(folder: str | Path, split: str) -> Qrels:
-    """Judgements of one split as they are written, whether or not their queries and documents are in the folder.
+    """Reads all judgements of one split, including those of queries and documents that are not in the folder.
 
     Raises:
-        DataError: there is no such split (the message lists those there are), or a line is malformed.
+        DataError: the split does not exist (the message lists the existing ones), or a line is malformed.
     """
     faults = Faults()
     qrels = _read_split(_check_folder(folder), split, faults)
@@ -129,13 +129,13 @@ def read_qrels(folder: str | Path, split: str) -> Qrels:
 
 
 def read_splits(folder: str | Path) -> list[str]:
-    """Names of the splits that have judgements, in alphabetical order; empty where there are none."""
+    """Names of the splits that have judgements, in alphabetical order."""
     names = (path.name.removesuffix(".gz") for path in (Path(folder) / "qrels").glob("*.tsv*"))
     return sorted({name.removesuffix(".tsv") for name in names if name.endswith(".tsv")})
 
 
 def corpus_hash(documents: Iterable[Document]) -> str:
-    """SHA-256 over id, title and text of the documents in their order; it tells a stale index."""
+    """SHA-256 over id, title and text of the documents in order; used to detect outdated indexes."""
     digest = hashlib.sha256()
     for document in documents:
         digest.update(json.dumps([document.id, document.title, document.text]).encode() + b"\n")
@@ -149,14 +149,14 @@ def write_beir(
     qrels: Mapping[str, Qrels],
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Writes a folder that the readers above give back; the same values give the same bytes.
+    """Writes a BEIR folder. The output is deterministic for the same values.
 
     Args:
-        folder: made where it is missing; files of the same name are replaced one by one, each at once.
-        documents: in the order they are written.
-        queries: in the order they are written.
+        folder: created if it is missing; existing files are replaced, each atomically.
+        documents: written in this order.
+        queries: written in this order.
         qrels: judgements by split.
-        metadata: by query id, what is kept beside the history.
+        metadata: query id -> metadata other than the history.
     """
     folder = Path(folder)
     metadata = metadata or {}
@@ -186,7 +186,7 @@ def _row_of(document: Document) -> dict[str, Any]:
 
 
 def write_atomic(path: Path, lines: Iterable[str]) -> None:
-    """Writes a UTF-8 file that is there whole or not at all."""
+    """Writes a UTF-8 file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.tmp")
     with unfinished.open("w", encoding="utf-8", newline="\n") as file:
@@ -216,12 +216,12 @@ def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
             _check_json(metadata, fault)
         documents[doc_id] = Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
     if not documents and not faults:
-        faults.add(path, None, "the corpus is empty; write one document a line (_id, title, text).")
+        faults.add(path, None, "the corpus is empty; write one document per line (_id, title, text).")
     return documents
 
 
 def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[str, dict[str, Any]]]:
-    """Queries, and their metadata without the history, by id."""
+    """Returns queries by id, and their metadata without the history by id."""
     path = find(folder / "queries.jsonl")
     queries: dict[str, Query] = {}
     metadata: dict[str, dict[str, Any]] = {}
@@ -235,11 +235,11 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
 
 
 def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str]) -> Qrels:
-    """Judgements of a split, of known queries and documents only where these are given."""
+    """Reads the judgements of a split; if known queries and documents are given, only theirs."""
     path, splits = find(folder / "qrels" / f"{split}.tsv"), read_splits(folder)
     if split in splits:
         return read_judged(path, faults, *known)
-    faults.add(path, None, f"no such split; there are: {', '.join(splits) or 'none'}.")
+    faults.add(path, None, f"no such split; the splits are: {', '.join(splits) or 'none'}.")
     return {}
 
 
@@ -247,16 +247,16 @@ def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault) -> str
     key = "id" if "_id" not in row and "id" in row else "_id"
     row_id = _read_text(row, key, fault).strip()
     if not row_id and isinstance(row.get(key), str):
-        fault(f"{key} is empty; give each line an id of its own.")
+        fault(f"{key} is empty; give each line a unique id.")
     elif len(row_id.split()) > 1:
-        fault(f"{key} is {row_id!r}, wanted no white space: qrels and run files are split at it.")
+        fault(f"{key} is {row_id!r}; remove the white space, which separates columns in qrels and run files.")
     elif row_id and row_id in seen:
-        fault(f"{key} {row_id!r} is on an earlier line too; ids are unique.")
+        fault(f"{key} {row_id!r} is also on an earlier line; ids must be unique.")
     return row_id
 
 
 def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:
-    """A string, or a number as a string; pandas makes 1.0 of 1, so that both are "1"."""
+    """Reads a string, or a number as a string. Both 1 and 1.0 give "1", because pandas turns 1 into 1.0."""
     value = row.get(key)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -264,7 +264,7 @@ def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:
         value = str(value)
     if not isinstance(value, str):
         seen = f"{key} is {shorten(value)}" if key in row else f"no {key!r} among {', '.join(row) or 'nothing'}"
-        fault(f"{seen}, wanted a string.")
+        fault(f"{seen}, expected a string.")
         return ""
     return value
 
@@ -272,17 +272,17 @@ def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:
 def _read_metadata(row: dict[str, Any], fault: _AddFault) -> dict[str, Any]:
     metadata = row.get("metadata") or {}
     if not isinstance(metadata, dict):
-        fault(f"metadata is {shorten(metadata)}, wanted a JSON object.")
+        fault(f"metadata is {shorten(metadata)}, expected a JSON object.")
         return {}
-    return {sys.intern(key): value for key, value in metadata.items()}  # all lines have the same few keys
+    return {sys.intern(key): value for key, value in metadata.items()}  # saves memory: all lines have the same keys
 
 
 def _check_json(metadata: dict[str, Any], fault: _AddFault) -> None:
-    """Metadata is sent over HTTP as it is, so it must be JSON: no infinity."""
+    """Checks that metadata is valid JSON (no infinity), because it is sent over HTTP unchanged."""
     try:
         json.dumps(metadata, allow_nan=False)
     except ValueError as error:
-        fault(f"metadata is {shorten(metadata)}, wanted JSON ({error}).")
+        fault(f"metadata is {shorten(metadata)}, expected JSON ({error}).")
 
 
 def _read_history(history: object, fault: _AddFault) -> tuple[Turn, ...]:

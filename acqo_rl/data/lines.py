@@ -1,4 +1,4 @@
-"""Lines of text files, and their faults: collected, so that one error lists them all."""
+"""Reads lines of text files and collects their faults, so that one error lists all of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from acqo_rl.surrogates import well_formed
 _log = logging.getLogger(__name__)
 
 SHOWN = 20
-"""Faults that an error lists; it counts the others."""
+"""Maximum number of faults that an error lists; it gives only the number of the others."""
 
 
 class Faults:
-    """What is wrong with the files of a data set."""
+    """The faults found in the files of a data set."""
 
     def __init__(self) -> None:
         self._shown: dict[Path, list[str]] = {}
@@ -31,21 +31,21 @@ class Faults:
         return bool(self._count)
 
     def of(self, path: Path) -> int:
-        """The faults of a file so far."""
+        """The number of faults recorded for a file."""
         return self._count[path]
 
     def add(self, path: Path, number: int | None, problem: str) -> None:
-        """A fault of a line (from 1), or of a whole file."""
+        """Records a fault of a line (numbered from 1), or of the whole file if ``number`` is ``None``."""
         shown = self._shown.setdefault(path, [])
         self._count[path] += 1
         if len(shown) < SHOWN:
             shown.append(f"{path}: {problem}" if number is None else f"{path}, line {number}: {problem}")
 
     def check(self) -> None:
-        """Raises an error that lists the faults.
+        """Raises an error that lists the faults, if there are any.
 
         Raises:
-            DataError: there is a fault.
+            DataError: at least one fault was recorded.
         """
         if not self._count:
             return
@@ -59,7 +59,7 @@ class Faults:
         raise DataError(lines[0] if total == 1 else "\n".join([f"{total:,} faults:", *lines]))
 
     def _room(self) -> dict[Path, int]:
-        """How many faults of each file are shown: what one file does not need is left to the others."""
+        """How many faults of each file are shown; files with few faults leave their share to the others."""
         room: dict[Path, int] = {}
         for place, path in enumerate(sorted(self._shown, key=lambda path: self._count[path])):
             share = (SHOWN - sum(room.values())) // (len(self._shown) - place)
@@ -68,15 +68,15 @@ class Faults:
 
 
 def find(path: Path) -> Path:
-    """The file, or its gzipped form (``.gz``) where only that is there."""
+    """Returns the path of the file, or of its gzipped version (``.gz``) if only that exists."""
     zipped = path.with_name(f"{path.name}.gz")
     return zipped if zipped.is_file() and not path.is_file() else path
 
 
 def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and the lines, without line ends or byte order mark; blank ones only if wanted."""
+    """Yields line numbers (from 1) and lines, without line ends and byte order mark; blank lines only if ``blank``."""
     if not path.is_file():
-        faults.add(path, None, f"no such file, nor {path.name}.gz.")
+        faults.add(path, None, f"no such file, and no {path.name}.gz either.")
         return
     number = 0
     try:
@@ -90,25 +90,26 @@ def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[t
                 if blank or text.strip():
                     yield number, text
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        faults.add(path, None, f"broken gzip file after line {number} ({error}); fetch or write it again.")
+        faults.add(path, None, f"damaged gzip file after line {number} ({error}); download or create it again.")
 
 
 def _constant(name: str) -> None:
     if name != "NaN":
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not valid JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_constant)
 
 
 def decode_json(text: str) -> tuple[Any, bool]:
-    """The value of a JSON text, and whether it held half of a surrogate pair (a broken emoji), read as U+FFFD.
+    """Decodes a JSON text. NaN, which pandas writes for missing values, is accepted.
 
-    NaN, which pandas writes for what is missing, is read as null.
+    Returns:
+        The value, and whether lone surrogates (halves of a broken emoji) in it were replaced by U+FFFD.
 
     Raises:
-        ValueError: the text is no JSON.
-        RecursionError: it is nested too deeply.
+        ValueError: the text is not valid JSON.
+        RecursionError: the JSON is nested too deeply.
     """
     value = _DECODER.decode(text)
     if "\\ud" not in text.lower():  # the escape of a surrogate
@@ -119,29 +120,29 @@ def decode_json(text: str) -> tuple[Any, bool]:
 
 
 def warn_of_broken(path: Path, texts: int) -> None:
-    """Says how many JSON texts of a file held halves of surrogate pairs, if any."""
+    """Logs how many JSON texts of a file contained lone surrogates, if any."""
     if texts:
-        _log.warning("%s: broken characters (half an emoji) are read as U+FFFD; JSON values: %d.", path, texts)
+        _log.warning("%s: lone surrogates (broken emojis) were replaced by U+FFFD in %d JSON values.", path, texts)
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line numbers from 1 and the JSON objects of the lines."""
+    """Yields line numbers (from 1) and the JSON object of each line."""
     broken = 0
     for number, line in read_lines(path, faults):
         try:
             row, is_broken = decode_json(line)
             broken += is_broken
         except (ValueError, RecursionError) as error:
-            faults.add(path, number, f"not JSON ({error}); write one JSON object a line.")
+            faults.add(path, number, f"not JSON ({error}); write one JSON object per line.")
             continue
         if isinstance(row, dict):
             yield number, row
         else:
-            faults.add(path, number, f"found {shorten(row)}, wanted a JSON object.")
+            faults.add(path, number, f"found {shorten(row)}, expected a JSON object.")
     warn_of_broken(path, broken)
 
 
 def shorten(value: object) -> str:
-    """A value of a file as it may stand in a message."""
+    """The representation of a value for messages, with at most 80 characters."""
     text = "null or NaN" if value is None else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,4 +1,4 @@
-"""Judgements in text files: BEIR's (three columns under a header), TREC's (four columns) and those of JSON lines."""
+"""Reads judgements from text files: BEIR (three columns and a header), TREC (four columns) or JSON lines."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _NAMES = {
     "document": {"corpusid", "docid", "docno", "doc", "document", "documentid", "pid", "passageid", "passage"},
     "score": {"score", "relevance", "rel", "label", "grade", "judgment", "judgement"},
 }
-_WANTED = "wanted query-id<tab>corpus-id<tab>score, or query, 0, document, score as TREC writes them"
+_EXPECTED = "expected query-id<tab>corpus-id<tab>score, or the TREC columns query, 0, document, score"
 _PLACES = {3: (0, 1, 2), 4: (0, 2, 3)}
-"""Places of query, document and score among so many columns without a header."""
+"""Number of columns -> positions of query, document and score, for files without a header."""
 
 
 def read_judged(
     path: Path, faults: Faults, queries: Collection[str] | None = None, documents: Collection[str] | None = None
 ) -> Qrels:
-    """The judgements of a file; of given queries and documents only, where their ids are given.
+    """Reads the judgements of a file; if ids are given, only those of the given queries and documents.
 
-    Queries that have no relevant document without the judgements that are left out are left out too. A warning says
-    how many. An id that differs from a given one in its Unicode normal form only (NFC, NFD) is that one.
+    Queries that have no relevant document left are skipped too; a warning reports the numbers. Ids that differ only in
+    Unicode normal form (NFC, NFD) are equal.
     """
     query_ids, doc_ids = _Ids(queries), _Ids(documents)
     qrels: Qrels = {}
@@ -52,28 +52,32 @@ def read_judged(
     lost = [query_id for query_id in touched if max(qrels.get(query_id, {}).values(), default=0) <= 0]
     for query_id in lost:
         qrels.pop(query_id, None)
-    if not qrels and not faults.of(path) and not (left_out and faults):  # which other faults may explain
-        found = f"all {len(left_out):,} are of what is not in the folder, such as {left_out[0]}" if left_out else "none"
-        faults.add(path, None, f"no judgement of a query and a document of this folder ({found}).")
+    if not qrels and not faults.of(path) and not (left_out and faults):  # faults elsewhere may be the cause
+        if left_out:
+            found = f"all {len(left_out):,} have a query or document that is not in the folder, such as {left_out[0]}"
+        else:
+            found = "the file has none"
+        faults.add(path, None, f"no usable judgement: {found}.")
     elif left_out:
         _log.warning(
-            f"{path}: judgements left out because their query or document is not in the folder: {len(left_out):,} (the"
-            f" first: {left_out[0]}); queries left out because no relevant document remains: {len(lost):,}."
+            f"{path}: skipped {len(left_out):,} judgements whose query or document is not in the folder (the first:"
+            f" {left_out[0]}), and {len(lost):,} queries that have no relevant document left."
         )
     return qrels
 
 
 class _Ids:
-    """Ids of queries or documents; without any, all that is written is an id."""
+    """The known ids of queries or documents; if ``ids`` is ``None``, every id is known."""
 
     def __init__(self, ids: Collection[str] | None) -> None:
         self._ids = ids
         self._composed: dict[str, str] | None = None
 
     def find(self, written: str) -> str | None:
-        """The id that is meant: the same one, else one that differs in normal form, in quotes or as 1.0 does from 1.
+        """Returns the known id that matches; ``None`` if there is none.
 
-        White space in it counts as an underscore, as importers write it.
+        An exact match is preferred. Otherwise the ids may differ in Unicode normal form, in quotes, in a suffix ``.0``
+        (1.0 matches 1) and in white space, which matches the underscores that the importers write.
         """
         if self._ids is None or written in self._ids:
             return written
@@ -84,11 +88,11 @@ class _Ids:
 
 
 def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str, int]]:
-    """Line number, query id, document id and relevance of each judgement.
+    """Yields line number, query id, document id and relevance of each judgement.
 
-    Columns are separated by semicolons, commas, or tabs and white space: the first line tells. A header may name them
-    in any order and may name others too, or there is none; JSON objects name them on every line. A relevance such as
-    1.0 is a whole number.
+    Columns are separated by tabs, white space, semicolons or commas; the separator is guessed from the first line. A
+    header is optional; it may have the columns in any order and additional columns. JSON objects name them on every
+    line. A relevance such as 1.0 is accepted as a whole number.
     """
     header: tuple[int, tuple[int, ...]] | None = None
     separator = ""
@@ -102,20 +106,20 @@ def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str
             continue
         width, places = header or (len(columns), _PLACES.get(len(columns), ()))
         if len(columns) != width or not places:
-            faults.add(path, number, f"found {len(columns)} columns in {shorten(line)}, {_WANTED}.")
+            faults.add(path, number, f"found {len(columns)} columns in {shorten(line)}, {_EXPECTED}.")
             continue
         query_id, doc_id, score = (columns[place] for place in places)
         relevance = _whole(score)
         if relevance is None:
-            faults.add(path, number, f"score is {shorten(score)}, wanted a whole number.")
+            faults.add(path, number, f"score is {shorten(score)}, expected a whole number.")
         elif not query_id or not doc_id:
-            faults.add(path, number, f"found an empty id in {shorten(line)}, {_WANTED}.")
+            faults.add(path, number, f"found an empty id in {shorten(line)}, {_EXPECTED}.")
         else:
             yield number, query_id, doc_id, relevance
 
 
 def _separator(line: str) -> str:
-    """What separates the columns of a first line: what makes a header or a judgement of it; a tab where it has one."""
+    """Guesses the separator from the first line: one that gives a header or a judgement, else a tab if there is one."""
     for separator in filter(line.__contains__, "\t;, "):
         columns = _split(line, separator)
         if _read_header(columns) or (len(columns) in _PLACES and _whole(columns[-1]) is not None):
@@ -124,7 +128,7 @@ def _separator(line: str) -> str:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """The columns of a line, by white space where it has no tab; in quotes, semicolons and commas separate nothing."""
+    """Splits a line into columns; semicolons and commas inside quotes do not separate columns."""
     if separator == " " or (separator == "\t" and separator not in line):
         return line.split()
     if separator == "\t":
@@ -134,7 +138,7 @@ def _split(line: str, separator: str) -> list[str]:
 
 
 def _read_object(line: str) -> tuple[tuple[int, tuple[int, ...]] | None, list[str]]:
-    """Header and columns of a JSON object."""
+    """Reads a JSON object; returns its number of fields with the positions of the columns, and its values."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -144,7 +148,7 @@ def _read_object(line: str) -> tuple[tuple[int, tuple[int, ...]] | None, list[st
 
 
 def _read_header(columns: list[str]) -> tuple[int, ...]:
-    """Places of query, document and score by their names; empty where the line is no header."""
+    """Positions of query, document and score by their names; empty if the line is not a header."""
     names = [re.sub("[^a-z]", "", column.lower()) for column in columns]
     places = [next((i for i, name in enumerate(names) if name in known), None) for known in _NAMES.values()]
     found = tuple(place for place in places if place is not None)

@@ -1,4 +1,4 @@
-"""Several BEIR folders as one, to train one policy for all of them."""
+"""Merges several BEIR folders into one, to train one policy on all of them."""
 
 from __future__ import annotations
 
@@ -26,38 +26,40 @@ def write_union(
     seed: int = 0,
     command: str = "",
 ) -> None:
-    """Writes the corpora of several folders as one corpus, with train and dev queries of each.
+    """Writes one BEIR folder with the corpora of several folders and their train and dev queries.
 
-    Ids get the name of their folder before them, and so does each query as its ``kind``, so that an evaluation of
-    the union has a row for every source. The same folders and settings give the same bytes.
+    Ids get the name of their folder as a prefix. The name is also the ``kind`` of each query, so that an evaluation
+    reports each source separately. The output is deterministic for the same folders and settings.
 
     Args:
-        folder: where to.
-        sources: BEIR folders with a train and a dev split; their names differ.
-        limits: train queries of each source at most, drawn at random; one number for all of them; all queries by
-            default. Of dev each gives as many as the smallest has, so that all weigh the same where a checkpoint is
-            chosen.
-        joined: how many compound queries come beside those of each source, two of its train queries in one sentence
-            each; one number for each source, none by default. They want the passages of both, and are a kind of
-            their own, on dev too.
-        seed: of what is drawn.
-        command: that writes the folder, for its README.
+        folder: output folder.
+        sources: BEIR folders with a train and a dev split and with different names.
+        limits: maximum number of train queries per source, drawn at random: one number for all sources or one for
+            each; by default all queries are used. Each source gives the same number of dev queries, that of the
+            smallest dev split, so that all sources have equal weight when a checkpoint is chosen.
+        joined: number of compound queries to add for each source; none by default. A compound query joins two train
+            queries in one sentence and needs the passages of both. Dev gets compound queries too. They have their own
+            ``kind``.
+        seed: seed of the random choices.
+        command: command that writes the folder, for its README.
 
     Raises:
-        ConfigError: fewer than two sources, two of one name, a limit below 1, neither one limit nor one for each, or
-            ``joined`` is not one number for each, or of queries in conversations.
-        DataError: a source is not as expected.
+        ConfigError: there are fewer than two sources, two sources have the same name, ``limits`` or ``joined`` has the
+            wrong length or a value out of range, or ``joined`` is set for a source with conversations.
+        DataError: a source is malformed, or a query is in both train and dev.
     """
     paths = {Path(source).resolve().name: Path(source) for source in sources}
     if len(paths) < 2 or len(paths) < len(sources):
         given = ", ".join(map(str, sources)) or "nothing"
-        raise ConfigError(f"A union of {given} was asked for; it wants two or more folders whose names differ.")
+        raise ConfigError(f"The sources of the union are {given}; give two or more folders with different names.")
     if len(limits) not in (0, 1, len(paths)) or any(limit < 1 for limit in limits):
         seen = " ".join(map(str, limits))
-        raise ConfigError(f"limit is {seen}; one number for all {len(paths)} sources or one for each, all at least 1.")
+        raise ConfigError(
+            f"limit is {seen}; give one number for all {len(paths)} sources or one for each, all at least 1."
+        )
     if len(joined) not in (0, len(paths)) or any(number < 0 for number in joined):
         seen = " ".join(map(str, joined))
-        raise ConfigError(f"joined is {seen}; one number for each of the {len(paths)} sources, none below 0.")
+        raise ConfigError(f"joined is {seen}; give one number for each of the {len(paths)} sources, all at least 0.")
     pairs_of = dict(zip(paths, joined, strict=False))
     most_of = dict(zip(paths, [*limits] * len(paths) if len(limits) == 1 else limits, strict=False))
     documents: list[Document] = []
@@ -68,8 +70,8 @@ def write_union(
     for name, data in folders.items():
         if both := data.qrels["train"].keys() & data.qrels["dev"].keys():
             raise DataError(
-                f"{len(both)} queries of {paths[name]} are in train and in dev ({min(both)!r} is one); "
-                f"what is measured on must not be learned from: leave them in one of the two."
+                f"{len(both)} queries of {paths[name]} are in both train and dev (such as {min(both)!r}); remove them "
+                f"from one of the two splits, because dev must not contain training data."
             )
     smallest = min(len(data.qrels["dev"]) for data in folders.values())
     for name, data in folders.items():
@@ -96,9 +98,9 @@ def write_union(
 
 
 def _pairs(name: str, queries: Sequence[Query], most: int, draw: random.Random) -> list[tuple[Query, Query, Query]]:
-    """At most so many compound queries, each with the two that it is made of; no query is in two of them."""
+    """Returns at most ``most`` compound queries, each with its two queries; every query is used at most once."""
     if in_talk := sum(bool(query.history) for query in queries):
-        raise ConfigError(f"joined of {name}: {in_talk} of its queries are in conversations; give 0 for it.")
+        raise ConfigError(f"{in_talk} queries of {name} have a history and cannot be joined; set joined to 0 for it.")
     drawn = draw.sample(queries, min(2 * most, len(queries) // 2 * 2))
     return [
         (Query(f"{one.id}+{other.id}", _one_sentence(one.text, other.text, draw)), one, other)
@@ -123,5 +125,5 @@ def _readme(paths: dict[str, Path], qrels: dict[str, Qrels], passages: int, comm
 
 {sources}
 
-Ids begin with the name of their source, which is the `kind` of a query too, with `/joined` behind it for two queries
-in one sentence. The licences are those of the sources."""
+Ids start with the name of their source. The name is also the `kind` of each query; compound queries, which join two
+queries in one sentence, have the kind `NAME/joined`. The licences are those of the sources."""

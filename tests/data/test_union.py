@@ -77,9 +77,9 @@ def test_joined_queries_want_the_passages_of_both(sources, tmp_path):
 
 
 def test_joined_wants_queries_outside_conversations_and_a_number_for_each(sources, tmp_path):
-    with pytest.raises(ConfigError, match="joined of hotels: 4 of its queries are in conversations; give 0"):
+    with pytest.raises(ConfigError, match=r"4 .*hotels.* 0"):
         write_union(tmp_path / "x", sources, joined=[0, 1])
-    for joined, seen in (([3], "joined is 3; one number for each of the 2"), ([1, -1], "joined is 1 -1;")):
+    for joined, seen in (([3], "joined is 3;.* 2 sources"), ([1, -1], "joined is 1 -1;")):
         with pytest.raises(ConfigError, match=seen):
             write_union(tmp_path / "x", sources, joined=joined)
     assert not (tmp_path / "x").exists()
@@ -88,17 +88,17 @@ def test_joined_wants_queries_outside_conversations_and_a_number_for_each(source
 def test_what_cannot_be_united_is_refused(sources, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "films").symlink_to(sources[0])
-    with pytest.raises(ConfigError, match="two or more folders whose names differ"):
+    with pytest.raises(ConfigError, match=str(sources[0])):
         write_union(tmp_path / "x", sources[:1])
-    with pytest.raises(ConfigError, match="whose names differ"):
+    with pytest.raises(ConfigError, match=r"other/\.\./films"):
         write_union(tmp_path / "x", [sources[0], tmp_path / "other" / ".." / "films"])
-    for limits, seen in (([0], "limit is 0; one number"), ([2, 0], "limit is 2 0;"), ([1, 2, 3], "for all 2 sources")):
+    for limits, seen in (([0], "limit is 0;"), ([2, 0], "limit is 2 0;"), ([1, 2, 3], "for all 2 sources")):
         with pytest.raises(ConfigError, match=seen):
             write_union(tmp_path / "x", sources, limits=limits)
     train, dev = (sources[0] / "qrels" / f"{split}.tsv" for split in ("train", "dev"))
     kept = dev.read_text()
     dev.write_text(train.read_text())
-    with pytest.raises(DataError, match="are in train and in dev"):
+    with pytest.raises(DataError, match=r"films.* train and dev"):
         write_union(tmp_path / "x", sources)
     dev.write_text(kept)
     with pytest.raises(DataError, match="no such split"):

@@ -122,7 +122,7 @@ def test_a_finished_index_is_found_and_another_one_refused(data, tmp_path, build
     printed = capsys.readouterr().out
     assert "was there already, nothing to do" in printed
     assert "about" not in printed
-    with pytest.raises(IndexMismatchError, match=r"its k1 is 1.5, wanted 2.0"):
+    with pytest.raises(IndexMismatchError, match=r"k1 is 1.5, .* 2.0"):
         build("--data", data, "--output", tmp_path, "--kind", "bm25", "--k1", "2")
     assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
 
@@ -157,7 +157,7 @@ def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_pa
     by_ids, by_data = (load_retriever(tmp_path / name).search(["a lynx"], 5)[0] for name in ("ids", "data"))
     assert by_ids == by_data
     assert read_corpus(data)[by_ids.doc_ids[0]].text.startswith("The lynx")
-    with pytest.raises(DataError, match=r"shape \(40, 384\); 39 ids"):
+    with pytest.raises(DataError, match=r"shape \(40, 384\).* 39 ids"):
         (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents[1:]))
         build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "short")
 

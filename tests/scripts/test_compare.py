@@ -201,9 +201,9 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"split": "tset"}, "there are: dev, test"),
+        ({"split": "tset"}, "dev, test"),
         ({"retriever": "short"}, "short=INDEX or short=ONE+OTHER"),
-        ({"retriever": ["x=nowhere"]}, "nowhere holds no finished index"),
+        ({"retriever": ["x=nowhere"]}, "manifest.json"),
         ({"retriever": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
         ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
@@ -212,7 +212,7 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"reformulator": "multi_query+hyd=nowhere"}, "no strategy 'hyd'"),
         (
             {"retriever": ["a=x", "b=y", "c=a+b@orignal"]},
-            "'b@orignal' is none",
+            "'b@orignal'",
         ),
         ({"retriever": ["c=a+b", "a=x", "b=y"]}, "given before 'c=a+b': none"),
         ({"retriever": ["a=x", "c=a+c"]}, "given before 'c=a+c': a"),
@@ -223,7 +223,7 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"baseline": "policy"}, "none of the reformulators raw, rules"),
         ({"reformulator": "rewrite_retrieve_read=x"}, "none of the reformulators"),
         ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "looks at cosines; give a retriever that is a dense"),
-        ({"fusion": "magic"}, "choose rsf, rrf"),
+        ({"fusion": "magic"}, "rsf, rrf"),
         ({"robustness": "noise"}, "choose typos, paraphrases"),
         ({"claims": "nowhere.yaml"}, "holds no list of claims"),
         ({"limit": 0}, "must be at least 1"),

@@ -84,8 +84,8 @@ def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_onc
     shared = ("--split", "test", "--index", index, "--reformulator", "raw", *QUICK)
     whole = run("--data", data, "--output", tmp_path / "whole", *shared)
     lacking = run("--data", folder, "--output", tmp_path / "lacking", *shared)
-    assert "left out" not in whole.stderr
-    assert lacking.stderr.count("left out because their query or document is not in the folder: 1 ") == 1
+    assert "test.tsv" not in whole.stderr
+    assert lacking.stderr.count("document 'none'") == 1
     rows = [(tmp_path / name / "raw.per_query.jsonl").read_text() for name in ("whole", "lacking")]
     assert [json.loads(line)["measures"] for line in rows[0].splitlines()] == [
         json.loads(line)["measures"] for line in rows[1].splitlines()
@@ -143,14 +143,14 @@ def test_settings_from_a_file_and_a_limit(data, index, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"--split": "tset"}, "there are: dev, test"),
+        ({"--split": "tset"}, "dev, test"),
         ({"--data": "nowhere"}, "nowhere"),
         ({"--index": "nowhere"}, "nowhere"),
         ({"--reformulator": "policy"}, "policy=MODEL or --model MODEL"),
         ({"--reformulator": "policy=nowhere"}, "is no exported policy"),
         ({"--reformulator": "raw=model"}, "needs no model"),
         ({"--reformulator": "../raw=x"}, "cannot name result files"),
-        ({"--fusion": "magic"}, "choose rsf, rrf"),
+        ({"--fusion": "magic"}, "rsf, rrf, combsum, combmnz"),
         ({"--limit": "0"}, "must be at least 1"),
         ({"--measures": "nDGC@10"}, "nDGC@10"),
     ],

@@ -143,12 +143,12 @@ def test_other_settings_are_refused(run, capsys):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"split": "tset"}, "there are: dev"),
-        ({"index": "nowhere"}, "nowhere holds no finished index"),
+        ({"split": "tset"}, "splits are: dev"),
+        ({"index": "nowhere"}, "manifest.json"),
         ({"limit": 0}, "limit is 0"),
         ({"concurrency": 0}, "concurrency is 0"),
         ({"max_model_calls": 1}, "at least 2"),
-        ({"fusion": "magic"}, "choose rsf, rrf"),
+        ({"fusion": "magic"}, "rsf, rrf"),
         ({"systems": ["plain", "magic"]}, "no system 'magic'"),
         ({"systems": ["plain", "policy"]}, "give --policy FOLDER"),
     ],

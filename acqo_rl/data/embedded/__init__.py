@@ -1,4 +1,4 @@
-"""The embedded data set: a BEIR folder generated from real facts that PyPI packages carry."""
+"""The embedded data set: a BEIR folder generated from real facts in PyPI packages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KINDS = {"simple": 0.4, "ambiguous": 0.3, "compound": 0.3}
 
 
 def write_embedded(folder: str | Path, seed: int = 0) -> None:
-    """Writes the embedded set as a BEIR folder with a README that names sources and licences.
+    """Writes the embedded data set as a BEIR folder with a README that names sources and licences.
 
-    The same seed and the same package versions give the same bytes. ``metadata`` of a query holds ``kind`` (simple,
-    ambiguous, compound), ``needs`` (number of independent needs or readings) and ``oracle`` (one self-contained
-    search a need); only evaluation may read them.
+    The output is deterministic for the same seed and package versions. The metadata of a query has ``kind`` (simple,
+    ambiguous, compound), ``needs`` (number of independent needs or meanings) and ``oracle`` (one self-contained
+    sub-query per need); only the evaluation may use them.
     """
     entities = write_entities(load_facts(), random.Random(f"passages-{seed}"))
     queries: list[Query] = []
@@ -46,7 +46,10 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
 
 
 def _split(entities: list[Entity], rng: random.Random) -> dict[str, list[Entity]]:
-    """Entities by split, in proportion to its queries; namesakes stay together, every kind is in every split."""
+    """Divides the entities over the splits in proportion to their queries.
+
+    Entities with the same name stay in the same split, and every split has entities of every kind.
+    """
     strata: dict[tuple[str, bool, int], list[list[Entity]]] = defaultdict(list)
     for group in group_namesakes(entities).values():
         strata[group[0].kind, " and " in group[0].name, len(group)].append(group)
@@ -63,7 +66,7 @@ def _split(entities: list[Entity], rng: random.Random) -> dict[str, list[Entity]
 
 
 def _ask(asker: Asker, number: int) -> list[Asked]:
-    """``number`` different queries in mixed order, the kinds in the shares of ``KINDS``."""
+    """Generates ``number`` distinct queries in random order, with the shares of ``KINDS``."""
     makers: dict[str, Callable[[], Asked]] = {
         "simple": asker.simple,
         "ambiguous": asker.ambiguous,
@@ -89,11 +92,12 @@ def _readme(seed: int, passages: int) -> str:
 {passages} passages about countries, cities, states, languages, scripts and currencies, and {counts} queries, in BEIR
 format. Generated with seed {seed} from {versions}; the same seed and versions give the same bytes.
 
-- Simple queries state one need. Compound queries state two or three. Ambiguous queries lean on the conversation in
-  `metadata.history`, or use a name with several readings.
-- `metadata.kind`, `metadata.needs` and `metadata.oracle` (one self-contained search a need) are for evaluation only.
-- What is asked about in one split is not asked about in another.
-- Facts are as the packages hold them; they may be out of date.
+- Simple queries have one need; compound queries have two or three. Ambiguous queries depend on the conversation in
+  `metadata.history`, or use a name with several meanings.
+- `metadata.kind`, `metadata.needs` and `metadata.oracle` (one self-contained sub-query per need) are for evaluation
+  only.
+- Entities that are asked about in one split do not occur in the questions of another.
+- Facts are taken from the packages and may be out of date.
 
 ## Sources and licences
 

@@ -1,4 +1,4 @@
-"""What can be said about each attribute of the facts, in sentences of our own."""
+"""Sentence templates for each attribute of the facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acqo_rl.data.embedded.facts import City, Coded, Country, State
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What can be said about one attribute: a short answer, openings to choose from, and sentences that may follow."""
+    """Texts about one attribute: a short answer, alternative opening sentences, and optional further sentences."""
 
     aspect: str
     answer: str
@@ -19,7 +19,7 @@ class Draft:
 
 
 def draft_country(c: Country) -> dict[str, Draft]:
-    """Drafts by attribute; what is not known is left out."""
+    """Drafts by attribute; unknown attributes are skipped."""
     return _known({**_country_land(c), **_country_order(c), **_country_people(c), **_country_contact(c)})
 
 
@@ -178,7 +178,7 @@ def _country_contact(c: Country) -> dict[str, Draft]:
 
 
 def draft_city(c: City) -> dict[str, Draft]:
-    """Drafts by attribute; alternative names are left out where there are fewer than two."""
+    """Drafts by attribute; alternative names are skipped if there are fewer than two."""
     north, east = ("north" if c.latitude > 0 else "south"), ("east" if c.longitude > 0 else "west")
     position = f"{abs(c.latitude):.2f}° {north} and {abs(c.longitude):.2f}° {east}"
     place = f"{c.name} in {c.region}"
@@ -280,7 +280,7 @@ def draft_state(s: State) -> dict[str, Draft]:
 
 
 def draft_language(c: Coded) -> dict[str, Draft]:
-    """Drafts by attribute; a language that no country lists has its codes only."""
+    """Drafts by attribute; a language without known countries has only its codes."""
     two, three = c.codes
     countries = _enumerate(c.countries[:8])
     drafts = {

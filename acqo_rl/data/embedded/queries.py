@@ -1,4 +1,4 @@
-"""Queries of three kinds, drawn piece by piece: what is asked, of whom, in which words, after which conversation."""
+"""Generates queries of three kinds; entity, attribute, wording and conversation are drawn at random."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PEER_KINDS = ("country",) * 6 + ("city",) * 6 + ("state", "language", "currency"
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing that is wanted, and a short self-contained search for it."""
+    """One information need: its relevant document and a short self-contained sub-query for it."""
 
     doc_id: str
     search: str
@@ -25,7 +25,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query with what only evaluation may know: its kind and its needs."""
+    """A generated query, with its kind and its needs, which only the evaluation may use."""
 
     kind: str
     text: str
@@ -34,12 +34,12 @@ class Asked:
 
 
 class Asker:
-    """Draws queries about one pool of entities.
+    """Generates random queries about the entities of one split.
 
     Args:
-        pool: the entities of one split.
-        namesakes: plain lower-case name -> all entities of that name.
-        rng: the only source of chance.
+        pool: the entities of the split.
+        namesakes: plain lower-case name -> all entities with that name.
+        rng: the only source of randomness.
     """
 
     def __init__(self, pool: Sequence[Entity], namesakes: dict[str, list[Entity]], rng: random.Random) -> None:
@@ -52,7 +52,7 @@ class Asker:
             self.by_kind[entity.kind].append(entity)
 
     def simple(self) -> Asked:
-        """One need that the query states in full."""
+        """A query that fully states one need."""
         if self.rng.random() < 0.12:
             entity = self.rng.choice([e for e in self.by_kind["country"] if " and " in e.name])
         else:
@@ -64,7 +64,7 @@ class Asker:
         return Asked("simple", text, (self._need(entity, attribute, name),), history)
 
     def compound(self) -> Asked:
-        """Several needs that the query states in full."""
+        """A query that fully states several needs."""
         maker = self.rng.choices(
             [self._one_attribute, self._one_entity, self._several_asks, self._uneven_asks], [24, 4, 57, 15]
         )[0]
@@ -73,7 +73,7 @@ class Asker:
         return Asked("compound", dress(clause, self.rng, elliptic=clause.startswith("compare")), tuple(needs), history)
 
     def ambiguous(self) -> Asked:
-        """Needs that only the conversation, or knowledge of the readings of a name, tells."""
+        """A query whose needs depend on the conversation or on the several meanings of a name."""
         makers: list[Callable[[], Asked]] = [
             self._follow_up,
             self._reference,
@@ -153,7 +153,7 @@ class Asker:
     # --- ambiguous ------------------------------------------------------------------------------------------------
 
     def _follow_up(self) -> Asked:
-        """A question about what the conversation turns on, which it does not name."""
+        """A question about the topic of the conversation that does not name it."""
         entity, name = self._named()
         asked, *others = self._attributes(entity)
         earlier = self._remark(entity, name) if self.rng.random() < 0.35 else self._exchange(entity, name, others[0])
@@ -168,7 +168,7 @@ class Asker:
         return Asked("ambiguous", text, (self._need(entity, asked, name),), history)
 
     def _reference(self) -> Asked:
-        """Two things were talked about; the question says which one it is about."""
+        """A question that refers to one of two entities in the conversation."""
         named = [self._named(), self._named()]
         while named[0][0].name == named[1][0].name:
             named[1] = self._named()
@@ -194,7 +194,7 @@ class Asker:
         return Asked("ambiguous", text, (self._need(entity, asked, name),), history)
 
     def _same_of_another(self) -> Asked:
-        """The attribute was asked of something else before; the question only names another thing."""
+        """A question that only names another entity; the attribute comes from the conversation."""
         other, entity = self._peers(2)
         attribute, name = self._shared_attribute([other, entity]), self._mention(entity)
         history: tuple[str, ...] = self._exchange(other, self._mention(other), attribute)
@@ -205,7 +205,7 @@ class Asker:
         return Asked("ambiguous", text, (self._need(entity, attribute, name),), history)
 
     def _both_of_them(self) -> Asked:
-        """Two things were talked about, and the question is about both."""
+        """A question about both entities in the conversation."""
         pair = self._peers(2)
         names = [self._mention(entity) for entity in pair]
         asked = self._shared_attribute(pair)
@@ -221,7 +221,7 @@ class Asker:
         return Asked("ambiguous", dress(self.rng.choice(shapes), self.rng, elliptic=True), needs, history)
 
     def _readings(self) -> Asked:
-        """A name with several readings: all of them are meant, or the two that the conversation is about."""
+        """A question with an ambiguous name: all meanings are needed, or the one or two that the conversation names."""
         groups = [group for group in self.groups if 1 < len(group) == len({e.reading for e in group})]
         group = self.rng.choices(groups, [len(group) ** 2 for group in groups])[0]
         asked = self.rng.choice(self._shared(group) or [""])
@@ -317,7 +317,7 @@ class Asker:
         return f"U: {question[0].upper()}{question[1:]}?", f"S: {shape.format(answer)}"
 
     def _remark(self, entity: Entity, name: str) -> tuple[str, str]:
-        """A statement that names what the conversation turns on, and a reply that does not."""
+        """A statement that names the topic of the conversation, and a reply that does not."""
         remarks = ["I'm reading about {}.", "Let's talk about {}.", "I'm writing a page on {}.", "My next topic is {}."]
         replies = ["What would you like to know?", "Sure, ask away.", "Happy to help.", "Good choice, go on."]
         return f"U: {self.rng.choice(remarks).format(name)}", f"S: {self.rng.choice(replies)}"
@@ -327,7 +327,7 @@ class Asker:
         return f"U: {said}", f"S: {self.rng.choice(['You are welcome.', 'Anything else?', 'Glad to help.'])}"
 
     def _idle_talk(self, entity: Entity | None = None) -> tuple[str, ...]:
-        """A conversation that the query does not need."""
+        """A conversation that is unrelated to the query."""
         other = self._other(entity) if entity else self._entity()
         name = self._mention(other)
         history = self._exchange(other, name, self._attribute(other))

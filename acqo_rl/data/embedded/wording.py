@@ -1,4 +1,4 @@
-"""How people ask: phrases for every attribute, and the shapes a question comes in."""
+"""The wording of questions: phrases for each attribute, and forms of questions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Phrases:
     """Ways to ask for one attribute.
 
     Attributes:
-        nouns: names of the attribute; the first is the plainest.
+        nouns: names of the attribute; the first is the most common one.
         questions: questions with ``{}`` for the entity.
-        comparisons: comparative questions that two entities may follow ("which is bigger"); empty if there are none.
+        comparisons: comparative questions to be followed by two entities ("which is bigger"); may be empty.
     """
 
     nouns: tuple[str, ...]
@@ -176,12 +176,12 @@ TYPO_RATE = 0.05
 
 
 def phrases(entity: Entity, attribute: str) -> Phrases:
-    """The ways to ask for an attribute of the entity."""
+    """The phrases for an attribute of the entity."""
     return PHRASES[entity.kind, attribute]
 
 
 def common_phrases(entities: Sequence[Entity], attribute: str) -> Phrases:
-    """The ways to ask for an attribute that fit every one of the entities, whatever their kinds."""
+    """The phrases for an attribute that are valid for all the entities, even if their kinds differ."""
     first, *others = (phrases(entity, attribute) for entity in entities)
     return Phrases(
         tuple(noun for noun in first.nouns if all(noun in other.nouns for other in others)),
@@ -190,12 +190,12 @@ def common_phrases(entities: Sequence[Entity], attribute: str) -> Phrases:
 
 
 def mention(entity: Entity, rng: random.Random, *, alone: bool = True) -> str:
-    """The entity as it is named in a question.
+    """The name of an entity in a question.
 
     Args:
-        entity: what is named.
-        rng: draws accents or none, and the form.
-        alone: no namesakes: a city needs no region, a language need not be called one.
+        entity: the entity.
+        rng: chooses the form, and whether accents are kept.
+        alone: the entity has no namesakes, so that a city needs no region and a language not the word "language".
     """
     name = plain(entity.name) if rng.random() < 0.5 else entity.name
     if entity.kind in ("language", "script"):
@@ -210,13 +210,13 @@ def mention(entity: Entity, rng: random.Random, *, alone: bool = True) -> str:
 
 
 def ask(attribute: Phrases, name: str, rng: random.Random, *, reference: bool = False) -> str:
-    """One clause: a question, or a noun phrase with the name before or after it; a few are mistyped.
+    """One clause: a question, or a noun phrase with the name before or after it. Some clauses contain a typo.
 
     Args:
-        attribute: what is asked.
-        name: of whom.
-        rng: draws the words.
-        reference: ``name`` is a pronoun or the like, which stands before no noun.
+        attribute: phrases of the attribute.
+        name: name of the entity.
+        rng: chooses the words.
+        reference: ``name`` is a pronoun or a similar reference, which cannot come before a noun.
     """
     noun = rng.choice(attribute.nouns)
     shape = rng.random()
@@ -228,7 +228,7 @@ def ask(attribute: Phrases, name: str, rng: random.Random, *, reference: bool = 
 
 
 def plainest(attribute: Phrases, name: str) -> str:
-    """The shortest self-contained search for one need."""
+    """A short self-contained sub-query for one need."""
     return f"{attribute.nouns[0]} of {name}"
 
 
@@ -239,7 +239,10 @@ def enumerate_names(names: Sequence[str], rng: random.Random) -> str:
 
 
 def dress(clause: str, rng: random.Random, *, elliptic: bool = False) -> str:
-    """Wraps a clause as people do: aside, opening ("please tell me", not before an ellipsis), ending, capitals."""
+    """Adds an aside, an opening ("please tell me"), an ending, punctuation and capitals at random.
+
+    An elliptic clause gets no opening.
+    """
     words = [
         rng.choice(_ASIDES) if rng.random() < 0.15 else "",
         rng.choice(_OPENINGS) if rng.random() < 0.25 and not elliptic else "",
@@ -257,7 +260,7 @@ def dress(clause: str, rng: random.Random, *, elliptic: bool = False) -> str:
 
 
 def _mistype(phrase: str, rng: random.Random) -> str:
-    """Swaps two letters inside one of the longer words, now and then; names are not touched."""
+    """Swaps two letters inside one of the longer words with probability ``TYPO_RATE``; names are not changed."""
     words = phrase.split(" ")
     long = [place for place, word in enumerate(words) if word.isalpha() and len(word) > 5]
     if long and rng.random() < TYPO_RATE:

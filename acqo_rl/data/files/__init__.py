@@ -1,4 +1,4 @@
-"""Files of one's own as a BEIR folder: tables, folders of pages, TREC files, exports of ir_datasets."""
+"""Imports the user's files into a BEIR folder: tables, folders of pages, TREC files, exports of ir_datasets."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def write_files(
     query_fields: Sequence[str] = (),
     command: str = "",
 ) -> None:
-    """Writes documents, queries and judgements as a BEIR folder with a README that says what was left out.
+    """Writes documents, queries and judgements as a BEIR folder; its README reports what was skipped.
 
     Args:
-        folder: where to.
+        folder: output folder.
         documents: tables (CSV, TSV, JSON, JSON lines), TREC collections, pages (Markdown, HTML, text) or folders of
             pages.
         queries: tables or TREC topics.
-        qrels: ``SPLIT=FILE`` each, or one ``FILE`` whose queries become train, dev and test.
-        document_fields: ``id=NAME``, ``title=NAME``, ``text=NAME``, where the usual names do not fit.
-        query_fields: ``id=NAME``, ``text=NAME``, ``history=NAME``, likewise.
-        command: that writes the folder, for its README.
+        qrels: ``SPLIT=FILE`` entries, or a ``FILE`` whose queries are divided into train, dev and test.
+        document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with unusual names.
+        query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with unusual names.
+        command: command that writes the folder, for its README.
 
     Raises:
-        ConfigError: a setting is not of its form.
-        DataError: files are missing or malformed; all faults are listed.
+        ConfigError: a setting is malformed, or there are no documents.
+        DataError: files are missing or malformed; the message lists the faults.
     """
     faults, left_out = Faults(), Counter[str]()
     corpus: dict[str, Document] = {}
@@ -72,16 +72,16 @@ def write_files(
     judged = _read_qrels(qrels, faults, asked, corpus)
     faults.check()
     if not corpus:
-        raise ConfigError("There is no document to write; give tables, TREC files or folders of pages as documents.")
+        raise ConfigError("No documents were found; give tables, TREC files or folders of pages as documents.")
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
     if left_out:
-        _log.warning("Left out: %s.", _counted(left_out))
+        _log.warning("Skipped: %s.", _counted(left_out))
     write_atomic(Path(folder) / "README.md", [_readme(corpus, asked, judged, left_out, command)])
 
 
 @dataclass(frozen=True)
 class _Record:
-    """A row of a file, read by its fields; what is wrong with it becomes a fault of its line."""
+    """A row of a file and the fields to read from it; problems are recorded as faults of its line."""
 
     row: Row
     fields: Fields
@@ -90,17 +90,17 @@ class _Record:
     fault: Callable[[str], None]
 
     def id(self, seen: Collection[str]) -> str:
-        """Without white space, which becomes ``_``; the name of the file or the number of the row where it has none."""
+        """The id, with white space replaced by ``_``; without an id field, the name of the file or the row number."""
         names = self.fields.names(self.row, "id")
         row_id = "_".join(" ".join(map(self._string, names) if names else [self.name]).split())
         if not row_id:
-            self.fault(f"{' and '.join(names)} is empty; give each row an id of its own.")
+            self.fault(f"{' and '.join(names)} is empty; give each row a unique id.")
         elif row_id in seen:
-            self.fault(f"the id {row_id!r} was there before; ids are unique.")
+            self.fault(f"the id {row_id!r} appeared before; ids must be unique.")
         return row_id
 
     def text(self, target: str) -> str:
-        """The fields that are read as the target, as plain text."""
+        """The plain text of all fields that are read as ``target``."""
         texts = (self._string(name) for name in self.fields.names(self.row, target))
         return "\n".join(filter(None, map(self.clean, texts)))
 
@@ -112,22 +112,22 @@ class _Record:
             value = int(value)
         if value is None or isinstance(value, (dict, list, bool)):
             if value is not None:
-                self.fault(f"{name} is {shorten(value)}, wanted a string.")
+                self.fault(f"{name} is {shorten(value)}, expected a string.")
             return ""
         return str(value)
 
     def history(self) -> tuple[Turn, ...]:
-        """The conversation before a query; a table without types has it as a text."""
+        """The conversation before a query; in tables without types, such as CSV, it is a text."""
         names = self.fields.names(self.row, "history")
         given = self.row[names[0]] if names else (self.row.get("metadata") or {}).get("history")
         try:
             return read_history(given or None)
         except ConversationError as error:
-            self.fault(f"the conversation cannot be read ({error}).")
+            self.fault(f"the history cannot be read ({error}).")
             return ()
 
     def others(self) -> dict[str, Any]:
-        """The other fields that say something."""
+        """All other fields that are not empty."""
         used = {name for target in self.fields.usual for name in self.fields.names(self.row, target)}
         others = {name: value for name, value in self.row.items() if name not in used and value not in (None, "", {})}
         inner = others.pop("metadata", {})
@@ -137,7 +137,7 @@ class _Record:
 
 
 def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: Counter[str]) -> Iterator[_Record]:
-    """The rows of all files."""
+    """Yields the rows of all files."""
     count, names = 0, dict[str, None]()
     for path in map(Path, paths):
         for file in _files_of(path) if path.is_dir() else [path]:
@@ -145,7 +145,7 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
             if rows is None and path.is_dir():
                 left_out["files of other kinds"] += 1
             elif rows is None:
-                faults.add(file, None, f"no such file, or neither TREC's nor one of {', '.join((*TABLES, *PAGES))}.")
+                faults.add(file, None, f"missing, or not a TREC file or one of {', '.join((*TABLES, *PAGES))}.")
             for number, row in rows or ():
                 count += 1
                 names |= dict.fromkeys(row)
@@ -153,17 +153,17 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
                 clean = plain if _ending(file) in TABLES else str
                 yield _Record(row, fields, name, clean, partial(faults.add, file, number))
     if count and (missing := fields.missing(names)):
-        faults.add(Path(paths[0]), None, f"no row has a field {missing[0]!r}; there are: {', '.join(names)}.")
+        faults.add(Path(paths[0]), None, f"no row has the field {missing[0]!r}; the fields are {', '.join(names)}.")
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """All files in it and in the folders in it, but for hidden ones, in the order of their paths."""
+    """All files in a folder and its subfolders except hidden ones, sorted by path."""
     files = ((file.relative_to(folder), file) for file in folder.rglob("*") if file.is_file())
     return [file for inside, file in sorted(files) if not any(part.startswith(".") for part in inside.parts)]
 
 
 def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row]] | None:
-    """Line (of a file with several rows) and row, by the kind of the file; ``None`` for one of another kind."""
+    """Yields line number and row (no line number for pages); ``None`` if the file is missing or of another type."""
     if not file.is_file():
         return None
     if _ending(file) in TABLES:
@@ -180,7 +180,7 @@ def _ending(file: Path) -> str:
 def _read_qrels(
     given: Sequence[str], faults: Faults, queries: Collection[str], documents: Collection[str]
 ) -> dict[str, Qrels]:
-    """Judgements by split; a file without a split is dealt out by a hash of the query ids."""
+    """Judgements by split; queries of a file without a split are divided by a hash of their ids."""
     qrels: dict[str, Qrels] = {}
     for setting in given:
         split, _, file = ("", "", setting) if Path(setting).exists() else setting.rpartition("=")

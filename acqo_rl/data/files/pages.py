@@ -1,4 +1,4 @@
-"""Markdown, HTML and text files as documents: the text without marks, tags and entities."""
+"""Reads Markdown, HTML and text files as documents, without markup, tags and entities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TAG = re.compile(
     re.I,
 )
 _MARKUP = re.compile(r"\s*<|.*(?:</\w+>|<(?:br|hr|img)\b)", re.I | re.S)
-"""What a text with tags has if they are its own: one at the beginning, one that is closed, or one that needs no end."""
+"""Signs that a text with tags is HTML: a tag at the beginning, a closing tag, or a tag that needs no closing tag."""
 _ENTITY = re.compile(r"&(?:#\d+|#x[\da-f]+|\w+);", re.I)
 _FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 _TITLE = re.compile(r"<title\b[^>]*>(.*?)</title>", re.I | re.S)
@@ -32,9 +32,10 @@ _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
 
 
 def read_page(file: Path, faults: Faults) -> dict[str, Any]:
-    """Title and text of a page, and what else its front matter says.
+    """Returns title and text of a page, and the other fields of its front matter.
 
-    The title is that of the front matter or of the page, else the first heading, else the name of the file.
+    The title comes from the front matter, else from the title of the page, else from its first heading, else from the
+    name of the file.
     """
     suffix, content = file.suffix.lower(), _decode(file, faults)
     stem = re.sub(r"[\s_-]+", " ", file.stem)
@@ -50,7 +51,7 @@ def read_page(file: Path, faults: Faults) -> dict[str, Any]:
 
 
 def _decode(file: Path, faults: Faults) -> str:
-    """UTF-8; else what an HTML page says it is."""
+    """Decodes UTF-8, else the encoding that an HTML page declares."""
     content = file.read_bytes()
     declared = _CHARSET.search(content[:4096]) if file.suffix.lower() in _HTML else None
     for encoding in ("utf-8-sig", declared[1].decode() if declared else ""):
@@ -63,7 +64,7 @@ def _decode(file: Path, faults: Faults) -> str:
 
 
 def _read_front(file: Path, content: str, faults: Faults) -> tuple[dict[str, Any], str]:
-    """YAML at the beginning of a Markdown file, and the rest."""
+    """Splits a Markdown file into its YAML front matter and the rest."""
     import yaml
 
     match = _FRONT.match(content)
@@ -72,7 +73,7 @@ def _read_front(file: Path, content: str, faults: Faults) -> tuple[dict[str, Any
     try:
         front = yaml.safe_load(match[1])
     except yaml.YAMLError as error:
-        faults.add(file, 1, f"the front matter is no YAML ({str(error).splitlines()[0]}).")
+        faults.add(file, 1, f"the front matter is not valid YAML ({str(error).splitlines()[0]}).")
         return {}, content
     if not isinstance(front, dict):
         return {}, content
@@ -86,7 +87,7 @@ def _title(page: str) -> str:
 
 
 def strip_html(page: str) -> str:
-    """The text of a page or of a piece of one, as a browser shows it."""
+    """The text of an HTML page or fragment, as a browser shows it."""
     from inscriptis import get_text
 
     lines = (line.rstrip() for line in get_text(page, _config()).splitlines())
@@ -94,7 +95,7 @@ def strip_html(page: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A field of a table: tags are stripped where it is HTML and does not just speak of a tag; entities are decoded."""
+    """The plain text of a table field: decodes entities, and strips tags unless the text only mentions a tag."""
     if _TAG.search(text) and _MARKUP.match(text):
         return strip_html(text)
     return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text

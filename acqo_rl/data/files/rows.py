@@ -1,4 +1,4 @@
-"""Rows of tables (CSV, TSV, JSON lines), and which of their fields make a document or a query."""
+"""Reads rows of tables (CSV, TSV, JSON, JSON lines) and selects the fields of documents and queries."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ QUERY = {
     "text": ("text", "query", "question", "title", "description", "desc"),
     "history": ("history", "conversation", "messages", "turns"),
 }
-"""Usual names of fields, in lower case and without ``-`` and ``_`` (but for ``_id``)."""
+"""Common field names, in lower case and without ``-`` and ``_`` (except ``_id``)."""
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Which fields of a row are read as what.
+    """Maps targets such as ``id`` and ``text`` to field names.
 
     Attributes:
-        usual: what is read -> the field names that it usually has; the first one that a row has counts.
-        given: what is read -> the names of its fields, in place of the usual ones; several are put one below the other.
+        usual: target -> common field names; the first one that a row has is used.
+        given: target -> field names that replace the common ones; the texts of several fields are joined by newlines.
     """
 
     usual: Mapping[str, Sequence[str]]
@@ -50,33 +50,33 @@ class Fields:
 
     @classmethod
     def of(cls, usual: Mapping[str, Sequence[str]], settings: Sequence[str]) -> Fields:
-        """Fields as settings name them: ``id=article_no``, ``text=summary+body``, or ``text=3`` for a third column.
+        """Parses settings such as ``id=article_no``, ``text=summary+body``, or ``text=3`` for the third column.
 
         Raises:
-            ConfigError: a setting is not of this form.
+            ConfigError: a setting is malformed.
         """
         given = {}
         for setting in settings:
             target, _, names = setting.partition("=")
             if target not in usual or not names:
-                raise ConfigError(f"{setting!r} names no field; write {'=NAME or '.join(usual)}=NAME.")
+                raise ConfigError(f"{setting!r} is not a field setting; write {'=NAME or '.join(usual)}=NAME.")
             given[target] = names.split("+")
         return cls(usual, given)
 
     @property
     def by_number(self) -> bool:
-        """Whether fields are given as numbers of columns, from 1: such a table has no header."""
+        """Whether fields are given as column numbers (from 1), which means that the table has no header."""
         return bool(self.given) and all(name.isdecimal() for names in self.given.values() for name in names)
 
     def names(self, row: Row, target: str) -> list[str]:
-        """The fields of a row that are read as ``target``; empty where it has none of them."""
+        """The fields of a row that are read as ``target``; empty if it has none."""
         plain = {_plain(name): name for name in reversed(row)}
         if target in self.given:
             return [plain[_plain(name)] for name in self.given[target] if _plain(name) in plain]
         return [plain[name] for name in self.usual[target] if name in plain][:1]
 
     def missing(self, seen: Collection[str]) -> list[str]:
-        """The given names that are none of the field names that were seen."""
+        """The given names that are not among the field names in the data."""
         plain = set(map(_plain, seen))
         return [name for names in self.given.values() for name in names if _plain(name) not in plain]
 
@@ -87,7 +87,7 @@ def _plain(name: str) -> str:
 
 
 def read_table(path: Path, fields: Fields, faults: Faults) -> Rows:
-    """The rows of a table; its kind is told by the end of its name (``.gz`` behind it does not matter)."""
+    """Yields the rows of a table; the file suffix determines the format (``.gz`` is ignored)."""
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix in (".jsonl", ".ndjson"):
         return read_jsonl(path, faults)
@@ -97,19 +97,19 @@ def read_table(path: Path, fields: Fields, faults: Faults) -> Rows:
 
 
 def _read_json(path: Path, faults: Faults) -> Rows:
-    """One JSON array of objects; the number of a row is its place in it."""
+    """Yields the objects of a JSON array, numbered from 1."""
     text = "\n".join(line for _, line in read_lines(path, faults))
     try:
         rows, is_broken = decode_json(text)
     except (ValueError, RecursionError) as error:
-        faults.add(path, None, f"not JSON ({error}); name it .jsonl if it holds one JSON object a line.")
+        faults.add(path, None, f"not JSON ({error}); rename it to .jsonl if it has one JSON object per line.")
         return
     warn_of_broken(path, int(is_broken))
     for number, row in enumerate(rows if isinstance(rows, list) else [rows], start=1):
         if isinstance(row, dict):
             yield number, row
         else:
-            faults.add(path, number, f"found {shorten(row)}, wanted a JSON object.")
+            faults.add(path, number, f"found {shorten(row)}, expected a JSON object.")
 
 
 def _read_columns(path: Path, fields: Fields, faults: Faults, *, is_csv: bool) -> Rows:
@@ -125,27 +125,27 @@ def _read_columns(path: Path, fields: Fields, faults: Faults, *, is_csv: bool) -
             if fields.by_number:
                 header = [str(place) for place in range(1, len(cells) + 1)]
             elif not is_csv and len(cells) == 2 and not fields.given and any(map(str.isdecimal, cells[0])):
-                header = ["id", "text"]  # as MS MARCO and the exports of ir_datasets are
+                header = ["id", "text"]  # the format of MS MARCO and of ir_datasets exports
             elif "text" in fields.given or fields.names(named, "text"):
                 name, times = Counter(filter(None, cells)).most_common(1)[0]
                 if times > 1:
-                    faults.add(path, number, f"{times} columns are called {name!r}; give each a name of its own.")
+                    faults.add(path, number, f"{times} columns are called {name!r}; give each a unique name.")
                     return
                 header = cells
                 continue
             else:
                 columns = shorten(", ".join(cells))
-                advice = "name it (text=NAME), or give the numbers of the columns if this is no header (id=1 text=2)"
-                faults.add(path, number, f"no column of {columns} is known as the text; {advice}.")
+                advice = "name it (text=NAME), or give column numbers if the table has no header (id=1 text=2)"
+                faults.add(path, number, f"found no text column among {columns}; {advice}.")
                 return
         if len(cells) == len(header):
             yield number, dict(zip(header, cells, strict=True))
         else:
-            faults.add(path, number, f"found {len(cells)} columns, wanted {len(header)}.")
+            faults.add(path, number, f"found {len(cells)} columns, expected {len(header)}.")
 
 
 def _read_csv(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tuple[int, list[str]]]:
-    """Last line and cells of each row; the header tells what separates the cells."""
+    """Yields the number of the last line and the cells of each row; the separator is guessed from the header."""
     csv.field_size_limit(sys.maxsize)
     first = next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True)
@@ -154,9 +154,9 @@ def _read_csv(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tupl
             if any(cells):
                 yield reader.line_num, cells
     except csv.Error as error:
-        faults.add(path, reader.line_num, f"not CSV ({error}); look at the quotation marks up to this line.")
+        faults.add(path, reader.line_num, f"not CSV ({error}); check the quotation marks up to this line.")
 
 
 def _unquoted(cell: str) -> str:
-    """Pandas quotes a cell with quotes in it, other writers do not."""
+    """Removes the quotes that pandas puts around cells with quotes in them; other writers do not add any."""
     return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell

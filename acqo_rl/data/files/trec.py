@@ -1,4 +1,4 @@
-"""TREC files: collections of ``<DOC>`` and topics, in SGML or XML."""
+"""Reads TREC files: collections of ``<DOC>`` elements and topics, in SGML or XML."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ATTRIBUTE = re.compile(r"\b(number|id|qid)\s*=\s*[\"']?([^\"'\s>]+)", re.I)
 _CLOSED = re.compile(r"<(\w+)[^>]*>(.*?)</\1>", re.S)
 _OPEN = re.compile(r"<(\w+)[^>]*>([^<]*)")
 _NAMED = ("docno", "dochdr", "title", "headline", "head")
-"""Fields of a document that are no part of its text."""
+"""Fields of a document that do not belong to its text."""
 _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:", re.I)
 
 
 def is_trec(path: Path) -> bool:
-    """Whether a file begins as a collection or topics do."""
+    """Whether a file starts like a TREC collection or TREC topics."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             begin = file.read(4096).decode("latin-1").lstrip("\ufeff\xef\xbb\xbf \r\n\t")
@@ -32,10 +32,10 @@ def is_trec(path: Path) -> bool:
 
 
 def read_trec(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The documents or topics of a file, each with the line that it begins at.
+    """Yields the documents or topics of a file, each with the number of its first line.
 
-    Fields are named as their tags, in lower case; ``number`` is an attribute of the topic. The text of a document
-    without ``text`` and ``body`` is everything but its number, title and header.
+    Field names are the tags in lower case; attributes of a topic, such as ``number``, are fields too. If a document has
+    neither ``text`` nor ``body``, its text is everything except its number, title and header.
     """
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -51,7 +51,7 @@ def read_trec(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def _decode(content: bytes) -> str:
-    """UTF-8, else Latin-1, in which the older collections are."""
+    """Decodes UTF-8, else Latin-1, which older collections use."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -70,7 +70,7 @@ def _read_document(block: str) -> dict[str, Any]:
 
 
 def _read_topic(block: str) -> dict[str, Any]:
-    """Fields with or without closing tags; ``<num> Number: 301`` is 301."""
+    """Reads fields with or without closing tags; ``<num> Number: 301`` gives 301."""
     fields = {match[1].lower(): match[2] for match in _OPEN.finditer(block)}
     return {name: " ".join(html.unescape(_LABEL.sub("", value)).split()) for name, value in fields.items()}
 

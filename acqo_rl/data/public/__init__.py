@@ -1,4 +1,4 @@
-"""Public data sets as BEIR folders: which questions and passages are kept, and what is written about them."""
+"""Imports public data sets as BEIR folders: selects questions and passages, and writes a README."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from acqo_rl.types import Document, Qrels
 __all__ = ["OpenTable", "Table", "write_public"]
 
 HELD_OUT = 0.1
-"""Share of the training groups that becomes a split which the source does not have."""
+"""Share of the training groups that is held out for each split that the source does not have."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What is kept of a source.
+    """The selected part of a source.
 
     Attributes:
         documents: the corpus.
         examples: questions with a relevant document in the corpus, and their splits.
-        held_out: splits that the source does not have and that were held out of its train split.
-        left_out: number of questions without a relevant passage, without text or with an id that came before.
+        held_out: splits that the source does not have, taken from its train split.
+        left_out: number of skipped questions: no relevant passage, no text, or a repeated id.
     """
 
     documents: list[Document]
@@ -51,31 +51,33 @@ def write_public(
 ) -> None:
     """Writes a public data set as a BEIR folder with a README that names source and licence.
 
-    The same rows and settings give the same bytes.
+    The output is deterministic for the same rows and settings.
 
     Args:
-        folder: where to.
-        name: of the data set.
-        open_table: gives the rows of a table of the Hub.
-        limit: at most so many queries a split; all by default.
-        distractors: passages beside those that come with the queries kept; all of the source by default.
-        seed: of the choice of queries and distractors.
-        command: that writes the folder, for its README.
+        folder: output folder.
+        name: name of the data set.
+        open_table: opens a table of the Hub.
+        limit: maximum number of queries per split; all by default.
+        distractors: number of passages in addition to those of the selected queries; by default all of the source.
+        seed: seed of the random choice of queries and distractors.
+        command: command that writes the folder, for its README.
 
     Raises:
-        ConfigError: there is no such data set, or a setting is out of range.
-        DataError: the source is not as expected, or nothing of it is left.
+        ConfigError: the data set is unknown, or a setting is missing or out of range.
+        DataError: the source has changed, or none of its questions is usable.
     """
     source = find_source(name)
     if not source.fits_memory and distractors is None:
-        raise ConfigError(f"The corpus of {name} does not fit into memory: give distractors, such as 1000000.")
+        raise ConfigError(f"The corpus of {name} does not fit into memory; set distractors, for example to 1000000.")
     if (limit is not None and limit < 1) or (distractors is not None and distractors < 0):
-        raise ConfigError(f"limit is {limit} and distractors is {distractors}; they start at 1 and 0.")
+        raise ConfigError(
+            f"limit is {limit} and distractors is {distractors}; limit must be at least 1 and distractors at least 0."
+        )
     collected = collect(source, open_table, limit, distractors, seed)
     if not collected.examples:
         raise DataError(
-            f"{name}: none of its {collected.left_out} questions has a relevant passage in the corpus; look at the"
-            f" columns of {source.tables[0].path}, and at its reader in acqo_rl/data/public."
+            f"{name}: none of its {collected.left_out} questions has a relevant passage in the corpus; check the"
+            f" columns of {source.tables[0].path} and its reader in acqo_rl/data/public."
         )
     qrels: dict[str, Qrels] = {}
     for example in collected.examples:
@@ -87,7 +89,7 @@ def write_public(
 
 
 def collect(source: Source, open_table: OpenTable, limit: int | None, distractors: int | None, seed: int) -> Collected:
-    """Reads a source and keeps what the settings ask for; what is kept does not depend on the order of the rows."""
+    """Reads a source and selects questions and passages; the selection does not depend on the order of the rows."""
     examples, passages, left_out = _read(source, open_table)
     held_out = _hold_out(examples)
     kept = _sample(examples, limit, seed)
@@ -104,7 +106,7 @@ def collect(source: Source, open_table: OpenTable, limit: int | None, distractor
 
 
 def _read(source: Source, open_table: OpenTable) -> tuple[list[Example], list[Document], int]:
-    """The questions with a judgement, every passage that came with a question, and how many were left out."""
+    """Returns the judged questions, all passages that come with questions, and the number of skipped questions."""
     examples: dict[str, Example] = {}
     passages: dict[str, Document] = {}
     left_out = 0
@@ -118,9 +120,9 @@ def _read(source: Source, open_table: OpenTable) -> tuple[list[Example], list[Do
 
 
 def _hold_out(examples: list[Example]) -> list[str]:
-    """Moves groups out of train, in place, into those of dev and test that the source does not have; their names.
+    """Moves groups from train, in place, to dev and test if the source does not have them; returns the new splits.
 
-    No seed goes into it: what is test in one folder is not train in another.
+    The choice does not depend on a seed, so a test query in one folder is never a train query in another.
     """
     there = {example.split for example in examples}
     missing = [split for split in ("dev", "test") if split not in there and "train" in there]
@@ -132,7 +134,7 @@ def _hold_out(examples: list[Example]) -> list[str]:
 
 
 def _sample(examples: list[Example], limit: int | None, seed: int) -> list[Example]:
-    """At most ``limit`` examples a split, in their order."""
+    """Draws at most ``limit`` examples per split and keeps their order."""
     if limit is None:
         return examples
     kept: set[str] = set()
@@ -143,9 +145,9 @@ def _sample(examples: list[Example], limit: int | None, seed: int) -> list[Examp
 
 
 def _choose(documents: Iterable[Document], own: set[str], distractors: int | None, seed: int) -> list[Document]:
-    """The documents of the queries and ``distractors`` others; no more than these are held in memory."""
+    """Selects the documents of the queries and ``distractors`` others; holds no more than these in memory."""
     kept: dict[str, Document] = {}
-    furthest: list[tuple[float, str]] = []  # a heap of the others, the next to go on top
+    furthest: list[tuple[float, str]] = []  # a heap of the distractors, with the next one to drop on top
     for document in documents:
         if document.id in kept:
             continue
@@ -162,7 +164,7 @@ def _is_judged(example: Example) -> bool:
 
 
 def draw(purpose: str, key: str) -> float:
-    """A number in [0, 1) that follows from purpose and key alone, whatever else is in the source."""
+    """A pseudo-random number in [0, 1) that depends only on purpose and key."""
     return int.from_bytes(hashlib.sha256(f"{purpose}\0{key}".encode()).digest()[:7]) / 2**56
 
 
@@ -178,8 +180,8 @@ def _readme(
     relevant = {sum(r > 0 for r in example.relevance.values()) for example in collected.examples}
     splits = ", ".join(f"{theirs} of the source is {ours}" for theirs, ours in source.splits.items() if ours in counts)
     held_out = (
-        f"\n  {' and '.join(collected.held_out)}, which the source lacks: {HELD_OUT:.0%} each of the train questions,"
-        "\n  chosen by a hash of their id, or of the conversation or article that they belong to."
+        f"\n  {' and '.join(collected.held_out)} do not exist in the source: each has {HELD_OUT:.0%} of the train"
+        "\n  questions, chosen by a hash of their id, or of the conversation or article that they belong to."
     )
     return f"""# {name}
 
@@ -194,11 +196,11 @@ def _readme(
 
 ## What was kept
 
-- Queries: {"all" if limit is None else f"at most {limit:,} a split, drawn at random"}. {collected.left_out:,} had no\
- relevant passage, no text or an id that came before, and were left out.
+- Queries: {"all" if limit is None else f"at most {limit:,} per split, drawn at random"}. {collected.left_out:,} were\
+ skipped: no relevant passage, no text or a repeated id.
 - Splits: {splits}.{held_out if collected.held_out else ""}
 - Passages: {"all" if distractors is None else f"those of these queries and {distractors:,} others, drawn at random"};\
- those with the same id are one.
-- Relevant: {source.judgements}; {" to ".join(map(str, sorted({min(relevant), max(relevant)})))} a query.
-- `metadata` beside `history` (answers, human rewrites, decompositions) is for evaluation only: it is in no prompt and\
- no training."""
+ passages with the same id are merged.
+- Relevant: {source.judgements}; {" to ".join(map(str, sorted({min(relevant), max(relevant)})))} per query.
+- `metadata` other than `history` (answers, human rewrites, decompositions) is for evaluation only: it is not used in\
+ prompts or training."""

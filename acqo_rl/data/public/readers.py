@@ -1,7 +1,6 @@
-"""How the rows of each public data set become questions and passages.
+"""Converts rows of public data sets to questions and passages.
 
-What a source holds beside question, conversation and passages (answers, human rewrites, decompositions) goes into
-the metadata, which only evaluation reads.
+Other fields of a source (answers, human rewrites, decompositions) become metadata, which only the evaluation uses.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ class Example:
     """One question of a source.
 
     Attributes:
-        query: with the conversation before it.
+        query: the question, with the conversation before it.
         split: ``train``, ``dev`` or ``test``.
-        group: questions of one group (a conversation, an article) are never in two splits.
-        relevance: document id -> relevance; empty where the source does not say what is relevant.
-        passages: that come with the question, the relevant ones and hard distractors.
+        group: questions of the same group (a conversation, an article) are always in the same split.
+        relevance: document id -> relevance; empty if the source gives no judgements.
+        passages: passages that come with the question: the relevant ones and hard distractors.
         metadata: for evaluation only.
     """
 
@@ -36,7 +35,7 @@ class Example:
 
 
 def passage(title: str, text: str) -> Document:
-    """A document whose id follows from its title and text, so that equal paragraphs are one document."""
+    """A document whose id is a hash of its title and text, so that equal paragraphs become one document."""
     title, text = " ".join(title.split()), " ".join(text.split())
     return Document(_stable_id(title, text), title, text)
 
@@ -158,7 +157,7 @@ def read_qrecc(row: Row, split: str) -> Example:
 
 
 def read_qrecc_passage(row: Row) -> Document:
-    """Its id is the address of a web page and a position; an address may hold white space, an id of BEIR may not."""
+    """A passage whose id is hashed: the original id contains a URL, which may have white space; BEIR ids must not."""
     return Document(_stable_id(row["id"]), "", " ".join(row["contents"].split()))
 
 
@@ -175,7 +174,7 @@ def read_multihop_rag(row: Row, split: str) -> Example:
 
 
 def read_article(row: Row) -> Document:
-    """A whole news article, known by its address."""
+    """A complete news article; its id is a hash of its URL."""
     metadata = {key: row[key] for key in ("url", "source", "author", "published_at") if row.get(key)}
     return Document(_stable_id(row["url"]), " ".join(row["title"].split()), " ".join(row["body"].split()), metadata)
 
@@ -185,12 +184,12 @@ BEIR_QRELS: Shape = {"query-id": (str, int), "corpus-id": (str, int), "score": i
 
 
 def read_beir_document(row: Row) -> Document:
-    """A document as it is, so that results compare with those that others report."""
+    """An unchanged document, so that results are comparable to published ones."""
     return Document(row["_id"], row["title"], row["text"])
 
 
 def _history(context: list[str]) -> tuple[str, ...]:
-    """Earlier turns, oldest first: the user asks, the system answers."""
+    """Earlier turns, oldest first, alternating between user and system."""
     return tuple(f"{'US'[number % 2]}: {turn}" for number, turn in enumerate(context))
 
 

@@ -1,4 +1,4 @@
-"""Rows of the Hugging Face Hub and what they must be like; who streams them is not known here."""
+"""Checks the rows of Hugging Face Hub tables; the tables themselves are opened elsewhere."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from acqo_rl.errors import DataError
 Row = Mapping[str, Any]
 
 Shape = type | tuple[type, ...] | list[Any] | dict[str, Any]
-"""What a value must be: a type, a list of one shape, or columns with their shapes."""
+"""The expected shape of a value: a type, a list of one shape, or columns with their shapes."""
 
-_CHANGED = "The data set has changed since its reader was written: adapt that in acqo_rl/data/public to it."
+_CHANGED = "The data set has changed since its reader was written; adapt the reader in acqo_rl/data/public."
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Table:
 
     Attributes:
         path: owner/name.
-        config: name of the configuration, where there are several.
-        files: JSONL file of each split, for a repository that ``load_dataset`` cannot read as it stands.
+        config: name of the configuration, if there are several.
+        files: pairs of split and JSONL file, for a repository that ``load_dataset`` cannot read directly.
     """
 
     path: str
@@ -32,17 +32,17 @@ class Table:
 
 
 OpenTable = Callable[[Table], Mapping[str, Iterable[Row]]]
-"""Gives the rows of a table by split."""
+"""Returns the rows of a table by split."""
 
 
 def read_split(splits: Mapping[str, Iterable[Row]], split: str, table: Table, shape: Shape) -> Iterator[Row]:
-    """The rows of one split of a table, each of them checked.
+    """Yields the rows of one split of a table after checking each row.
 
     Raises:
-        DataError: there is no such split, a column is missing, or a value is of another type.
+        DataError: the split does not exist, a column is missing, or a value has another type.
     """
     if split not in splits:
-        raise DataError(f"{table.path}: no split {split!r}, found {', '.join(splits)}. {_CHANGED}")
+        raise DataError(f"{table.path}: there is no split {split!r}, only {', '.join(splits)}. {_CHANGED}")
     for row in splits[split]:
         _check(row, shape, f"{table.path}, split {split}", "row")
         yield row
@@ -52,9 +52,9 @@ def _check(value: object, shape: Shape, where: str, column: str) -> None:
     if isinstance(shape, dict) and isinstance(value, Mapping):
         for name, inner in shape.items():
             if name not in value:
-                wanted, found = ", ".join(shape), ", ".join(map(str, value)) or "none"
+                expected, found = ", ".join(shape), ", ".join(map(str, value)) or "none"
                 raise DataError(
-                    f"{where}: {column} has no {name!r}; columns wanted: {wanted}; found: {found}. {_CHANGED}"
+                    f"{where}: {column} has no {name!r}; expected columns: {expected}; found: {found}. {_CHANGED}"
                 )
             _check(value[name], inner, where, f"{column}.{name}")
     elif isinstance(shape, list) and isinstance(value, list):
@@ -64,4 +64,4 @@ def _check(value: object, shape: Shape, where: str, column: str) -> None:
         types = dict if isinstance(shape, dict) else list if isinstance(shape, list) else shape
         if not isinstance(value, types):
             names = [kind.__name__ for kind in (types if isinstance(types, tuple) else (types,))]
-            raise DataError(f"{where}: {column} is {type(value).__name__}, wanted {' or '.join(names)}. {_CHANGED}")
+            raise DataError(f"{where}: {column} is {type(value).__name__}, expected {' or '.join(names)}. {_CHANGED}")

@@ -1,4 +1,4 @@
-"""The public data sets: where they are on the Hugging Face Hub, their licences, and how they are read."""
+"""The supported public data sets: their tables on the Hugging Face Hub, licences and readers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Source:
     """A public data set.
 
     Attributes:
-        tables: what is read.
-        licence: as stated by its makers.
-        judgements: what counts as relevant.
-        splits: split of the source -> ours; those that are not named are not read.
-        read: its questions.
-        read_corpus: its corpus, where that is a table of its own and does not come with the questions.
-        fits_memory: False where the corpus has to be sampled.
+        tables: tables that are read.
+        licence: licence stated by the authors.
+        judgements: which passages count as relevant.
+        splits: split of the source -> split in the BEIR folder; other splits are not read.
+        read: reads the questions.
+        read_corpus: reads the corpus, if it is a separate table and does not come with the questions.
+        fits_memory: False if the corpus must be sampled.
     """
 
     tables: tuple[Table, ...]
@@ -37,17 +37,17 @@ class Source:
 
 
 def find_source(name: str) -> Source:
-    """The source of a data set.
+    """Returns the source of a data set.
 
     Raises:
-        ConfigError: there is no such data set.
+        ConfigError: the data set is unknown.
     """
     if name == "nq" or name.removeprefix("beir/") not in (name, ""):
         return _beir(name.removeprefix("beir/"))
     facts = "the paragraphs that hold the supporting facts"
     news, articles = Table("yixuantt/MultiHopRAG", "MultiHopRAG"), Table("yixuantt/MultiHopRAG", "corpus")
     qrecc, qrecc_passages = Table("slupart/qrecc"), Table("slupart/qrecc-passages")
-    # load_dataset refuses a repository with a loading script; beside the script are plain JSONL files.
+    # load_dataset refuses repositories with a loading script, but this one also has plain JSONL files.
     topiocqa = Table(
         "McGill-NLP/TopiOCQA",
         files=(("validation", "data/topiocqa_valid.jsonl"), ("train", "data/topiocqa_train.jsonl")),
@@ -100,7 +100,7 @@ def find_source(name: str) -> Source:
     }
     if name not in sources:
         raise ConfigError(
-            f"dataset is {name!r}; there are embedded, nq, {', '.join(sources)}, and beir/NAME for a set of BEIR."
+            f"dataset is {name!r}; use embedded, nq, {', '.join(sources)}, or beir/NAME for a data set of BEIR."
         )
     return sources[name]
 
@@ -108,24 +108,23 @@ def find_source(name: str) -> Source:
 def _with_passages(
     table: Table, licence: str, judgements: str, shape: Shape, read: Callable[[Row, str], Example]
 ) -> Source:
-    """A set of one table, whose rows bring their passages.
+    """A data set with one table, whose rows contain the passages.
 
-    Its validation split is the labelled one that papers report on; the test splits of these sources are unlabelled,
-    or there is none.
+    Its validation split becomes test: papers report on it, because the test splits are unlabelled or missing.
     """
     splits = {"validation": "test", "train": "train"}
     return Source((table,), licence, judgements, splits, partial(_read_rows, table, shape, read))
 
 
 def _beir(name: str) -> Source:
-    """A set of BEIR (Thakur et al. 2021) with the ids it has there."""
+    """A data set of BEIR (Thakur et al. 2021), with its original ids."""
     corpus, queries = Table(f"BeIR/{name}", "corpus"), Table(f"BeIR/{name}", "queries")
     qrels = Table(f"BeIR/{name}-qrels")
     return Source(
         tables=(corpus, queries, qrels),
-        licence="CC BY-SA 4.0, as stated for BEIR; the set that BEIR took it from has its own, see https://beir.ai",
+        licence="CC BY-SA 4.0, as stated for BEIR; the original data set has its own licence, see https://beir.ai",
         judgements="as in the qrels of BEIR",
-        # test before train: a query that both judge stays out of training
+        # test comes before train, so that a query in both splits is not used for training
         splits={"test": "test", "validation": "dev", "train": "train"},
         read=partial(_read_beir, queries, qrels),
         read_corpus=partial(_read_documents, corpus, readers.BEIR_TEXT, readers.read_beir_document, split="corpus"),
@@ -149,14 +148,14 @@ def _read_documents(
 
 
 def _read_beir(queries: Table, qrels: Table, open_table: OpenTable, splits: dict[str, str]) -> Iterator[Example]:
-    """Questions come from one table and their judgements from another; not every set has every split."""
+    """Reads questions from one table and judgements from another; splits that a data set does not have are skipped."""
     rows = read_split(open_table(queries), "queries", queries, readers.BEIR_TEXT)
     texts = {row["_id"]: row["text"] for row in rows}
     judgements = open_table(qrels)
     for theirs in filter(judgements.__contains__, splits):
         judged: dict[str, dict[str, int]] = {}
         for row in read_split(judgements, theirs, qrels, readers.BEIR_QRELS):
-            # Ids of digits only come as numbers.
+            # The Hub stores ids that consist of digits as numbers.
             judged.setdefault(str(row["query-id"]), {})[str(row["corpus-id"])] = row["score"]
         for query_id, relevance in judged.items():
             yield Example(Query(query_id, texts.get(query_id, "")), splits[theirs], query_id, relevance)
