@@ -1,1 +1,1 @@
-"""Language models behind one small role."""
+"""Language models: local (transformers), and behind the protocols of OpenAI and Anthropic."""

@@ -1,4 +1,4 @@
-"""Language models behind Anthropic's messages protocol."""
+"""Language models on servers with Anthropic's messages protocol."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from acqo_rl.types import Completion, Conversation
 
 
 class AnthropicModel:
-    """A model of Anthropic; a call that fails is told in its completion and stops no other.
+    """A model of Anthropic. A failed call is reported in its completion and does not affect other calls.
 
-    The protocol has no temperature and no seed: the same prompt may be answered differently.
+    Temperature and seed are not sent, so the same prompt may give different completions.
     """
 
     def __init__(
@@ -27,31 +27,31 @@ class AnthropicModel:
         max_retries: int = 2,
         concurrency: int = 8,
     ) -> None:
-        """Opens a client; asks nothing yet. The key is the environment's ``ANTHROPIC_API_KEY``.
+        """Creates a client without connecting. The environment variable ``ANTHROPIC_API_KEY`` holds the API key.
 
         Args:
-            name: of the model.
-            base_url: of the server; by default that of ``ANTHROPIC_BASE_URL``, else Anthropic's own.
-            max_new_tokens: limit of each completion.
-            timeout: seconds that the server may take to connect, may be silent, and may take for an answer in all
-                before a call has failed; each retry has as many again.
-            max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
-                growing pauses.
-            concurrency: calls at once.
+            name: name of the model.
+            base_url: URL of the server; by default ``ANTHROPIC_BASE_URL``, else the server of Anthropic.
+            max_new_tokens: maximum number of tokens per completion.
+            timeout: time limit in seconds for connecting, for a pause between bytes, and for the whole response. Each
+                retry has the same limit.
+            max_retries: retries of a call after a time-out, a lost connection, or status 408, 409, 429 or 5xx; the
+                pauses grow.
+            concurrency: maximum number of concurrent calls.
 
         Raises:
-            ConfigError: the package ``anthropic`` or the key is missing.
+            ConfigError: the package ``anthropic`` is not installed, or the key is not set.
         """
         try:
             import anthropic
         except ImportError as error:
             raise ConfigError(
-                "A model of Anthropic needs the package anthropic: pip install 'acqo-rl[anthropic]'."
+                "A model of Anthropic needs the package anthropic; run: pip install 'acqo-rl[anthropic]'"
             ) from error
         base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
         key = os.environ.get("ANTHROPIC_API_KEY")
         if not key:
-            raise ConfigError("ANTHROPIC_API_KEY is not set: a model of Anthropic cannot be asked without it.")
+            raise ConfigError("ANTHROPIC_API_KEY is not set; set it to use a model of Anthropic.")
         self.name = name
         self._client = anthropic.Anthropic(
             api_key=key,
@@ -65,7 +65,7 @@ class AnthropicModel:
         self._max_new_tokens = max_new_tokens
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
         return complete_each(self._ask, conversations, self._errors, self._concurrency)
 
     def _ask(self, conversation: Conversation) -> Completion:
@@ -76,8 +76,8 @@ class AnthropicModel:
         )
         text = "".join(block.text for block in getattr(reply, "content", None) or [] if block.type == "text")
         if not text and getattr(reply, "stop_reason", None) == "max_tokens":
-            return failed(f"{self._max_new_tokens} tokens ended before the answer began; raise max_new_tokens")
+            return failed(f"the limit of {self._max_new_tokens} tokens left no answer; raise max_new_tokens")
         if not text:
-            return failed(f"the server gave no text: {str(reply)[:150]}")
+            return failed(f"the server returned no text: {str(reply)[:150]}")
         tokens = counted(getattr(reply.usage, "output_tokens", None))
         return Completion(text, tokens, finished=reply.stop_reason != "max_tokens")

@@ -1,7 +1,7 @@
-"""Attention of grouped heads on a CPU.
+"""Faster attention for grouped-query models on a CPU.
 
-Where an attention mask is given, transformers copies the keys and values of a grouped-query model once a query head;
-with the long caches of decoding that is most of the work. Torch's CPU kernel reads them where they are.
+With an attention mask, transformers copies keys and values for every query head. With the long caches of decoding, this
+takes most of the time. Torch's CPU kernel reads them without copying.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _attention(
     attention_mask: torch.Tensor | None,
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """float[batch, tokens, heads, size]; with gradients transformers' own way is the faster."""
+    """Attention output, float[batch, tokens, heads, size]; with gradients it uses the faster one of transformers."""
     if attention_mask is None or torch.is_grad_enabled():
         output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
         return output, None
@@ -36,7 +36,7 @@ def _attention(
 
 
 def read_groups_in_place(model: Any) -> None:
-    """Sets it for a model on a CPU that would use torch's attention."""
+    """Enables this attention for a model on a CPU that uses torch's attention (``sdpa``)."""
     if model.device.type == "cpu" and model.config._attn_implementation == "sdpa":
         model.set_attn_implementation(NAME)
 

@@ -1,7 +1,7 @@
-"""What a tokenizer's chat template does: how it takes instructions, and which token ends a turn.
+"""Handles differences between chat templates: the system role, and the token that ends a turn.
 
-Models differ: the turns of Gemma end with "<end_of_turn>" and those of a Qwen base model with "<|im_end|>", which is
-not their ``eos_token``; Gemma's template has no system role.
+For example, turns of Gemma end with "<end_of_turn>" and those of a Qwen base model with "<|im_end|>"; neither is the
+``eos_token``. Gemma's template has no system role.
 """
 
 from __future__ import annotations
@@ -33,31 +33,32 @@ _IN_PARTS = (
 
 
 def prepare_template(tokenizer: Any, name: str) -> None:
-    """Makes a tokenizer's chat template take texts and a system message, and its end of a turn a special token.
+    """Adapts a chat template so that it accepts plain texts and a system message.
 
-    A template without a system role gets the system text at the beginning of the first user turn; one of a model that
-    sees images gets each text as a part. The tokenizer keeps this template when it is saved.
+    If the template has no system role, the system text is put at the beginning of the first user turn. Templates of
+    models with image input get each text as a part. The token that ends a turn becomes a special token. The tokenizer
+    is changed in place, and the changed template is saved with it.
 
     Raises:
-        ConfigError: it has no chat template, or one that cannot write a conversation.
+        ConfigError: the tokenizer has no chat template, or the template cannot render a conversation.
     """
     from jinja2 import TemplateSyntaxError
 
     if not tokenizer.chat_template:
         raise ConfigError(
-            f"The tokenizer of {name!r} has no chat template, so that a conversation cannot be written for it. Give"
-            f" the instruction-tuned model of the same family, or put a chat_template.jinja beside its tokenizer."
+            f"The tokenizer of {name!r} has no chat template, which is needed to write prompts. Use the"
+            f" instruction-tuned model of the same family, or add a chat_template.jinja to the folder of its tokenizer."
         )
     try:
         if not _writes(tokenizer, "user"):
             tokenizer.chat_template = _IN_PARTS + tokenizer.get_chat_template()
         if not _writes(tokenizer, "user"):
-            raise ValueError("it leaves out what the user says")
+            raise ValueError("it does not write the user's message")
         if not _writes(tokenizer, "system"):
             tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
     except (TemplateSyntaxError, ValueError) as error:
         raise ConfigError(
-            f"The chat template of {name!r} cannot be used ({error}); mend its chat_template.jinja, or give another."
+            f"The chat template of {name!r} cannot be used ({error}); fix its chat_template.jinja, or use another."
         ) from error
     end = _turn_end(tokenizer)
     if end is not None and end not in tokenizer.all_special_ids:
@@ -65,23 +66,23 @@ def prepare_template(tokenizer: Any, name: str) -> None:
 
 
 def folded(conversation: Conversation) -> Conversation:
-    """A conversation with its system message at the beginning of the first user turn."""
+    """Moves the system message to the beginning of the first user turn."""
     first, second, *rest = conversation
     return [{"role": "user", "content": f"{first['content']}\n\n{second['content']}"}, *rest]
 
 
 def opens_thoughts(tokenizer: Any) -> bool:
-    """Whether the template writes the opening mark of thoughts before every reply."""
+    """Whether the chat template opens a thought block before every reply."""
     talk = [{"role": "user", "content": "?"}]
     return ends_in_open_thoughts(str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)))
 
 
 def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:
-    """Ids of all tokens that end a completion: the template's, the tokenizer's and those of the generation config.
+    """Ids of all tokens that end a completion, from the chat template, the tokenizer and the generation config.
 
     Args:
-        tokenizer: with a chat template.
-        generation_config: of the model.
+        tokenizer: tokenizer with a chat template.
+        generation_config: generation config of the model.
     """
     configured = getattr(generation_config, "eos_token_id", None)
     several = configured if isinstance(configured, (list, tuple)) else [configured]
@@ -90,12 +91,12 @@ def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:
 
 
 def missing_end(tokenizer: Any) -> str:
-    """What a target has to end with beside what the template writes: ``eos_token`` where it ends no turn, else ""."""
+    """The text to append to a training target: ``eos_token`` if the template does not end turns, else ""."""
     return str(tokenizer.eos_token or "") if _turn_end(tokenizer) is None else ""
 
 
 def _turn_end(tokenizer: Any) -> int | None:
-    """The first token behind an assistant's words that is no text."""
+    """The first added token after the text of an assistant turn; ``None`` if there is none."""
     talk = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _PROBE}]
     behind = str(tokenizer.apply_chat_template(talk, tokenize=False)).rpartition(_PROBE)[2]
     ids = tokenizer(behind, add_special_tokens=False)["input_ids"]
@@ -103,11 +104,11 @@ def _turn_end(tokenizer: Any) -> int | None:
 
 
 def _writes(tokenizer: Any, role: str) -> bool:
-    """Whether the template writes what a role says.
+    """Whether the template writes the messages of a role.
 
     Raises:
-        TemplateSyntaxError: it is no template.
-        ValueError: it is several templates, and none is the default.
+        TemplateSyntaxError: the template is not valid Jinja.
+        ValueError: there are several templates, and none is the default.
     """
     from jinja2 import TemplateError, TemplateSyntaxError
 

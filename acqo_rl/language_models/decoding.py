@@ -1,8 +1,8 @@
-"""Completions of many prompts at once, for models whose attention cache keeps every token.
+"""Batched generation with continuous batching, for models whose attention cache keeps every token.
 
-Prompts are read once, however many completions are wanted of each, and the beginning that they share once in all.
-Finished completions leave the batch and waiting prompts join it (iteration-level scheduling: Yu et al., Orca, OSDI
-2022): completions here are short, and a few are long, so that a fixed batch would mostly wait for its longest row.
+Each distinct prompt is read once, even if it needs several completions, and the common prefix of all prompts is read
+once. Finished completions leave the batch and waiting prompts join it (iteration-level scheduling: Yu et al., Orca,
+OSDI 2022). Most completions here are short and a few are long, so a fixed batch would mostly wait for its longest row.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList, Top
 from transformers.cache_utils import Cache, DynamicLayer
 
 Forbidden = Callable[[Sequence[int], Sequence[int]], Collection[int]]
-"""Guides decoding: prompt ids, ids written so far -> ids that may not come next."""
+"""Constraint on decoding: (prompt ids, ids generated so far) -> ids that are forbidden as the next token."""
 
 _ROOM = 32
-"""Columns that are added at once to a cache."""
+"""Number of columns by which a cache grows."""
 
 
 class _RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed
-    """A layer of a cache with room for tokens to come: a step of decoding writes its column and copies no other.
+    """A cache layer with preallocated columns, so that a decoding step writes one column without copying the others.
 
-    ``keys`` and ``values`` are views of what is held of that room, float[rows, heads, columns, size].
+    ``keys`` and ``values`` are views of the columns in use, float[rows, heads, columns, size].
     """
 
     _room: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def put(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Replaces what is held."""
+        """Replaces keys and values."""
         self.keys, self.values, self._room = keys, values, None
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Appends columns; what is held then."""
+        """Appends columns and returns all keys and values."""
         start = self.get_seq_length()
         end = start + key_states.shape[-2]
         if start == 0:
@@ -58,13 +58,13 @@ class _RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not ty
 
 @dataclass
 class _Batch:
-    """Rows that are being completed.
+    """The rows that are currently generated.
 
     Attributes:
-        rows: which prompts they are.
+        rows: prompt number of each row.
         cache: keys and values of every layer, float[rows, heads, columns, size].
-        mask: int[rows, columns]; 0 where a row has nothing in a column. Rows share columns in no order of position.
-        logits: float[rows, vocabulary] of the next token.
+        mask: int[rows, columns]; 0 where a row does not use a column. The column of a token is not its position.
+        logits: logits of the next token, float[rows, vocabulary].
     """
 
     rows: list[int]
@@ -73,7 +73,7 @@ class _Batch:
     logits: torch.Tensor
 
     def select(self, kept: list[int]) -> None:
-        """Keeps some rows, and the columns that one of them uses."""
+        """Keeps the given rows, and the columns that at least one of them uses."""
         index = torch.tensor(kept, device=self.mask.device)
         self.rows = [self.rows[i] for i in kept]
         self.mask = self.mask[index]
@@ -84,7 +84,7 @@ class _Batch:
             layer.put(layer.keys[index][:, :, columns], layer.values[index][:, :, columns])
 
     def join(self, other: _Batch) -> None:
-        """Takes in the rows of another batch."""
+        """Adds the rows of another batch."""
         width = max(self.mask.shape[1], other.mask.shape[1])
         self.rows += other.rows
         self.logits = torch.cat([self.logits, other.logits])
@@ -97,7 +97,7 @@ class _Batch:
 
 
 def keeps_every_token(model: Any) -> bool:
-    """Whether a model's cache is a plain one, with neither sliding windows nor recurrent states."""
+    """Whether a model's cache keeps every token: no sliding windows and no recurrent states."""
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
 
 
@@ -114,19 +114,22 @@ def complete(
     batch_size: int = 32,
     forbidden: Forbidden | None = None,
 ) -> list[list[int]]:
-    """Token ids of one completion a prompt, the end token included where it came.
+    """Generates one completion per prompt.
 
     Args:
-        model: a causal language model. One with sliding windows or recurrent states has another cache: it is left
-            to transformers, in fixed batches.
-        prompts: token ids, none empty.
+        model: a causal language model. Models with sliding windows or recurrent states use ``model.generate`` with
+            fixed batches instead.
+        prompts: token ids; no prompt may be empty.
         ends: ids of the tokens that end a completion.
-        pad: id of the token that stands before short prompts.
-        max_new_tokens: limit of a completion.
-        temperature: 0 is greedy; above, samples from torch's global generator.
-        top_p: nucleus of the samples.
-        batch_size: rows at once.
-        forbidden: guides the decoding.
+        pad: id of the token that pads short prompts on the left.
+        max_new_tokens: maximum number of tokens per completion.
+        temperature: 0 is greedy; above 0, tokens are sampled with torch's global generator.
+        top_p: nucleus sampling threshold.
+        batch_size: maximum number of rows per batch.
+        forbidden: constraint on decoding.
+
+    Returns:
+        Token ids of each completion, in input order, including the end token if there is one.
     """
     if not keeps_every_token(model):
         return _fixed_batches(model, prompts, ends, pad, max_new_tokens, temperature, top_p, batch_size, forbidden)
@@ -183,7 +186,7 @@ def _fixed_batches(
     batch_size: int,
     forbidden: Forbidden | None,
 ) -> list[list[int]]:
-    """The same through transformers, for every kind of cache."""
+    """Like :func:`complete`, but with ``model.generate``, which supports every kind of cache."""
     options: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": 0} if temperature > 0 else {}
     completions: dict[int, list[int]] = {}
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
@@ -210,12 +213,12 @@ def _fixed_batches(
 
 
 def first_end(ids: Sequence[int], ends: Sequence[int]) -> int:
-    """Position of the first end token of a completion; its length if there is none."""
+    """Position of the first end token of a completion; the length of the completion if it has none."""
     return next((i for i, token in enumerate(ids) if token in ends), len(ids))
 
 
 class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not typed
-    """Lets no forbidden token be written behind some prompts, which are padded on the left to one length."""
+    """Applies a :data:`Forbidden` constraint to a batch of left-padded prompts."""
 
     def __init__(self, forbidden: Forbidden, prompts: Sequence[Sequence[int]]) -> None:
         self._forbidden = forbidden
@@ -232,7 +235,7 @@ class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not type
 def _begin(
     model: Any, rows: list[int], prompts: Sequence[Sequence[int]], start: int, prefix: Cache | None, pad: int
 ) -> _Batch:
-    """Reads the prompts of some rows behind the beginning that all share."""
+    """Starts a batch: reads the prompts of the given rows after the common prefix of length ``start``."""
     distinct = list(dict.fromkeys(tuple(prompts[row]) for row in rows))
     rests = [prompt[start:] for prompt in distinct]
     longest = max(map(len, rests))
@@ -254,7 +257,7 @@ def _begin(
 
 
 def _read(model: Any, cache: Cache, ids: list[list[int]], mask: torch.Tensor) -> tuple[Cache, torch.Tensor]:
-    """Appends tokens to a cache; also the logits after the last, float[rows, vocabulary]."""
+    """Appends tokens to a cache; returns the cache and the logits of the next token, float[rows, vocabulary]."""
     device = model.device
     mask = mask.to(device)
     positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -len(ids[0]) :].long()
@@ -283,7 +286,7 @@ def _empty_cache(model: Any) -> Cache:
 
 
 def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:
-    """The tokens that several prompts begin with; at least one token of each is left."""
+    """The common prefix of the prompts; leaves at least one token of each prompt. Empty if all prompts are equal."""
     low = min(map(list, prompts), default=[])
     high = max(map(list, prompts), default=[])
     if low == high:
@@ -292,7 +295,7 @@ def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """Number of tokens that both begin with."""
+    """Length of the common prefix."""
     return next(
         (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )

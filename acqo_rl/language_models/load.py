@@ -1,4 +1,4 @@
-"""Language models by name, as the scripts take them."""
+"""Loads language models by the names that the scripts accept."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def load_language_model(
     concurrency: int = 8,
     batch_size: int = 32,
 ) -> LanguageModel:
-    """The language model that a setting names.
+    """Loads a language model.
 
     Args:
-        name: ``openai:NAME@URL`` (any server that speaks OpenAI's protocol), ``openai:NAME`` (OpenAI's own),
-            ``anthropic:NAME``; else a folder, Hub id or embedded model, which runs in this process.
-        max_new_tokens: limit of each completion.
-        temperature: 0 is greedy; Anthropic has none.
-        seed: of the sampling; Anthropic has none.
-        timeout: seconds that a server may be silent, and that an answer may take in all; each retry has as many again.
-        max_retries: of a server's failed call.
-        concurrency: calls of a server at once.
-        batch_size: completions at once of a model in this process.
+        name: ``openai:NAME@URL`` (any server with OpenAI's protocol), ``openai:NAME`` (the server of OpenAI) or
+            ``anthropic:NAME``; otherwise a folder, Hub id or ``embedded:`` name, which runs in this process.
+        max_new_tokens: maximum number of tokens per completion.
+        temperature: sampling temperature; 0 is greedy. Not used by Anthropic.
+        seed: sampling seed. Not used by Anthropic.
+        timeout: time limit in seconds of a server's response; each retry has the same limit.
+        max_retries: retries of a failed call of a server.
+        concurrency: maximum number of concurrent calls of a server.
+        batch_size: batch size of a model in this process.
 
     Raises:
-        ConfigError: there is no such model, its package or key is missing, or its address is no http(s) one or holds a
+        ConfigError: the model does not exist, its package or key is missing, or its URL is not http(s) or contains a
             password.
     """
     from acqo_rl.language_models.anthropic import AnthropicModel
@@ -47,7 +47,7 @@ def load_language_model(
         )
     model, _, url = rest.partition("@")
     if not model:
-        raise ConfigError(f"{name!r} names no model; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
+        raise ConfigError(f"{name!r} has no model name; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
     if url:
         _check_address(f"{provider}:{model}", url)
     if provider == "openai":
@@ -78,10 +78,10 @@ def _check_address(model: str, url: str) -> None:
     except ValueError:
         is_good = False
     if not is_good:
-        raise ConfigError(f"{url!r} is no address of a server; write {model}@http://HOST:PORT/v1, or https://....")
+        raise ConfigError(f"{url!r} is not the URL of a server; write {model}@http://HOST:PORT/v1, or https://....")
     if address.password:
         key = f"{model.partition(':')[0].upper()}_API_KEY"
         raise ConfigError(
-            f"The address of {model} holds a password, and settings are written into results. Give the server's key as"
-            f" {key} in the environment."
+            f"The URL of {model} contains a password, but settings are written to result files. Set the environment"
+            f" variable {key} instead."
         )

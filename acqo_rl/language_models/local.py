@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def native_dtype(device: str = "cpu") -> torch.dtype:
-    """bfloat16 where the device is fast in it, else float32.
+    """bfloat16 if the device is fast in it, else float32.
 
-    On a CPU that takes AMX: with AVX-512 alone, this project's models were half as fast in bfloat16 as in float32.
+    A CPU needs AMX for this. With AVX-512 only, bfloat16 took twice as long as float32 with the models of this project.
     """
     import torch
 
@@ -31,16 +31,16 @@ def native_dtype(device: str = "cpu") -> torch.dtype:
 
 
 def default_device() -> str:
-    """``cuda`` where there is a GPU, else ``cpu``."""
+    """``cuda`` if there is a GPU, else ``cpu``."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def is_missing_folder(name: str) -> bool:
-    """Whether a name can only be a folder, and there is none: the Hub need not be asked.
+    """Whether a name must be a local folder but the folder does not exist, so that a Hub request is pointless.
 
-    A Hub id has at most one slash, no leading dot or tilde, and does not lie in a folder that exists here.
+    A Hub id has at most one slash and no leading dot or tilde, and its first part is not an existing local folder.
     """
     path = Path(name).expanduser()
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and path.parent.is_dir())
@@ -48,10 +48,10 @@ def is_missing_folder(name: str) -> bool:
 
 
 def base_model_of(name: str) -> tuple[str, str | None]:
-    """The base model's name and, where ``name`` is a LoRA adapter, the adapter's folder or Hub id.
+    """Returns the name of the base model and, if ``name`` is a LoRA adapter, the adapter's folder or Hub id.
 
     Raises:
-        ConfigError: there is no such model, or it is an adapter with pickled weights.
+        ConfigError: the model does not exist, or it is an adapter with pickled weights.
     """
     import json
 
@@ -61,7 +61,7 @@ def base_model_of(name: str) -> tuple[str, str | None]:
 
     path = resolve(name)
     if is_missing_folder(path):
-        raise ConfigError(f"There is no model {name!r}: no such folder. Give a folder that exists, or a Hub id.")
+        raise ConfigError(f"The model {name!r} does not exist: no such folder. Give an existing folder or a Hub id.")
     try:
         file = cached_file(path, "adapter_config.json", _raise_exceptions_for_missing_entries=False)
         if file is None:
@@ -69,21 +69,21 @@ def base_model_of(name: str) -> tuple[str, str | None]:
         weights = cached_file(path, "adapter_model.safetensors", _raise_exceptions_for_missing_entries=False)
     except OSError as error:
         raise ConfigError(
-            f"There is no model {name!r}: it is no folder here, and the Hub does not give it ({error})."
+            f"The model {name!r} is neither a local folder nor available on the Hub ({error}); check its name."
         ) from error
     if weights is None:
         raise ConfigError(
-            f"{name!r} holds an adapter without adapter_model.safetensors; pickled weights are never read."
-            f" Save the adapter as safetensors."
+            f"The adapter {name!r} has no adapter_model.safetensors; save it as safetensors, because pickled weights"
+            f" are never read."
         )
     return json.loads(Path(file).read_text(encoding="utf-8"))["base_model_name_or_path"], path
 
 
 def load_base(base: str, dtype: torch.dtype) -> Any:
-    """A causal language model as it was published, without an adapter.
+    """Loads a causal language model without an adapter.
 
     Raises:
-        ConfigError: it cannot be loaded without running remote code or reading pickles.
+        ConfigError: the model cannot be loaded without running remote code or reading pickles.
     """
     from transformers import AutoModelForCausalLM
 
@@ -96,8 +96,8 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
         )
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"The model {base!r} cannot be loaded: {error} Wanted are safetensors weights of a causal language"
-            f" model that transformers knows; code and pickles of a model are never run."
+            f"The model {base!r} cannot be loaded: {error} Give safetensors weights of a causal language model that"
+            f" transformers supports; remote code and pickles are never run."
         ) from error
     read_groups_in_place(model)
     return model
@@ -105,7 +105,7 @@ def load_base(base: str, dtype: torch.dtype) -> Any:
 
 @contextmanager
 def _seeded(seed: int | None) -> Iterator[None]:
-    """Torch's global generator begins at the seed, and is afterwards as it was before."""
+    """Seeds torch's global generator in the ``with`` block and restores its state afterwards."""
     import torch
 
     if seed is None:
@@ -117,18 +117,18 @@ def _seeded(seed: int | None) -> Iterator[None]:
 
 
 class TransformersModel:
-    """A chat model with its tokenizer.
+    """A local chat model with its tokenizer.
 
     Attributes:
         model: a causal language model, with or without a LoRA adapter.
         tokenizer: its tokenizer, with a chat template.
-        max_new_tokens: limit of each completion.
-        temperature: 0 is greedy; above, samples with ``top_p`` from torch's global generator.
-        batch_size: completions at once; by default 32 on a CPU and 256 on a GPU.
-        seed: of the samples of every call; ``None`` leaves torch's global generator as it stands.
-        forbidden: guides decoding; see :class:`acqo_rl.language_models.words_once.WordsOnce`.
+        max_new_tokens: maximum number of tokens per completion.
+        temperature: 0 is greedy; above 0, tokens are sampled with ``top_p`` and torch's global generator.
+        batch_size: maximum number of rows per batch; by default 32 on a CPU and 256 on a GPU.
+        seed: sampling seed of every call; ``None`` uses the current state of torch's global generator.
+        forbidden: constraint on decoding; see :class:`acqo_rl.language_models.words_once.WordsOnce`.
         ends: ids of the tokens that end a completion.
-        starts_thinking: the chat template opens thoughts, so that completions only close them.
+        starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
     """
 
     def __init__(
@@ -157,12 +157,12 @@ class TransformersModel:
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
-        """Loads a Hub id, a folder or an embedded model; an adapter is merged into its base for speed.
+        """Loads a model from a Hub id, a folder or an ``embedded:`` name; an adapter is merged into its base for speed.
 
-        Never runs remote code, never reads pickles.
+        Remote code is never run and pickles are never read.
 
         Raises:
-            ConfigError: there is no such model, or it cannot be loaded without doing so.
+            ConfigError: the model does not exist or cannot be loaded.
         """
         base, adapter = base_model_of(name)
         device = default_device()
@@ -176,12 +176,12 @@ class TransformersModel:
 
     @staticmethod
     def load_tokenizer(name: str) -> Any:
-        """The tokenizer of a model, padding on the left with a padding token of its own.
+        """Loads the tokenizer of a model, with padding on the left.
 
-        An adapter that has none reads with that of its base.
+        An adapter without a tokenizer uses that of its base model.
 
         Raises:
-            ConfigError: there is no such model, or none that comes with a tokenizer and a chat template.
+            ConfigError: the model does not exist, or it has no tokenizer or no chat template.
         """
         from transformers import AutoTokenizer
         from transformers.utils import cached_file
@@ -195,7 +195,7 @@ class TransformersModel:
             tokenizer = AutoTokenizer.from_pretrained(resolve(base), padding_side="left", trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise ConfigError(
-                f"The tokenizer of {base!r} cannot be loaded: {error} Wanted is a model with its tokenizer beside it,"
+                f"The tokenizer of {base!r} cannot be loaded: {error} Give a model with a tokenizer in the same folder,"
                 f" such as a run's model/ folder."
             ) from error
         prepare_template(tokenizer, name)
@@ -205,17 +205,17 @@ class TransformersModel:
         return tokenizer
 
     def count_tokens(self, text: str) -> int:
-        """Number of tokens of a text."""
+        """Number of tokens of a text, without special tokens."""
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def at_temperature(self, temperature: float) -> TransformersModel:
-        """The same weights at another temperature; one of the two writes at a time."""
+        """Returns the same model at another temperature; weights and lock are shared, so calls do not overlap."""
         other = copy.copy(self)
         other.temperature = temperature
         return other
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation, position for position."""
+        """Returns one completion per conversation, in input order."""
         from acqo_rl.language_models.decoding import complete
 
         prompts = [

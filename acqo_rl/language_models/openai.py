@@ -1,4 +1,4 @@
-"""Language models behind any server that speaks OpenAI's chat-completions protocol (vLLM, llama.cpp, Ollama)."""
+"""Language models on servers with OpenAI's chat-completions protocol (OpenAI, vLLM, llama.cpp, Ollama)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
 
 class OpenAIModel:
-    """A model behind a server; a call that fails is told in its completion and stops no other."""
+    """A model on a server. A failed call is reported in its completion and does not affect other calls."""
 
     def __init__(
         self,
@@ -52,36 +52,34 @@ class OpenAIModel:
         max_retries: int = 2,
         concurrency: int = 8,
     ) -> None:
-        """Opens a client; asks nothing yet. The key is the environment's ``OPENAI_API_KEY``.
+        """Creates a client without connecting. The environment variable ``OPENAI_API_KEY`` holds the API key.
 
         Args:
-            name: of the model, as the server calls it.
-            base_url: of the server, such as ``http://localhost:8000/v1``; by default that of
-                ``OPENAI_BASE_URL``, else OpenAI's own. One that wants no key needs none.
-            max_new_tokens: limit of each completion.
-            temperature: 0 is greedy.
-            seed: of the sampling, where the server heeds it.
-            timeout: seconds that the server may take to connect, may be silent, and may take for an answer in all
-                before a call has failed; each retry has as many again.
-            max_retries: of a call that timed out, lost its connection, or met status 408, 409, 429 or 5xx; with
-                growing pauses.
-            concurrency: calls at once.
+            name: name of the model on the server.
+            base_url: URL of the server, such as ``http://localhost:8000/v1``; by default ``OPENAI_BASE_URL``, else the
+                server of OpenAI. Other servers may need no key.
+            max_new_tokens: maximum number of tokens per completion.
+            temperature: sampling temperature; 0 is greedy.
+            seed: sampling seed, if the server supports it.
+            timeout: time limit in seconds for connecting, for a pause between bytes, and for the whole response. Each
+                retry has the same limit.
+            max_retries: retries of a call after a time-out, a lost connection, or status 408, 409, 429 or 5xx; the
+                pauses grow.
+            concurrency: maximum number of concurrent calls.
 
         Raises:
-            ConfigError: the package ``openai`` is missing, or OpenAI's own server is asked for without a key.
+            ConfigError: the package ``openai`` is not installed, or the server of OpenAI is used without a key.
         """
         try:
             import openai
         except ImportError as error:
             raise ConfigError(
-                "A model behind a server needs the package openai: pip install 'acqo-rl[openai]'."
+                "A model on a server needs the package openai; run: pip install 'acqo-rl[openai]'"
             ) from error
         base_url = base_url or os.environ.get("OPENAI_BASE_URL")
         key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
         if key is None:
-            raise ConfigError(
-                "OPENAI_API_KEY is not set: set it, or give the address of your own server: openai:NAME@URL."
-            )
+            raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
         self.name = name
         self._client = openai.OpenAI(
             api_key=key,
@@ -94,22 +92,22 @@ class OpenAIModel:
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         self._settings["stream_options"] = {"include_usage": True}
-        self._refused: set[str] = set()  # shared with the same model at other temperatures
+        self._refused: set[str] = set()  # shared by all temperatures of this model
         if seed is not None:
             self._settings["seed"] = seed
 
     def at_temperature(self, temperature: float) -> OpenAIModel:
-        """The same model at another temperature, over the same connections."""
+        """Returns the same model at another temperature, with the same connections."""
         other = copy.copy(self)
         other._settings = {**self._settings, "temperature": temperature}
         return other
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation, position for position; a call that fails is told in its ``problem``."""
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
         return complete_each(self._ask, conversations, self._errors, self._concurrency)
 
     def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
-        """One completion, told piece by piece as the server writes it; a call that fails is told in its ``problem``."""
+        """Returns one completion and calls ``on_text`` with each piece; a failed call is reported in ``problem``."""
         text, reason, tokens, has_thoughts = "", None, 0, False
         try:
             with self._create(conversation, stream=True) as pieces:
@@ -142,15 +140,15 @@ class OpenAIModel:
         if text:
             return Completion(text, tokens, finished=reason != "length")
         if reason == "length":
-            return failed(f"{self._settings['max_tokens']} tokens ended before the answer began; raise max_new_tokens")
+            return failed(f"the limit of {self._settings['max_tokens']} tokens left no answer; raise max_new_tokens")
         if reason == "content_filter":
             return failed("the server's content filter stopped the answer")
         if has_thoughts:
-            return failed("the model wrote thoughts and no answer")
-        return failed(f"the server gave no text: {seen}" if seen else "the server gave no text")
+            return failed("the model wrote thoughts but no answer")
+        return failed(f"the server returned no text: {seen}" if seen else "the server returned no text")
 
     def _create(self, conversation: Conversation, *, stream: bool = False) -> Any:
-        """A call without the settings that the server says it does not take; they are left out from then on."""
+        """Makes a call; settings that the server rejects are omitted in a retry and in all later calls."""
         import openai
 
         refused = set(self._refused)
@@ -164,7 +162,7 @@ class OpenAIModel:
                 named = _refused_by(complaint_of(error), sent, conversation)
                 if not named:
                     raise
-                logger.warning("%s does not take %s", self.name, ", ".join(sorted(named)))
+                logger.warning("%s does not support %s", self.name, ", ".join(sorted(named)))
                 refused |= named
             else:
                 self._refused |= refused
@@ -172,13 +170,13 @@ class OpenAIModel:
 
 
 def _accepted(settings: dict[str, Any], refused: set[str]) -> dict[str, Any]:
-    """The settings without those that a server refuses; newer models call ``max_tokens`` otherwise."""
+    """The settings that a server accepts; newer models call ``max_tokens`` ``max_completion_tokens``."""
     renamed = {"max_completion_tokens": settings["max_tokens"]} if "max_tokens" in refused else {}
     return {**_without(settings, refused), **renamed}
 
 
 def _refused_by(complaint: str, sent: dict[str, Any], conversation: Conversation) -> set[str]:
-    """The settings that a server's complaint says it does not take, and ``system`` for messages of that role."""
+    """The settings that a server's error message rejects; includes ``system`` if it rejects system messages."""
     if "max_tokens" in sent and "max_completion_tokens" in complaint:
         return {"max_tokens"}
     if not _REFUSED.search(complaint):
@@ -193,12 +191,12 @@ def _without(settings: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 
 def _text_of(content: Any) -> str:
-    """The text of a message, which some servers send in parts; parts of other kinds are thoughts."""
+    """The text of a message. Some servers send it in parts; parts that are not text are thoughts."""
     if isinstance(content, list):
         return "".join(str(part["text"]) for part in content if isinstance(part, dict) and part.get("type") == "text")
     return content if isinstance(content, str) else ""
 
 
 def _has_thoughts(message: Any) -> bool:
-    """Whether the server sends the model's thoughts apart from its text."""
+    """Whether the message has the model's thoughts in a separate field."""
     return any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))

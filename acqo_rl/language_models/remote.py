@@ -1,4 +1,4 @@
-"""What all models behind a server share: calls at the same time, each with its own outcome."""
+"""Functions shared by all models on servers: concurrent calls, failures and client settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
 ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""Clients leave a body that is no JSON, or too deep, to the parser's own error, and check no shape of one that is."""
+"""Exceptions after an invalid response: the clients do not catch JSON errors and do not check the shape of the data."""
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -23,13 +23,13 @@ def complete_each(
     errors: tuple[type[Exception], ...],
     concurrency: int,
 ) -> list[Completion]:
-    """One completion a conversation, position for position.
+    """Returns one completion per conversation, in input order.
 
     Args:
-        ask: one call of the server.
-        conversations: asked at the same time, ``concurrency`` at most.
-        errors: what a failed call raises; it becomes the ``problem`` of that completion alone.
-        concurrency: calls at once.
+        ask: makes one call.
+        conversations: one call each.
+        errors: exceptions of a failed call; they are reported in the ``problem`` of its completion.
+        concurrency: maximum number of concurrent calls.
     """
     from tqdm import tqdm
 
@@ -45,19 +45,19 @@ def complete_each(
 
 
 def failed(why: str) -> Completion:
-    """The completion of a call that gave no text; a key that the server's message repeats is left out."""
+    """The completion of a call that returned no text; API keys in the message are masked."""
     for key in filter(None, map(os.environ.get, _KEYS)):
         why = why.replace(key, "***")
     return Completion("", 0, finished=False, problem=one_line(why)[:300])
 
 
 def failed_call(error: Exception) -> Completion:
-    """The completion of a call that raised, with the server's own reason where it gave one."""
+    """The completion of a call that raised an exception, with the server's error message if there is one."""
     return failed(f"{type(error).__name__}: {complaint_of(error) or error}")
 
 
 def complaint_of(error: Exception) -> str:
-    """What a server says in the body of an error, whatever its shape; empty where no server answered."""
+    """The error message in a server's response, in any JSON shape or as text; empty if there was no response."""
     response = getattr(error, "response", None)
     if response is None:
         return ""
@@ -69,7 +69,7 @@ def complaint_of(error: Exception) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The texts in a value of JSON, those of messages before others."""
+    """All texts in a JSON value; fields such as ``message`` and ``error`` come first."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -81,16 +81,16 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def counted(tokens: Any) -> int:
-    """Tokens of a completion as a server tells them, 0 where it does not count them as it should."""
+    """The number of tokens reported by a server; 0 if the value is not a positive integer."""
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
 def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
-    """Settings of an HTTP client (of httpx2): the end of long answers, and no proxy before a server on this machine.
+    """Settings of an httpx2 client: a time limit for the whole response, and no proxy for servers on this machine.
 
     Args:
-        url: of the server; ``None`` for the provider's own.
-        seconds: for an answer.
+        url: URL of the server; ``None`` for the provider's default.
+        seconds: time limit of a response.
     """
     import httpx2
 
@@ -99,9 +99,9 @@ def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
 
 
 def _answers_within(seconds: float) -> dict[str, list[Callable[[Any], None]]]:
-    """Event hooks for an HTTP client, which end an answer that goes on so long after its request began.
+    """Event hooks for an HTTP client that abort a response that takes longer than ``seconds`` in total.
 
-    The client's own time-out is one of silence: alone, it reads a server that sends a byte now and then for ever.
+    The client's own time-out limits only pauses, so a server that keeps sending single bytes would never time out.
     """
     import httpx2
 

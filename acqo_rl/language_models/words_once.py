@@ -1,4 +1,4 @@
-"""Guided decoding beyond what a regular expression can say: no word that the line holds already."""
+"""Constrained decoding that prevents repeated words in a line, which a regular expression cannot express."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from acqo_rl.text import bare_word, is_short, name_pairs, word_key
 
 
 class WordsOnce:
-    """Keeps a policy from repeating words in a search; see :func:`acqo_rl.text.each_word_once`.
+    """Prevents a policy from repeating words in a sub-query; see :func:`acqo_rl.text.each_word_once`.
 
-    The first line of a completion is free. A token is recognised where it begins a word, and only if its letters are
-    not shared by too many words: what gets through is dropped when the completion is read.
+    The first line of a completion is not constrained. Only the first token of a word is forbidden, and only if it is
+    specific enough. Remaining repetitions are removed when the completion is parsed.
 
     Attributes:
-        tokenizer: of the model.
+        tokenizer: tokenizer of the model.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -26,10 +26,10 @@ class WordsOnce:
         self._names = lru_cache(maxsize=1024)(lambda prompt: name_pairs(tokenizer.decode(prompt)))
 
     def __call__(self, prompt: Sequence[int], written: Sequence[int]) -> set[int]:
-        """Ids of the tokens that may not come next.
+        """Returns the ids of the tokens that are forbidden as the next token.
 
         Args:
-            prompt: token ids that were read; names there may share a word.
+            prompt: token ids of the prompt; words of names in it may be repeated.
             written: token ids of the completion so far.
         """
         lines = self.tokenizer.decode(written).split("\n")
@@ -47,7 +47,7 @@ class WordsOnce:
         return forbidden - {-1}
 
     def _first_token_of(self, word: str) -> int:
-        """The token that begins a word behind a space; -1 where it is one letter that begins many others."""
+        """The first token of a word after a space; -1 if it is a single letter that starts many words."""
         ids = self.tokenizer.encode(f" {word}", add_special_tokens=False)
         pieces = [(token, self.tokenizer.decode([token]).strip()) for token in ids[:2]]
         token, piece = next(((token, piece) for token, piece in pieces if piece), (-1, ""))
@@ -55,6 +55,6 @@ class WordsOnce:
 
 
 def _may_begin_a_name(key: str, keys: list[str], names: frozenset[tuple[str, str]]) -> bool:
-    """Whether a word may come again, as the end of a name that is begun or as the beginning of another one."""
+    """Whether a word may be repeated, because it continues a name or starts another one."""
     new = names - set(pairwise(keys))
     return keys.count(key) == 1 and any(pair == (keys[-1], key) or pair[0] == key for pair in new)

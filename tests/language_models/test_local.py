@@ -77,7 +77,7 @@ def test_count_tokens_adds_none(model):
 
 def test_an_adapter_names_its_base(tiny_model, tmp_path):
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "some/base"}')
-    with pytest.raises(ConfigError, match="pickled weights are never read"):
+    with pytest.raises(ConfigError, match=r"adapter_model\.safetensors"):
         base_model_of(str(tmp_path))
     (tmp_path / "adapter_model.safetensors").touch()
     assert base_model_of(str(tmp_path)) == ("some/base", str(tmp_path))
@@ -85,7 +85,7 @@ def test_an_adapter_names_its_base(tiny_model, tmp_path):
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="no model"):
+    with pytest.raises(ConfigError, match="nowhere"):
         TransformersModel.from_pretrained(str(tmp_path / "nowhere"))
 
 

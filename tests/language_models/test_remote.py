@@ -70,7 +70,7 @@ def test_one_failure_is_one_items_problem_position_for_position(connect):
     assert "out of memory" in problems["broken"]
     assert problems["unknown model"].startswith("NotFoundError")
     assert problems["hang up"].startswith("APIConnectionError")
-    assert problems["empty"].startswith("the server gave no text")
+    assert problems["empty"].startswith("the server returned no text")
     assert all(len(problem) <= 300 for problem in problems.values() if problem)
 
 
@@ -202,14 +202,14 @@ def test_a_key_that_the_server_repeats_is_not_told(connect, monkeypatch):
 
 
 def test_a_password_in_an_address_is_refused():
-    with pytest.raises(ConfigError, match="holds a password"):
+    with pytest.raises(ConfigError, match="_API_KEY"):
         load_language_model("openai:m@http://user:secret@localhost/v1", max_new_tokens=5)
 
 
 @pytest.mark.parametrize("address", ["notaurl", "localhost:8000/v1", "ftp://host/v1", "http://", "http://[1/v1"])
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_what_is_no_address_is_refused(provider, address):
-    with pytest.raises(ConfigError, match=rf"no address of a server; write {provider}:m@http://"):
+    with pytest.raises(ConfigError, match=rf"{provider}:m@http://"):
         load_language_model(f"{provider}:m@{address}", max_new_tokens=5)
 
 
@@ -295,7 +295,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["openai:", "openai:@http://localhost", "anthropic:"])
     def test_no_name(self, name):
-        with pytest.raises(ConfigError, match="names no model"):
+        with pytest.raises(ConfigError, match="openai:NAME@URL"):
             load_language_model(name, max_new_tokens=9)
 
 
