@@ -58,7 +58,7 @@ def prepare_template(tokenizer: Any, name: str) -> None:
             tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
     except (TemplateSyntaxError, ValueError) as error:
         raise ConfigError(
-            f"The chat template of {name!r} cannot be used ({error}); fix its chat_template.jinja, or use another."
+            f"The chat template of {name!r} cannot be used ({error}); fix its chat_template.jinja, or use another one."
         ) from error
     end = _turn_end(tokenizer)
     if end is not None and end not in tokenizer.all_special_ids:

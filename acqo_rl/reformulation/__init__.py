@@ -1,1 +1,1 @@
-"""Every way of turning a query into what is searched."""
+"""Reformulators: rewrite queries into sub-queries."""

@@ -1,4 +1,4 @@
-"""Chooses a strategy for each query by its type."""
+"""Chooses a strategy for each query by its query type."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BY_TYPE: dict[QueryType, str] = {
     "complex": "decomposition",
     "simple": "raw",
 }
-"""The strategy that suits each type of query; key words are searched as they stand."""
+"""Query type -> default strategy; key words (``simple``) are searched as the raw query."""
 
 
 class Adaptive:
-    """Classifies the batch, then calls each reformulator that is wanted once."""
+    """Classifies a batch of queries, then calls each chosen reformulator once."""
 
     name = "adaptive"
 
@@ -34,29 +34,29 @@ class Adaptive:
         classifier: Callable[[Sequence[Query]], list[Classification]] | None = None,
         forced: str | None = None,
     ) -> None:
-        """Names what may be chosen.
+        """Creates the reformulator.
 
         Args:
-            reformulators: strategy -> reformulator.
-            by_type: query type -> strategy.
-            classifier: classifies a batch; rules by default.
-            forced: the strategy of every query, whatever its type.
+            reformulators: strategy name -> reformulator.
+            by_type: query type -> strategy name.
+            classifier: classifies a batch; by default the rules.
+            forced: strategy name for all queries, whatever their type.
 
         Raises:
-            ConfigError: ``forced`` or ``by_type`` names a strategy that is not there, or a type has none.
+            ConfigError: ``forced`` or ``by_type`` names an unknown strategy, or a type has no strategy.
         """
         if forced is None and (missing := [t for t in BY_TYPE if t not in by_type]):
-            raise ConfigError(f"No strategy is given for {', '.join(missing)} queries; give one for every type.")
+            raise ConfigError(f"There is no strategy for {', '.join(missing)} queries; give one for every type.")
         for strategy in [forced] if forced is not None else by_type.values():
             if strategy not in reformulators:
-                raise ConfigError(f"There is no strategy {strategy!r}; choose {', '.join(reformulators)}.")
+                raise ConfigError(f"Unknown strategy {strategy!r}; choose one of {', '.join(reformulators)}.")
         self._reformulators = reformulators
         self._by_type = by_type
         self._classifier = classifier or (lambda queries: [classify(query) for query in queries])
         self._forced = forced
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position; ``reasoning`` names the strategy and the type."""
+        """Returns one reformulation per query, in input order; ``reasoning`` names the strategy and the query type."""
         classified = self._classifier(queries)
         chosen = [self._forced or self._by_type[c.query_type] for c in classified]
         answers: dict[int, Reformulation] = {}
@@ -65,12 +65,12 @@ class Adaptive:
             made = self._reformulators[strategy].reformulate([queries[i] for i in places])
             answers |= dict(zip(places, made, strict=True))
         return [
-            _told(answers[i], c, strategy, self.name)
+            _with_classification(answers[i], c, strategy, self.name)
             for i, (c, strategy) in enumerate(zip(classified, chosen, strict=True))
         ]
 
 
-def _told(answer: Reformulation, classified: Classification, strategy: str, name: str) -> Reformulation:
+def _with_classification(answer: Reformulation, classified: Classification, strategy: str, name: str) -> Reformulation:
     problems = [problem for problem in (classified.problem, answer.problem) if problem]
     return replace(
         answer,

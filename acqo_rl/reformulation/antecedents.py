@@ -1,4 +1,4 @@
-"""The names of a conversation that a question leans on."""
+"""Finds the names in a conversation that a question refers to."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MAKER = re.compile(rf"\bby ({_NAMED})", re.I)
 
 
 def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
-    """The names that a question may lean on, the likeliest first: one person for "he" and "she", else all names.
+    """The names that a question may refer to, most likely first: one person for "he" and "she", else all names.
 
-    Where the user wrote none with a capital, the topic of the last question with one comes first.
+    If the user wrote no capitalised names, the topic of the user's last question that has a topic comes first.
     """
     person = _person(text, history) if _HE_OR_SHE.search(text) else ""
     if person:
@@ -36,9 +36,9 @@ def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
 
 
 def _person(asked: str, history: Sequence[Turn]) -> str:
-    """The name that may be a person's of the newest turn with one, in its longest form; empty where there is none.
+    """The most likely person in the newest turn that names one, in the longest form; empty if there is none.
 
-    The name behind "by" comes before one of several words, and that before the first one.
+    A name after "by" is preferred, then a name of several words, then the first name.
     """
     turns = newest_first(history)
     things = {name for turn in turns for part in _NO_PERSON.findall(turn) for name in names(part)} | set(names(asked))

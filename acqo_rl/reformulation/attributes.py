@@ -1,7 +1,8 @@
-"""Attributes that are asked for together, each with what has it: "causes and signs of rickets".
+"""Splits questions for several attributes of one thing: "causes and signs of rickets".
 
-Without a tagger "coffee and tea reduce the risk" looks like two attributes of a stroke. What joins two nouns is taken
-apart only where a question asks for them ("What are the ... and ... of ...?"), or where both name attributes.
+Without part-of-speech tags, "coffee and tea reduce the risk of stroke" looks like two attributes of a stroke. So two
+joined nouns are split only if a question asks for them ("What are the ... and ... of ...?"), or if both are known names
+of attributes.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ _UNLIKE = re.compile(
 
 
 def attributes(text: str, is_asked: bool) -> list[str]:
-    """Each attribute with what has it.
+    """Returns one part per attribute, each with the thing; empty if the text does not ask for several attributes.
 
     Args:
-        text: on one line, without closing punctuation; names with "and" marked as one word.
-        is_asked: whether the text is what somebody asks for, even without words that say so.
+        text: on one line, without closing punctuation; names with "and" are marked as one word.
+        is_asked: whether the text is known to be a request even without a question word.
     """
     asking = "about " if is_asked else None
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
@@ -71,7 +72,7 @@ def attributes(text: str, is_asked: bool) -> list[str]:
 
 
 def quantities(text: str) -> list[str]:
-    """What is measured, for each thing that is: "lifespan of cats and dogs"."""
+    """Returns one part per thing for "lifespan of cats and dogs"; empty for other texts."""
     match = _QUANTITY.fullmatch(text[:1].lower() + text[1:])
     if match is None or not is_of(match["noun"], QUANTITIES) or _UNLIKE.search(match["rest"]) or joins(text):
         return []
@@ -79,7 +80,7 @@ def quantities(text: str) -> list[str]:
 
 
 def _are_asked(asking: str | None, listed: Sequence[str]) -> bool:
-    """Whether each of the listed phrases is asked for, rather than one thing that two words name."""
+    """Whether the listed phrases are separate requests, and not two words for one thing."""
     items = [_bare(phrase) for phrase in listed]
     first, last = items[0], items[-1]
     named = [names_attribute(item) for item in items]
@@ -94,7 +95,7 @@ def _are_asked(asking: str | None, listed: Sequence[str]) -> bool:
 
 
 def _stands_alone(word: str) -> bool:
-    """Whether a word shares no noun with the phrase behind it: an attribute, or in the plural."""
+    """Whether a word does not share the noun of the next phrase: it is an attribute or a plural."""
     return names_attribute(word) or word.endswith("s")
 
 

@@ -1,4 +1,4 @@
-"""Keeps what a reformulator answered, for a while and up to a number."""
+"""Caches the results of a reformulator."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from acqo_rl.types import Query, Reformulation, Reformulator
 def reformulation_cache(
     ttl: float = 3600.0, size: int = 10_000, clock: Callable[[], float] = time.monotonic
 ) -> TimedCache[Reformulation]:
-    """A cache that several reformulators can share.
+    """Creates a cache that several reformulators can share.
 
     Args:
-        ttl: seconds that an answer is kept; 0 keeps none.
-        size: answers that are kept.
-        clock: tells seconds.
+        ttl: lifetime of a reformulation in seconds; 0 disables the cache.
+        size: maximum number of reformulations.
+        clock: returns the current time in seconds.
     """
     return TimedCache(size, ttl, clock) if ttl else TimedCache(0)
 
 
 class Cached:
-    """A reformulator that asks another one only for what it does not know; an answer with a problem is not kept.
+    """A reformulator that calls another one only for queries that are not cached.
 
-    Another wording of a query is another query, since other texts may be searched for it.
+    Reformulations with a problem are not cached. The cache key has the exact text, because another wording may give
+    different sub-queries.
     """
 
     def __init__(self, reformulator: Reformulator, made_with: str, cache: TimedCache[Reformulation]) -> None:
-        """Puts a cache before a reformulator.
+        """Adds a cache to a reformulator.
 
         Args:
-            reformulator: answers what is not in the cache, each distinct query of a batch once.
-            made_with: all that its answers depend on but the query: strategies with their settings and prompt
-                versions, model.
-            cache: where answers are kept.
+            reformulator: called once for each distinct query of a batch that is not cached.
+            made_with: cache key of everything except the query that affects the results: model, and strategies with
+                their settings and prompt versions.
+            cache: stores the reformulations.
         """
         self.name = reformulator.name
         self._reformulator = reformulator
@@ -44,7 +45,7 @@ class Cached:
         self._cache = cache
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position; one from the cache has cost no call and no token."""
+        """Returns one reformulation per query, in input order; cached ones have 0 calls and 0 tokens."""
         keys = [self._key(query) for query in queries]
         known = {key: answer for key in dict.fromkeys(keys) if (answer := self._cache.get(key)) is not None}
         asked = {key: i for i, key in reversed(list(enumerate(keys))) if key not in known}

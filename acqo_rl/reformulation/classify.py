@@ -1,7 +1,7 @@
-"""What kind of question it is: its type, its route, and the challenges it poses.
+"""Classifies queries by rules: query type, route and challenges.
 
-Rules of words at word boundaries ("prefix" holds no "fix"), in English, German, Spanish, French and Chinese. They cost
-no model call; :mod:`acqo_rl.reformulation.model_classifier` asks a model where that is wanted.
+The rules match words at word boundaries ("prefix" does not contain "fix"), in English, German, Spanish, French and
+Chinese. :mod:`acqo_rl.reformulation.model_classifier` uses a language model instead.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from acqo_rl.types import Challenge, Query, QueryType, Route
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What a classifier says of one query.
+    """The classification of one query.
 
     Attributes:
-        query_type: chooses the strategy.
-        route: whether to pass, disambiguate or decompose.
-        challenges: what makes it hard; ``("simple",)`` where nothing does. Several at once are usual.
-        calls: completions that were asked for.
-        failed_calls: how many of them gave no text.
-        tokens: that a language model wrote.
-        problem: why the rules answered though a model was asked; ``None`` otherwise.
+        query_type: determines the strategy.
+        route: ``pass``, ``disambiguate`` or ``decompose``.
+        challenges: what makes the question hard, often several challenges; ``("simple",)`` if there are none.
+        calls: number of completions requested.
+        failed_calls: number of those calls that returned no text.
+        tokens: number of tokens that a language model generated.
+        problem: why the rules were used although a model was called; otherwise ``None``.
     """
 
     query_type: QueryType
@@ -44,7 +44,7 @@ class Classification:
 
 
 def _words(spaced_words: str, unspaced: str) -> re.Pattern[str]:
-    """Alternatives at word boundaries, and those of scripts that are written without spaces; blanks only lay it out."""
+    """A verbose-mode pattern: alternatives at word boundaries, and alternatives of scripts written without spaces."""
     return re.compile(rf"\b(?:{spaced_words})\b|{unspaced}", re.I | re.X)
 
 
@@ -87,7 +87,7 @@ _CHAIN = re.compile(
     |\bwurde\ (?:der|die|das)\ \w+\ (?:von|des|der)\ .+\ (?:geboren|begraben)\b
     |\b(?:des|der)\ [\w-]+(?:s|in|en)\ (?:von|des|der)[ ]
     |\bd(?:el|e\ la)\ (?!república|ciudad|universidad)[a-zñ-ú]+\ (?:de|del|que)[ ]
-    # a possession of a possession, which are no adjectives: 特斯拉首席执行官的妻子的出生地
+    # a chain of possessives (not adjectives): 特斯拉首席执行官的妻子的出生地
     |(?<![大小高长多好新老])的[^的,\uff0c。?\uff1f最]{{1,8}}(?<![大小高长多好新老])的
     """,
     re.X,
@@ -95,19 +95,19 @@ _CHAIN = re.compile(
 
 
 def classify(query: Query) -> Classification:
-    """Type, route and challenges by rules alone."""
+    """Returns type, route and challenges by rules."""
     text = _readable(query)
     return Classification(query_type_of(text), route_of(query), challenges_of(text))
 
 
 def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
-    """The route by signals in the text: references and known ambiguous names, then signs of several needs.
+    """Determines the route from the text: first references and ambiguous names, then signs of several needs.
 
-    In a conversation a question that names nothing leans on earlier turns even without a word that refers to them.
+    In a conversation, a question without any name is assumed to depend on earlier turns, even without a pronoun.
 
     Args:
-        query: what is asked.
-        lexicon: names of the corpus; by default those that are common anywhere.
+        query: the query.
+        lexicon: names of the corpus; by default a list of common names.
     """
     lexicon = lexicon or common_lexicon()
     text = _readable(query)
@@ -124,7 +124,7 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
 
 
 def challenges_of(text: str) -> tuple[Challenge, ...]:
-    """Every challenge the text shows signs of, ``("simple",)`` where it shows none."""
+    """All challenges that the text shows signs of; ``("simple",)`` if there are none."""
     if SQL.match(text):
         return ("simple",)
     found: list[Challenge] = []
@@ -138,7 +138,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
 
 
 def _asks_several(text: str, lexicon: Lexicon) -> bool:
-    """Whether the text shows several needs: things compared or listed, periods, clauses, "and" twice."""
+    """Whether the text has several needs: a comparison, a list, several years or clauses, or "and" twice."""
     return bool(
         compares(spaced(text))
         or lists(text)
@@ -151,12 +151,12 @@ def _asks_several(text: str, lexicon: Lexicon) -> bool:
 
 
 def is_unsure(text: str, challenges: tuple[Challenge, ...]) -> bool:
-    """Whether to ask a model for the challenges: a long question, or not a short one and the rules saw none."""
+    """Whether a model should determine the challenges: over 20 words, or over 12 words and no challenge by rules."""
     words = len(text.split())
     return words > 20 or (words > 12 and challenges == ("simple",))
 
 
 def _readable(query: Query) -> str:
-    """The text on one line; nothing of one so long that it is no question."""
+    """The text on one line; empty if it has more than ``LONGEST`` characters."""
     text = one_line(query.text).replace("\u2019", "'")
     return text if len(text) <= LONGEST else ""

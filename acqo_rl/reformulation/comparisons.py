@@ -1,4 +1,4 @@
-"""What a question compares, each side as a question or phrase of its own."""
+"""Splits a comparison into one question or phrase per compared thing."""
 
 from __future__ import annotations
 
@@ -94,16 +94,16 @@ _POSITIVE = {
 
 
 def compared(text: str) -> list[str]:
-    """A part for each thing that the text compares; none where it compares nothing.
+    """Returns one part per compared thing; empty if the text is not a comparison.
 
     Args:
-        text: on one line, without closing punctuation; names with "and" marked as one word.
+        text: on one line, without closing punctuation; names with "and" are marked as one word.
     """
     return _which_is(text) or _does_more(text) or _which_does(text) or _sides(text)
 
 
 def _does_more(text: str) -> list[str]:
-    """How long each does, for "Do cats live longer than dogs"; each deed, for "is it cheaper to rent or buy a flat"."""
+    """Splits "Do cats live longer than dogs" (how long each lives) and "is it cheaper to rent or buy a flat"."""
     if match := _BETTER_TO.match(text):
         return [f"{match['one']} {match['what']}", f"{match['other']} {match['what']}"]
     match = _DOES_MORE.match(text)
@@ -117,7 +117,7 @@ def _does_more(text: str) -> list[str]:
 
 
 def _which_is(text: str) -> list[str]:
-    """How long each is, for "Which is longer, the Nile or the Amazon"."""
+    """Splits "Which is longer, the Nile or the Amazon" into the length of each."""
     match = next((m for pattern in _WHICH_IS if (m := pattern.match(text))), None)
     if match is None:
         return []
@@ -130,7 +130,7 @@ def _which_is(text: str) -> list[str]:
 
 
 def _which_does(text: str) -> list[str]:
-    """What each does: "the Vasa sank first" and its twin, for "Which ship sank first, the Vasa or the Titanic"."""
+    """Splits "Which ship sank first, the Vasa or the Titanic" into "the Vasa sank first" and the same for the other."""
     if match := _WHICH_DOES.match(text) or _WHICH_DOES_BEHIND.match(text):
         asked, items = match["asked"], items_of(_bare(match["items"]))
     else:
@@ -149,7 +149,7 @@ def _which_does(text: str) -> list[str]:
 
 
 def _sides(text: str) -> list[str]:
-    """What is set side by side."""
+    """Splits "compare X and Y", "X compared to Y", "X vs Y" and similar forms."""
     if match := _COMPARE.match(text):
         head = f"{match['attribute']} of " if match["attribute"] else ""
         return [f"{head}{side}" for side in _share(match["rest"])]
@@ -159,17 +159,17 @@ def _sides(text: str) -> list[str]:
 
 
 def is_contest(text: str) -> bool:
-    """Whether "versus" stands between opponents: of a match, a trial or a battle."""
+    """Whether "versus" separates the opponents of a match, a trial or a battle."""
     return bool(_VERSUS.search(text) and _MATCH.search(text))
 
 
 def shared(text: str) -> list[str]:
-    """The things that "and" joins in "the price of gold and silver in 2020", each with what is said of all."""
+    """Splits "the price of gold and silver in 2020" at "and"; each part keeps the shared words."""
     return _share(text, _AND)
 
 
 def _share(text: str, between: re.Pattern[str] = _BETWEEN_SIDES) -> list[str]:
-    """The sides of a text, each with what is said of both; none if it has one side."""
+    """The sides of a text, each with the shared words; empty if there is only one side."""
     sides, colon, attribute = text.partition(": ")
     if colon and not re.match(r"(?:who|what|which)\b", attribute, re.I):
         return [f"{side} {attribute}" for side in _share(sides)]
@@ -199,7 +199,7 @@ def _bare(listed: str) -> str:
 
 
 def _positive(comparative: str) -> str:
-    """The plain form: "large" for "larger", "expensive" for "more expensive"."""
+    """The positive form of a comparative: "large" for "larger", "expensive" for "more expensive"."""
     word = comparative.lower()
     if word.startswith(("more ", "less ")):
         return word.split(" ", 1)[1]

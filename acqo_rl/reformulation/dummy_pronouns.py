@@ -1,7 +1,7 @@
-"""Pronouns that stand for nothing: "Is it raining?", "Is there a train to Bari?", "Is it safe to eat raw eggs?".
+"""Detects dummy pronouns: "Is it raining?", "Is there a train to Bari?", "Is it safe to eat raw eggs?".
 
-An infinitive tells two kinds of "it" apart: nothing is missing in "Is it safe to eat raw eggs?", whereas "Is it safe to
-eat?" asks about what was named before.
+The object of the infinitive is decisive: "Is it safe to eat raw eggs?" is complete, but in "Is it safe to eat?" the
+pronoun refers to something mentioned before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DUMMY = re.compile(
     rf"|\b{_BE} it(?= (?:\w+ )?{_WEATHER} (?:outside|now|today|tonight|in (?-i:[A-Z])))"
     rf"|\bhow {_WEATHER} {_BE} it(?= in (?-i:[A-Z]))"
     rf"|\bwhat (?:time|day|year|month|season) {_BE} it(?= (?:in|at|now|right now|today|there)\b|\W*$)"
-    # deeds and facts
+    # actions and facts
     rf"|\b(?:{_BE} it|it(?: is|'s| was))(?= (?:\w+ )?{_ADJECTIVE} (?:for \w+ )?{_DEED})"
     rf"|\b{_BE} it(?= worth \w+ing (?!{_NO_OBJECT})\w)"
     rf"|\b(?:does|did|will|would) it(?= (?:\w+ )?(?:take|cost|mean|feel like|make sense|help) (?:\w+ )?{_DEED})"
@@ -51,11 +51,11 @@ _WHOLE_DEED = re.compile(
 
 
 def without_dummies(text: str) -> str:
-    """The text without the pronouns that stand for nothing."""
+    """The text without dummy pronouns."""
     return DUMMY.sub("", text)
 
 
 def asks_of_a_deed(text: str) -> bool:
-    """Whether a text asks about a deed that it names in full: "How long does it take to boil an egg?"."""
+    """Whether a text asks about an action that it fully names: "How long does it take to boil an egg?"."""
     dummy = DUMMY.search(text)
     return dummy is not None and _WHOLE_DEED.search(text, dummy.end()) is not None

@@ -1,4 +1,4 @@
-"""One reformulator after another: the second is asked where the first passes."""
+"""Combines two reformulators: the second one handles the queries that the first one passes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
 
 
 class Fallback:
-    """Asks a second reformulator about the queries that the first one leaves as they are.
+    """Calls a second reformulator for the queries that the first one passes.
 
-    ``made_by`` of an answer names the one that wrote it. The costs and failures of the first are kept, and its feedback
-    is what both read.
+    ``made_by`` names the reformulator whose sub-queries are used. Calls, tokens and problems of both are added up. Both
+    read the feedback of the first.
     """
 
     def __init__(self, first: Reformulator, second: Reformulator, name: str = "") -> None:
-        """Puts one reformulator behind another.
+        """Combines two reformulators.
 
         Args:
-            first: asked about every query.
-            second: asked about those that the first passes.
-            name: by default made of both names.
+            first: called for all queries.
+            second: called for the queries that the first one passes.
+            name: name of the combination; by default ``FIRST_else_SECOND``.
         """
         self.name = name or f"{first.name}_else_{second.name}"
         self.feedback = feedback_of(first)
@@ -31,7 +31,7 @@ class Fallback:
         self._second = second
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position, from one call of each reformulator."""
+        """Returns one reformulation per query, in input order, from at most one call of each reformulator."""
         answers = list(self._first.reformulate(queries))
         passed = [i for i, answer in enumerate(answers) if answer.route == "pass"]
         if passed:
@@ -42,18 +42,18 @@ class Fallback:
 
 
 def else_rules(policy: Reformulator, lexicon: Lexicon | None, name: str = "") -> Fallback:
-    """A policy with the rules behind it, which are surer than rules alone: see ``needs_reference``.
+    """Combines a policy with the rules, in their more cautious form (``needs_reference``).
 
     Args:
-        policy: asked first.
-        lexicon: names of the corpus, which the rules know then.
-        name: by default ``NAME_else_rules``.
+        policy: called first.
+        lexicon: names of the corpus for the rules.
+        name: name of the combination; by default ``POLICY_else_rules``.
     """
     return Fallback(policy, Heuristic(lexicon=lexicon, needs_reference=True), name)
 
 
 def _after(first: Reformulation, second: Reformulation) -> Reformulation:
-    """What the second wrote, with what the first one cost and what went wrong there."""
+    """The second reformulation, with the costs and problems of the first added."""
     return replace(
         second,
         completion=second.completion or first.completion,

@@ -1,4 +1,4 @@
-"""Questions that are asked in one breath, each with what it leans on in the one before."""
+"""Splits a text with several questions, and replaces references of later questions to earlier ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DEED = re.compile(
     rf"(?: {_PREPOSITION} .*)?$",
     re.I,
 )
-"""What somebody does something to: no topic that a later clause has for itself."""
+"""An action and its object; a later clause refers to the object."""
 _OF_DEED = re.compile(r" (?:does|did|will|would) it (?:take|cost|matter|mean)$", re.I)
 _SPEAKER = re.compile(r"^(?:i|you|we|me|us)\b|\b(?:my|your|our)\b", re.I)
 _ONE = re.compile(r"\bone$", re.I)
@@ -48,11 +48,11 @@ _HAS_VERB_FIRST = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had)\b",
     re.I,
 )
-"""The verb stands where a question has it, soon after what is asked."""
+"""A question with the usual word order: the verb soon after the question word."""
 _QUESTION_AFTER_COMMA = re.compile(r", (?=(?:who|what|when|where|which|why|how) )", re.I)
 _OWN = re.compile(r"\b(?:its|his|her|their)\b(?! (?:and|or)\b)", re.I)
 _PHRASE = 8
-"""Words of a phrase that asks without a verb, at most: "capital of Peru and how large is Lima"."""
+"""Maximum number of words of a request without a verb: "capital of Peru and how large is Lima"."""
 _VERB_PHRASE = re.compile(
     r"^(?:is|are|was|were|do|does|did|can|could|has|have|had) (?!(?:the|an?|it|he|she|they|i|you|we|there|my|your|our"
     r"|his|her|their|its|this|that|these|those|any|some|all|people|both)\b)[a-z]"
@@ -61,10 +61,10 @@ _RELATIVE = re.compile(r"^(?:.+ )(who|which|whose|whom|where|that) ", re.I)
 
 
 def asked_in_turn(text: str) -> list[str]:
-    """The questions of a text, pronouns replaced by what they stand for; none where one would stand for nothing.
+    """Returns the questions of a text with pronouns resolved; empty if a pronoun cannot be resolved.
 
     Args:
-        text: on one line; names with "and" marked as one word.
+        text: on one line; names with "and" are marked as one word.
     """
     found = clauses(text)
     if len(found) < 2 or not _are_questions(text, found):
@@ -91,7 +91,7 @@ def asked_in_turn(text: str) -> list[str]:
 
 
 def _are_questions(text: str, found: list[str]) -> bool:
-    """Whether the clauses are questions or phrases, and the later ones are not about a person or thing of the first."""
+    """Whether the clauses are separate questions or phrases; a relative clause or a verb phrase is not."""
     if re.search(r"[?;\uff1f\uff1b]", text):
         return True
     if any(_VERB_PHRASE.match(clause) for clause in found[1:]):
@@ -103,7 +103,7 @@ def _are_questions(text: str, found: list[str]) -> bool:
 
 
 def _topic(clause: str) -> str:
-    """What a clause is about."""
+    """The topic of a clause; empty if it has none."""
     match = next((m for pattern in _TOPICS if (m := pattern.match(clause))), None)
     named = names(clause)
     if match and not REFERENCE.search(match["it"]):
@@ -112,7 +112,7 @@ def _topic(clause: str) -> str:
 
 
 def topic_of(question: str) -> str:
-    """What a question without names is about, without its article: "mona lisa" of "who painted the mona lisa"."""
+    """The topic of a question without capitalised names: "mona lisa" for "who painted the mona lisa"."""
     asked = question.rstrip(" ?!.")
     deed = _DEED.match(asked)
     topic = _owner(deed["it"] if deed else _topic(asked))
@@ -120,7 +120,7 @@ def topic_of(question: str) -> str:
 
 
 def _carried(first: str) -> str:
-    """What a later clause without a topic of its own is about: the deed, the last name or the topic of the first."""
+    """The topic for a later clause without a topic: the action, the last name or the topic of the first clause."""
     if deed := _DEED.match(first):
         return first[deed.start("deed") :]
     named = names(first)
@@ -128,15 +128,15 @@ def _carried(first: str) -> str:
 
 
 def _owner(topic: str) -> str:
-    """A thing that belongs to another ("the capital of Peru") is the other; a name ("the Tower of London") is whole."""
+    """The owner in "the capital of Peru"; a name such as "the Tower of London" is unchanged."""
     head, _, owner = topic.partition(" of ")
     return owner if owner and not re.search(r"[A-Z][a-z]", head) else topic
 
 
 def _about(clause: str, topic: str, before: str) -> str:
-    """The clause with the pronoun that stands for the topic replaced.
+    """Replaces the pronoun that refers to the topic.
 
-    After "who invented the telephone" a person is the one who did.
+    After "who invented the telephone", "he" and "she" become "the person who invented the telephone".
     """
     whole = _owner(topic)
     start = max((dummy.end() for dummy in DUMMY.finditer(clause)), default=0)

@@ -1,4 +1,4 @@
-"""The one grammar of what a policy writes: renderer, strict and tolerant parser, and guided-decoding expression.
+"""The grammar of policy completions: renderer, strict and tolerant parser, and regular expression for guided decoding.
 
     pass                       search the question as it stands
     resolve                    (disambiguate) one search a reading, one a line
@@ -9,10 +9,10 @@
     =                          "=" stands for the question as it is: its own ranking takes part in the fusion
     = Lima                     "= WORDS" for the question with these words behind it
 
-The words are single tokens in common vocabularies, so the route costs one token.
+The tags are single tokens in common vocabularies, so the route costs one token.
 
-A search is written and read in its canonical form, with each word once (:func:`acqo_rl.text.each_word_once`): what
-repeats words finds no more than what does not.
+Sub-queries are rendered and parsed in canonical form, without repeated words (:func:`acqo_rl.text.each_word_once`),
+because repeated words do not improve the results.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from acqo_rl.text import MAX_CHARACTERS, distinct, each_word_once, normalised, o
 from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
 
 VERSION = "2"
-"""Raised whenever a completion of an older model would be read differently."""
+"""Must be increased whenever a completion of an older model would be parsed differently."""
 
 TAGS: dict[Route, str] = {"pass": "pass", "disambiguate": "resolve", "decompose": "split"}
 ORIGINAL = "="
@@ -35,12 +35,12 @@ _EXPANSION = f"{ORIGINAL} "
 
 _KINDS: dict[Route, SubQueryKind] = {"pass": "original", "disambiguate": "reading", "decompose": "part"}
 _ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
-# Controls, and all white space but the plain one: whatever could end a line or hide in one.
+# Control characters and all white space except the space: characters that may end a line or are invisible.
 _BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 
 
 class Parsed(NamedTuple):
-    """What a completion says."""
+    """A parsed completion; ``problem`` describes what could not be parsed."""
 
     route: Route
     sub_queries: tuple[SubQuery, ...]
@@ -49,24 +49,24 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar:
-    """The grammar for at most ``max_sub_queries`` searches a query (the paper shows at most 3)."""
+    """The grammar with at most ``max_sub_queries`` sub-queries per query (at most 3 in the paper)."""
 
     max_sub_queries: int = 3
 
     @property
     def regex(self) -> str:
-        """The expression for guided decoding; it accepts exactly what :meth:`parse` accepts."""
+        """Regular expression for guided decoding; matches exactly the completions that :meth:`parse` accepts."""
         edge, inner = f"[^ {_BANNED}]", f"[^{_BANNED}]"
         line = f"{edge}({inner}{{0,{MAX_CHARACTERS - 2}}}{edge})?"
         return f"({TAGS['pass']}|({TAGS['disambiguate']}|{TAGS['decompose']})(\\n{line}){{1,{self.max_sub_queries}}})"
 
     def render(self, route: Route, sub_queries: Iterable[SubQuery], query: Query) -> str:
-        """The completion that says this, in canonical form; the inverse of :meth:`parse`.
+        """Renders the canonical completion for a route and its sub-queries; the inverse of :meth:`parse`.
 
-        An expansion is the query's text, a space and the words that are written.
+        An expansion must consist of the query's text, a space and the added words.
 
         Raises:
-            GrammarError: the sub-queries cannot be written in the grammar.
+            GrammarError: the grammar cannot express the sub-queries.
         """
         if route == "pass":
             return TAGS["pass"]
@@ -74,29 +74,29 @@ class Grammar:
         text = "\n".join([TAGS[route], *lines])
         if not re.fullmatch(self.regex, text):
             raise GrammarError(
-                f"{len(lines)} sub-queries {lines!r} cannot be written: wanted 1 to {self.max_sub_queries}, "
-                f"each of 1 to {MAX_CHARACTERS} characters."
+                f"{len(lines)} sub-queries {lines!r} cannot be written; there must be 1 to {self.max_sub_queries}, "
+                f"each with 1 to {MAX_CHARACTERS} characters."
             )
         return text
 
     def parse(self, completion: str, query: Query) -> Parsed:
-        """Reads a completion strictly, as training does.
+        """Parses a completion strictly; used in training.
 
-        Repeated words and sub-queries are removed; a single sub-query that repeats the query is the pass route.
+        Removes repeated words and sub-queries. If the raw query is the only sub-query, the route is ``pass``.
 
         Raises:
-            GrammarError: the completion is not in the grammar.
+            GrammarError: the completion does not match the grammar.
         """
         if not re.fullmatch(self.regex, completion):
-            raise GrammarError(f"{completion[:80]!r} is not in the grammar: {self._fault(completion)}.")
+            raise GrammarError(f"{completion[:80]!r} does not match the grammar: {self._fault(completion)}.")
         tag, *lines = completion.split("\n")
         return _parsed(_ROUTES[tag], lines, query, self.max_sub_queries)
 
     def parse_tolerantly(self, completion: str, query: Query) -> Parsed:
-        """Reads a completion as well as it can, as serving does: what cannot be used becomes the raw query.
+        """Parses a completion tolerantly; used in serving. An unusable completion becomes the raw query.
 
-        Case, blank lines, numbering and white space are forgiven, over-long and surplus sub-queries are dropped.
-        Whatever was wrong stands in ``problem``.
+        Ignores case, blank lines, numbering and extra white space; drops sub-queries that are too long or too many.
+        ``problem`` describes any deviation from the grammar.
         """
         try:
             return self.parse(completion, query)
@@ -112,16 +112,19 @@ class Grammar:
     def _fault(self, completion: str) -> str:
         tag, *lines = completion.split("\n")
         if tag not in _ROUTES:
-            return f"it must begin with a line that is one of {', '.join(_ROUTES)}"
+            return f"its first line must be one of {', '.join(_ROUTES)}"
         if tag == TAGS["pass"]:
-            return f"nothing may follow {tag}"
+            return f"no text may follow {tag}"
         if not 1 <= len(lines) <= self.max_sub_queries:
-            return f"{tag} wants 1 to {self.max_sub_queries} lines after it, not {len(lines)}"
-        return f"each line wants 1 to {MAX_CHARACTERS} characters, no control characters, no space at either end"
+            return f"{tag} must be followed by 1 to {self.max_sub_queries} lines, not {len(lines)}"
+        return (
+            f"each line must have 1 to {MAX_CHARACTERS} characters, without control characters and without spaces at"
+            " either end"
+        )
 
 
 def repeats_words(completion: str, query: Query) -> bool:
-    """Whether a completion holds words that reading it drops because its line holds them already."""
+    """Whether a completion has repeated words that the parser drops."""
     lines = [line.removeprefix(_EXPANSION) for line in completion.split("\n")[1:]]
     return any(_canonical(line, query) != line for line in lines)
 
@@ -134,11 +137,11 @@ def _written(sub_query: SubQuery, query: Query) -> str:
         asked = f"{one_line(query.text)} "
         if not text.startswith(asked):
             raise GrammarError(
-                f"The expansion {text!r} cannot be written: it is not {query.text!r} and words behind it."
+                f"The expansion {text!r} cannot be written; it must start with the query {query.text!r}."
             )
         return _EXPANSION + _canonical(text.removeprefix(asked), query)
     if text == ORIGINAL or text.startswith(_EXPANSION):
-        raise GrammarError(f"{text!r} cannot be written: it would be read as the question itself.")
+        raise GrammarError(f"{text!r} cannot be written; it would be parsed as the raw query.")
     return _canonical(text, query)
 
 

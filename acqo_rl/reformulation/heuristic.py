@@ -1,4 +1,4 @@
-"""Rules: the baseline that costs nothing, and a source of candidates for the warm start."""
+"""Rule-based reformulation: a baseline without model calls, and a source of candidates for the warm start."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MOST_NAMES = 2
 
 
 def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple[SubQuery, ...]:
-    """Self-contained sub-queries for a route; the query itself where the rules find none.
+    """Returns self-contained sub-queries for a route; the raw query if the rules find none.
 
     Args:
-        query: what is asked.
-        route: that it takes.
-        lexicon: names of the corpus; by default those that are common anywhere.
+        query: the query.
+        route: the route.
+        lexicon: names of the corpus; by default a list of common names.
     """
     lexicon = lexicon or common_lexicon()
     original = SubQuery(query.text, "original")
@@ -40,20 +40,20 @@ def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple
 
 
 class Heuristic:
-    """Classifies and rewrites by rules alone."""
+    """Classifies and rewrites queries by rules, without a model."""
 
     name = "rules"
 
     def __init__(
         self, max_sub_queries: int = 3, lexicon: Lexicon | None = None, *, needs_reference: bool = False
     ) -> None:
-        """Rules for questions about some documents.
+        """Creates the reformulator.
 
         Args:
-            max_sub_queries: searches a query.
-            lexicon: names of the corpus; by default those that are common anywhere.
-            needs_reference: adds names of the conversation only where a pronoun such as "it" or "her" stands for one,
-                not to every question that names nothing.
+            max_sub_queries: maximum number of sub-queries per query.
+            lexicon: names of the corpus; by default a list of common names.
+            needs_reference: add names of the conversation only if the question has a pronoun such as "it" or "her";
+                otherwise they are added to every question without a name.
         """
         self._needs_reference = needs_reference
         self.max_sub_queries = max_sub_queries
@@ -77,7 +77,7 @@ class Heuristic:
 
 
 def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
-    """One search a reading; one that the conversation speaks of comes first and counts twice as much."""
+    """One sub-query per meaning; meanings that the conversation mentions come first and get twice the weight."""
     asked = text.rstrip(" ?!.")
     talk = " ".join(turn.text for turn in history).lower()
     known = lexicon.readings_of(bare_name(text))
@@ -93,7 +93,7 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
 
 
 def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
-    """The question with the names behind it that the conversation said last, each once; not those that it holds."""
+    """Appends the most recent names of the conversation that the question does not contain."""
     said = antecedents(text, history)
     behind = [name for name in said if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I)][:_MOST_NAMES]
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()

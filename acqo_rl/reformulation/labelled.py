@@ -1,4 +1,4 @@
-"""Questions labelled by hand, and how well a classifier agrees with them."""
+"""Hand-labelled questions, and the agreement of a classifier with their labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acqo_rl.types import Challenge, Query, QueryType, Route
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question, its language (ISO 639-1), and what a person says of it."""
+    """A question, its language (ISO 639-1) and its labels."""
 
     query: Query
     language: str
@@ -25,12 +25,12 @@ class LabelledQuestion:
 
 
 def labelled_questions() -> list[LabelledQuestion]:
-    """The project's own set: every type, route and challenge, in five languages; the rules were corrected beside it."""
+    """The development set: all types, routes and challenges in five languages; the rules were tuned on it."""
     return _read("labelled_questions.jsonl")
 
 
 def held_out_questions() -> list[LabelledQuestion]:
-    """Another set of the same kinds, labelled before the rules answered it; no rule may be changed to suit it."""
+    """The held-out set, labelled before the rules were run on it; the rules must not be tuned on it."""
     return _read("held_out_questions.jsonl")
 
 
@@ -50,13 +50,13 @@ def _read(name: str) -> list[LabelledQuestion]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How predicted labels agree with a person's.
+    """Agreement of predicted labels with true labels.
 
     Attributes:
-        accuracy: share of equal labels.
-        precision: label -> share of its predictions that are right; ``nan`` where it was never predicted.
-        recall: label -> share of its questions that were found; ``nan`` where there are none.
-        confusion: label of the person -> predicted label -> number of questions.
+        accuracy: share of correct predictions.
+        precision: label -> precision; ``nan`` if the label was never predicted.
+        recall: label -> recall; ``nan`` if no question has the label.
+        confusion: true label -> predicted label -> number of questions.
     """
 
     accuracy: float
@@ -66,11 +66,11 @@ class Agreement:
 
 
 def agreement(labels: Sequence[str], predicted: Sequence[str]) -> Agreement:
-    """Compares labels position for position.
+    """Compares predicted labels with true labels.
 
     Args:
-        labels: a person's, at least one.
-        predicted: a classifier's.
+        labels: true labels, at least one.
+        predicted: predicted labels, in the same order.
     """
     names = sorted({*labels, *predicted})
     place = {name: i for i, name in enumerate(names)}

@@ -1,8 +1,8 @@
-"""Names that the rules must know: those that hold an "and", and those that have several readings.
+"""Names that the rules need to know: names with an "and", and names with several meanings.
 
-A corpus shows both. "Romeo and Juliet" is one name where it is a title, or where one of its words hardly occurs
-without the other. Titles such as "Mercury (planet)" and "Mercury (element)" are readings of "Mercury". Without a
-corpus, a list of common names stands in.
+Both are read from the corpus. "Romeo and Juliet" is one name if it is a title, or if one of its words rarely occurs
+without the other. Titles such as "Mercury (planet)" and "Mercury (element)" give the meanings of "Mercury". Without a
+corpus, a list of common names is used.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from acqo_rl.text import one_line
 from acqo_rl.types import Document
 
 _MOST_READ = 100_000
-"""Documents of a corpus that are read at most: enough to know its names, and a few seconds."""
+"""Maximum number of documents that are read, which takes a few seconds."""
 _LEAST = 3
 _SHARE = 0.5
-"""Two words are one name where they are joined in so many documents, and in so many of those with the rarer word."""
+"""Two words joined by "and" are one name if at least ``_LEAST`` documents contain the pair, and at least ``_SHARE`` of
+the documents with the rarer word."""
 _TITLE_WORDS = 8
 
 _WORD = r"\w[\w'\u2019-]*"
@@ -46,7 +47,7 @@ starsky hutch, strunk white, supply demand, surf turf, sweet sour, terms conditi
 tome principe, tom\u00e9 pr\u00edncipe, track field, trial error, trinidad tobago, tristan isolde,
 turks caicos, tyne wear, vincent grenadines, wallis futuna, war peace, wear tear, william mary, yin yang
 """
-"""The words beside "and" in what is one thing, whatever the corpus."""
+"""Pairs of words around "and" that are one name in any corpus."""
 
 _COMMON_READINGS = """
 amazon: company, river; apple: company, fruit; bark: tree, dog; bass: fish, guitar; bat: animal, baseball; bond:
@@ -63,17 +64,17 @@ mythology; seal: animal, stamp; shell: company, sea animal, command line; spring
 vegetable; swift: programming language, bird; titan: moon, mythology; tesla: company, inventor; turkey: country, bird;
 venus: planet, mythology; virus: biology, computer; vulcan: mythology, Star Trek; washington: state, president, city
 """
-"""Readings of names that have several whatever the corpus."""
+"""Names with several meanings in any corpus."""
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What is known of names; all keys are in lower case.
+    """Known names; all keys are in lower case.
 
     Attributes:
-        joined: the words before and after an "and" that is part of a name.
-        readings: name -> words that tell its readings apart; "" for the one that goes without.
-        titles: names that a document of the corpus is about.
+        joined: pairs of words before and after an "and" that is part of a name.
+        readings: name -> words that distinguish its meanings; "" for a meaning without such words.
+        titles: titles of the corpus's documents, without the words that distinguish meanings.
     """
 
     joined: frozenset[tuple[str, str]] = frozenset()
@@ -82,7 +83,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Lexicon:
-        """The names of a corpus beside the common ones; 35,000 passages take about two seconds."""
+        """Reads the names of a corpus and adds the common ones; takes about two seconds for 35,000 passages."""
         titles: dict[str, None] = {}
         pairs: Counter[tuple[str, str]] = Counter()
         words: Counter[str] = Counter()
@@ -106,20 +107,20 @@ class Lexicon:
         )
 
     def readings_of(self, name: str) -> tuple[str, ...]:
-        """What tells the readings of a name apart; none where it has one."""
+        """The words that distinguish the meanings of a name; empty if it has only one meaning."""
         return self.readings.get(name.lower(), ())
 
     def is_joined(self, before: str, after: str) -> bool:
-        """Whether an "and" between these words makes them one name."""
+        """Whether these words, joined by "and", are one name."""
         return (before.lower(), after.lower()) in self.joined
 
     def mark_names(self, text: str, mark: str) -> str:
-        """The text with ``mark`` in place of spaces: those of titles, and those beside an "and" that joins a name."""
+        """Replaces spaces inside names by ``mark``: in titles, and around an "and" that is part of a name."""
         text = self._mark_titles(text, mark)
         return _JOINED.sub(lambda m: m[0].replace(" ", mark) if self.is_joined(m[1], m[2]) else m[0], text)
 
     def _mark_titles(self, text: str, mark: str) -> str:
-        """Titles of several words that begin with a capital, the longest first; an opening word begins none."""
+        """Marks capitalised titles of several words, the longest first; a title cannot start at the first word."""
         words = text.split(" ")
         marked, place = words[:1], 1
         while place < len(words):
@@ -132,7 +133,7 @@ class Lexicon:
 
 @cache
 def common_lexicon() -> Lexicon:
-    """What is known without a corpus."""
+    """The common names, which are known without a corpus."""
     pairs = (entry.split() for entry in _COMMON_NAMES.split(","))
     readings = (entry.split(":") for entry in _COMMON_READINGS.split(";"))
     return Lexicon(
@@ -147,7 +148,7 @@ def _without_reading(title: str) -> str:
 
 
 def _pair_of(title: str) -> tuple[str, str] | None:
-    """The words around the "and" of a short title that joins names; "Origin and history" joins none."""
+    """The words around the "and" of a short title that is a name; ``None`` for titles such as "Origin and history"."""
     name = _without_reading(title)
     pairs = _JOINED_NAMES.findall(name)
     if len(pairs) != 1 or len(name.split()) > 5 or re.search(r"[,:]|(?: (?:and|&) .*){2}", name):
@@ -157,7 +158,7 @@ def _pair_of(title: str) -> tuple[str, str] | None:
 
 
 def _readings_of(titles: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Of each name that titles tell apart; the plain title, if there is one, counts where it has but one rival."""
+    """The meanings of each name with several titles; a plain title counts as a meaning if there is only one other."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     plain = set()
     for title in titles:

@@ -1,4 +1,4 @@
-"""Reformulators by name, as the scripts take them."""
+"""Loads reformulators by the names that the scripts accept."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.strategies import Strategy
 
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
-"""What a language model can be asked to do; several are joined by ``+``."""
+"""Strategies for prompting a language model; several can be joined by ``+``."""
 
 LOOKS_FIRST = "rewrite_retrieve_read"
-"""Asks a language model to rewrite, only where the raw query finds nothing that is similar enough."""
+"""Rewrites a query with a language model only if the raw query finds no similar document."""
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
-"""Those that need no model."""
+"""Reformulators without a model."""
 
 ELSE_RULES = "_else_rules"
-"""Ends the name of a policy behind which the rules stand: they are asked where it passes."""
+"""Suffix of the name of a policy that is combined with the rules, which handle the queries that it passes."""
 
 _RANGES = {
     "num_variants": (1, 5),
@@ -47,75 +47,85 @@ _RANGES = {
 
 @dataclass
 class StrategySettings:
-    """Settings of the strategies that ask a language model."""
+    """Settings of the strategies that prompt a language model."""
 
-    num_variants: int = field(default=3, metadata={"help": "multi_query: other wordings of a query, 1 to 5."})
-    max_parts: int = field(default=4, metadata={"help": "decomposition: parts of a query, 1 to 5."})
+    num_variants: int = field(default=3, metadata={"help": "multi_query: number of other wordings of a query, 1 to 5."})
+    max_parts: int = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
     expansion_form: Literal["text", "sub_queries"] = field(
-        default="text", metadata={"help": "expansion: terms appended to the query, or each searched by itself."}
+        default="text",
+        metadata={"help": "expansion: append the terms to the query (text), or search each separately (sub_queries)."},
     )
     include_original: bool = field(
-        default=True, metadata={"help": "Search the raw query beside what a strategy writes."}
+        default=True, metadata={"help": "Search the raw query in addition to the sub-queries of a strategy."}
     )
-    hyde_include_original: bool = field(default=True, metadata={"help": "hyde: the same, for this strategy alone."})
+    hyde_include_original: bool = field(
+        default=True, metadata={"help": "hyde: search the raw query as well (include_original must be on, too)."}
+    )
     step_back_combine: Literal["both", "step_back", "original"] = field(
-        default="both", metadata={"help": "step_back: search the raw query and the general one, or one of them."}
+        default="both", metadata={"help": "step_back: search the raw query and the general query, or only one of them."}
     )
     original_weight: float | None = field(
         default=None,
-        metadata={"help": "Weight of the raw query beside what a strategy writes, in place of the strategy's own."},
+        metadata={"help": "Weight of the raw query in the fusion; by default each strategy has its own."},
     )
-    domain: str = field(default="", metadata={"help": "What the corpus is about, in words, for the prompts."})
+    domain: str = field(default="", metadata={"help": "Topic of the corpus, in words; added to the prompts."})
     translate_to: str = field(
-        default="", metadata={"help": "multi_query: a language for the last variant, such as Chinese."}
+        default="", metadata={"help": "multi_query: language of the last variant, such as Chinese."}
     )
     force_strategy: str | None = field(
-        default=None, metadata={"help": "adaptive: this strategy for every query, whatever its type."}
+        default=None, metadata={"help": "adaptive: use this strategy for every query, whatever its type."}
     )
     classify_by_model: bool = field(
-        default=False, metadata={"help": "adaptive: ask the model for the query type (one more call), not the rules."}
+        default=False,
+        metadata={"help": "adaptive: determine the query type by the model (one more call) instead of the rules."},
     )
     similarity_threshold: float = field(
-        default=0.7, metadata={"help": "rewrite_retrieve_read: best cosine below which it rewrites."}
+        default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}
     )
     reuse_templates: bool = field(
-        default=False, metadata={"help": "Split a query as one that differs in names and years was; no model call."}
+        default=False,
+        metadata={"help": "Split a query like an earlier one that differs only in names and years, without a call."},
     )
-    temperature: float = field(default=0.7, metadata={"help": "Of the language model; 0 is greedy."})
+    temperature: float = field(default=0.7, metadata={"help": "Temperature of the language model; 0 is greedy."})
     multi_query_temperature: float | None = field(
-        default=None, metadata={"help": "multi_query: in place of temperature."}
+        default=None, metadata={"help": "multi_query: temperature that replaces --temperature."}
     )
-    hyde_temperature: float | None = field(default=None, metadata={"help": "hyde: in place of temperature."})
-    seed: int = field(default=0, metadata={"help": "Of the samples of a language model."})
-    max_new_tokens: int = field(default=300, metadata={"help": "Limit of each completion."})
+    hyde_temperature: float | None = field(
+        default=None, metadata={"help": "hyde: temperature that replaces --temperature."}
+    )
+    seed: int = field(default=0, metadata={"help": "Sampling seed of the language model."})
+    max_new_tokens: int = field(default=300, metadata={"help": "Maximum number of tokens per completion."})
     timeout: float = field(
-        default=30.0, metadata={"help": "Seconds for a model server's answer; each retry has as many again."}
+        default=30.0,
+        metadata={"help": "Time limit in seconds of a model server's response; each retry has the same limit."},
     )
-    max_retries: int = field(default=2, metadata={"help": "Of a model server's failed call."})
-    concurrency: int = field(default=8, metadata={"help": "Calls of a model server at once."})
-    generation_batch: int = field(default=32, metadata={"help": "Completions at once of a model in this process."})
-    cache_ttl: float = field(default=3600.0, metadata={"help": "Seconds that a reformulation is kept; 0 keeps none."})
-    cache_size: int = field(default=10_000, metadata={"help": "Reformulations that are kept."})
+    max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call of a model server."})
+    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls of a model server."})
+    generation_batch: int = field(default=32, metadata={"help": "Batch size of a model that runs in this process."})
+    cache_ttl: float = field(
+        default=3600.0, metadata={"help": "Lifetime of a cached reformulation in seconds; 0 disables the cache."}
+    )
+    cache_size: int = field(default=10_000, metadata={"help": "Maximum number of cached reformulations."})
 
 
 def asks_model(name: str) -> bool:
-    """Whether a name is that of one or several strategies that ask a language model; a policy is its own model."""
+    """Whether a name stands for strategies that prompt a language model; a trained policy does not count."""
     return name in ("prompted", "adaptive", LOOKS_FIRST) or set(name.split("+")) <= set(STRATEGIES)
 
 
 def is_policy(name: str) -> bool:
-    """Whether a name is that of a trained policy alone."""
+    """Whether a name stands for a trained policy without the rules."""
     return not (name in (*WITHOUT_MODEL, LOOKS_FIRST) or asks_model(name) or name.endswith(ELSE_RULES))
 
 
 def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon | None:
-    """The names in a corpus for the rules; ``None`` if no reformulator asks the rules.
+    """Returns the names in a corpus for the rules; ``None`` if no reformulator uses the rules.
 
-    The documents are read only if needed: about two seconds for 35,000 passages.
+    The documents are read only if needed, which takes about two seconds for 35,000 passages.
 
     Args:
-        names: of reformulators, as :func:`load_reformulator` takes them.
-        documents: of the corpus.
+        names: names of reformulators, see :func:`load_reformulator`.
+        documents: the corpus.
     """
     from acqo_rl.reformulation.lexicon import Lexicon
 
@@ -123,7 +133,7 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
 
 
 def most_calls(name: str, settings: StrategySettings) -> int:
-    """Model calls of one query at most, by the name that :func:`load_reformulator` takes."""
+    """Maximum number of model calls per query; ``name`` as in :func:`load_reformulator`."""
     from acqo_rl.reformulation.adaptive import BY_TYPE
 
     if name == "adaptive":
@@ -135,19 +145,19 @@ def most_calls(name: str, settings: StrategySettings) -> int:
 
 
 def check_strategy(name: str, model: str) -> None:
-    """Refuses a name that is no strategy's though only one can be meant: a prompted model, or several joined by ``+``.
+    """Checks the name of a strategy, if the name contains ``+`` or the model can only be prompted.
 
     Raises:
-        ConfigError: the name is one of those, or joins a strategy to itself.
+        ConfigError: the name contains an unknown strategy or repeats one.
     """
     parts = name.split("+")
     if asks_model(name) and len(set(parts)) < len(parts):
-        raise ConfigError(f"{name!r} joins a strategy to itself; give each once.")
+        raise ConfigError(f"{name!r} contains a strategy twice; give each strategy once.")
     if asks_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
         return
     unknown = [part for part in parts if part not in STRATEGIES]
     raise ConfigError(
-        f"There is no strategy {unknown[0]!r}; choose prompted, adaptive, {', '.join(STRATEGIES)}, "
+        f"Unknown strategy {unknown[0]!r}; choose prompted, adaptive, {', '.join(STRATEGIES)}, "
         f"or join some of the last {len(STRATEGIES)} by '+'."
     )
 
@@ -160,24 +170,23 @@ def load_reformulator(
     language_model: LanguageModel | None = None,
     lexicon: Lexicon | None = None,
 ) -> Logged:
-    """A reformulator by name.
+    """Loads a reformulator.
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
-            ``+`` (``multi_query+hyde``); any other one names a trained policy, and with
-            ``_else_rules`` behind it (``policy_else_rules``) one where the rules are asked about what it passes.
-            Of ``rewrite_retrieve_read``, what rewrites;
-            :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead` looks before.
-        model: folder, Hub id or embedded model, or ``openai:NAME@URL`` or ``anthropic:NAME`` where it is prompted;
-            not used by ``raw``, ``rules`` and ``turns``.
-        settings: of the strategies that ask a language model.
-        language_model: asked by them in place of one that is loaded, so that several can share it; ``model`` is then
-            what their caches know it by.
-        lexicon: names of the corpus, which the rules know then.
+            ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_else_rules``
+            (``policy_else_rules``) the rules handle the queries that the policy passes. ``rewrite_retrieve_read``
+            loads only the rewriter; see :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead`.
+        model: folder, Hub id or ``embedded:`` name; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted
+            strategies. Not used by ``raw``, ``rules`` and ``turns``.
+        settings: settings of the strategies that prompt a language model.
+        language_model: a loaded language model for these strategies, so that several can share it; ``model`` is then
+            only used as cache key.
+        lexicon: names of the corpus for the rules.
 
     Raises:
-        ConfigError: there is no such model or strategy, or a setting is out of range.
-        GrammarError: the model is no policy, or one of another grammar or prompt version.
+        ConfigError: the model or the strategy is unknown, or a setting is out of range.
+        GrammarError: the model is not a policy, or has another grammar or prompt version.
     """
     from acqo_rl.reformulation.fallback import else_rules
     from acqo_rl.reformulation.heuristic import Heuristic
@@ -203,15 +212,15 @@ def load_reformulator(
 
 
 def made_with(name: str, model: str, settings: StrategySettings) -> str:
-    """All that the answers of what asks a language model depend on but the query, of the settings those that it reads.
+    """Cache key of everything except the query that affects the results of a prompted strategy.
 
     Args:
-        name: one for which :func:`asks_model` holds.
-        model: what it asks, as its callers know it.
-        settings: see :class:`StrategySettings`.
+        name: a name for which :func:`asks_model` is true.
+        model: name of the language model.
+        settings: see :class:`StrategySettings`; only the settings that the strategy uses enter the key.
 
     Raises:
-        ConfigError: there is no such strategy.
+        ConfigError: the strategy is unknown.
     """
     from acqo_rl.reformulation.adaptive import BY_TYPE
     from acqo_rl.reformulation.model_classifier import VERSION
@@ -226,7 +235,7 @@ def made_with(name: str, model: str, settings: StrategySettings) -> str:
 
 
 def _key(model: str, settings: StrategySettings, strategies: Sequence[Strategy]) -> str:
-    """Of the model, how it writes, and strategies, whose fields are the settings that they read."""
+    """Cache key of the model, its generation settings and the strategies with their versions."""
     own = _temperatures(settings)
     temperatures = [own.get(strategy.name, settings.temperature) for strategy in strategies]
     seed = settings.seed if any(temperatures) else None
@@ -235,16 +244,16 @@ def _key(model: str, settings: StrategySettings, strategies: Sequence[Strategy])
 
 
 def _temperatures(settings: StrategySettings) -> dict[str, float]:
-    """Of the strategies that have one of their own."""
+    """Strategy name -> temperature, for strategies with a separate temperature."""
     own = {"multi_query": settings.multi_query_temperature, "hyde": settings.hyde_temperature}
     return {name: temperature for name, temperature in own.items() if temperature is not None}
 
 
 def load_strategy_model(name: str, model: str, settings: StrategySettings) -> LanguageModel:
-    """The language model that a strategy asks, with the settings it asks it with.
+    """Loads the language model of a strategy with the strategy's settings.
 
     Raises:
-        ConfigError: there is no such model, or its package or key is missing.
+        ConfigError: the model does not exist, or its package or key is missing.
     """
     from acqo_rl.language_models.load import load_language_model
 
@@ -263,7 +272,7 @@ def load_strategy_model(name: str, model: str, settings: StrategySettings) -> La
 
 
 def _for(name: str, settings: StrategySettings) -> StrategySettings:
-    if name == "prompted":  # the same in every run
+    if name == "prompted":  # greedy, so that results are reproducible
         return replace(settings, temperature=0.0)
     return settings
 
@@ -278,7 +287,7 @@ def _prompted(name: str, model: str, settings: StrategySettings, language_model:
         check_strategy(settings.force_strategy, model)
     settings = _for(name, settings)
     names = _names_of_adaptive(settings) if name == "adaptive" else [name]
-    strategies = {name: _strategies(name, settings) for name in names}  # before the model, which takes long to load
+    strategies = {name: _strategies(name, settings) for name in names}  # checked before the model is loaded
     language_model = language_model or load_strategy_model(name, model, settings)
     cache = reformulation_cache(settings.cache_ttl, settings.cache_size)
     cached: dict[str, Reformulator] = {}
@@ -312,7 +321,7 @@ def _adaptive(
 
 
 def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
-    """The strategies that a name joins by ``+``."""
+    """Creates the strategies in a name joined by ``+``."""
     from acqo_rl.reformulation.strategies import (
         ClassifyAndRewrite,
         Decomposition,
@@ -335,18 +344,18 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
     )
     by_name = {strategy.name: strategy for strategy in known}
     if missing := [part for part in name.split("+") if part not in by_name]:
-        raise ConfigError(f"There is no strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
+        raise ConfigError(f"Unknown strategy {missing[0]!r}; choose {', '.join(STRATEGIES)}, or join some by '+'.")
     chosen = [by_name[part] for part in name.split("+")]
     return [replace(cast(Any, strategy), **_weights(strategy, settings)) for strategy in chosen]
 
 
 def _weights(strategy: Strategy, settings: StrategySettings) -> dict[str, float]:
-    """The weights that settings change: 0 leaves a path out."""
+    """The weights of a strategy that the settings change; 0 drops a sub-query."""
     name, combine = strategy.name, settings.step_back_combine
     if not settings.include_original or (name == "hyde" and not settings.hyde_include_original):
         return {"original_weight": 0.0}
     if name == "step_back" and combine != "both":
         return {"original_weight": 0.0} if combine == "step_back" else {"weight": 0.0}
-    if settings.original_weight is None or not strategy.original_weight:  # which leave the raw query out
+    if settings.original_weight is None or not strategy.original_weight:  # a strategy without the raw query
         return {}
     return {"original_weight": settings.original_weight}

@@ -1,4 +1,4 @@
-"""One log event a reformulation, for dashboards and for those who ask what was made of their query."""
+"""Logs one event per reformulation, for dashboards and debugging."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _log = logging.getLogger(__name__)
 
 
 class Logged:
-    """A reformulator that tells of every answer at level INFO: ``EVENT``, with its figures as fields of the record.
+    """A reformulator that logs ``EVENT`` at level INFO for every reformulation.
 
-    The fields are ``asked`` (this reformulator), ``strategy`` (the one that answered), ``query_type``,
-    ``num_variants``, ``original_query_length`` (characters), ``rewriting_duration_ms`` (of the batch, divided by its
-    queries), ``model_calls`` and ``failed``. Neither the query nor what was made of it is logged.
+    The fields of the log record are ``asked`` (this reformulator), ``strategy`` (the reformulator that answered),
+    ``query_type``, ``num_variants``, ``original_query_length`` (characters), ``rewriting_duration_ms`` (mean per query
+    of the batch), ``model_calls`` and ``failed``. Queries and sub-queries are not logged.
     """
 
     def __init__(self, reformulator: Reformulator) -> None:
@@ -27,7 +27,7 @@ class Logged:
         self.feedback = feedback_of(reformulator)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """The reformulator's own answers."""
+        """Returns the reformulator's results unchanged and logs them."""
         begin = time.perf_counter()
         answers = self.reformulator.reformulate(queries)
         milliseconds = 1000 * (time.perf_counter() - begin) / max(len(queries), 1)

@@ -1,4 +1,4 @@
-"""A language model as classifier, for what rules of words do not see; where it fails, the rules answer."""
+"""Classification by a language model; if it fails, the classification by rules is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
 
 VERSION = "2"
-"""Raised whenever a prompt or its reading changes."""
+"""Must be increased whenever a prompt or its parsing changes."""
 
 _TYPES = """\
 What kind of question is the last one? Answer with one word:
@@ -49,13 +49,13 @@ Label = TypeVar("Label", QueryType, Challenge)
 
 
 class ModelClassifier:
-    """Asks a model for the query type, and for the challenges of questions that the rules are unsure of."""
+    """Determines query types, and the challenges of questions for which the rules are unsure, by a language model."""
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
 
     def query_types(self, queries: Sequence[Query]) -> list[Classification]:
-        """Classifications by rules with the type as the model says, from one batched call."""
+        """Returns one classification per query, in input order: by rules, with the query type from one batched call."""
         completions = self.model.generate([ask(_TYPES, _TYPE_EXAMPLES, query) for query in queries])
         answers = []
         for query, completion in zip(queries, completions, strict=True):
@@ -65,7 +65,7 @@ class ModelClassifier:
         return answers
 
     def challenges(self, queries: Sequence[Query]) -> list[Classification]:
-        """Classifications by rules; where these are unsure, with the challenges as the model says."""
+        """Returns one classification per query, in input order: by rules, with the model's challenges if unsure."""
         answers = [classify(query) for query in queries]
         asked = [i for i, a in enumerate(answers) if is_unsure(one_line(queries[i].text), a.challenges)]
         if not asked:
@@ -81,7 +81,7 @@ class ModelClassifier:
 
 
 def read_labels(completion: Completion, labels: Sequence[Label]) -> list[Label]:
-    """The labels that a completion names, in its order, however they are dressed: "**How-to**", "Factual question."."""
+    """The labels in a completion, in order of appearance, in any format: "**How-to**", "Factual question."."""
     text = re.sub(r"[\s_-]+", "_", without_thoughts(completion.text).lower())
     places = {label: re.search(rf"(?<![a-z]){label}(?![a-z])", text) for label in labels}
     found = {label: match.start() for label, match in places.items() if match}

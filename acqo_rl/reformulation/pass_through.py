@@ -1,4 +1,4 @@
-"""The raw query, as every comparison's baseline."""
+"""Searches the raw query; the baseline of all comparisons."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 
 
 def pass_through(query: Query, made_by: str, problem: str | None = None) -> Reformulation:
-    """The query unchanged, one search."""
+    """A reformulation whose only sub-query is the raw query."""
     return Reformulation(query, "pass", (SubQuery(query.text, "original"),), made_by, problem=problem)
 
 
 class PassThrough:
-    """Searches every query as it stands."""
+    """Searches every raw query."""
 
     name = "raw"
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """The queries unchanged, position for position."""
+        """Returns one reformulation per query, in input order: the raw query."""
         return [pass_through(query, self.name) for query in queries]

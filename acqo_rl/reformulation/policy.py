@@ -1,4 +1,4 @@
-"""The trained policy: prompt, language model, parser."""
+"""The trained policy: prompt, language model and parser."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ RANGES = {
     **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
     "raw_lead": (0, FINITE),
 }
-"""Least and most of a policy's settings."""
+"""Setting -> (minimum, maximum)."""
 
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What a model was trained with and must be served with; stored beside its weights.
+    """Settings that a policy was trained with and must be served with; stored with its weights.
 
     Attributes:
-        max_sub_queries: searches a query.
-        history_tokens: prompt budget of the conversation.
-        query_tokens: prompt budget of the query.
-        feedback_results: results of a first search in the prompt; 0 is the paper's policy.
-        feedback_words: words of each of them.
-        max_new_tokens: limit of a completion.
-        raw_lead: readings are searched beside the raw query, whose list counts where its best cosine is above theirs
-            by more than this: a question that stands on its own is searched best as it is. ``None``, and with
-            retrievers whose scores are no cosines: readings alone.
+        max_sub_queries: maximum number of sub-queries per query.
+        history_tokens: token budget of the history in the prompt.
+        query_tokens: token budget of the query in the prompt.
+        feedback_results: number of feedback results in the prompt; 0 as in the paper.
+        feedback_words: words per feedback result.
+        max_new_tokens: maximum number of tokens per completion.
+        raw_lead: on the route ``disambiguate``, the raw query is searched as well. Its ranking is used only if its top
+            cosine exceeds that of the other sub-queries by more than this margin, because a self-contained question is
+            searched best in its raw form. ``None`` disables this; it is also off if scores are not cosines.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
         prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
     """
@@ -56,7 +56,7 @@ class PolicySettings:
     prompt_version: str = prompt.VERSION
 
     def save(self, folder: str | Path) -> None:
-        """Writes the settings beside a model's weights."""
+        """Writes the settings to the folder of the model's weights."""
         Path(folder, SETTINGS_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -64,7 +64,7 @@ class PolicySettings:
         """Reads the settings of an exported model.
 
         Raises:
-            GrammarError: the file is damaged, or the model was trained for another grammar or prompt.
+            GrammarError: the file is damaged, or the model was trained with another grammar or prompt version.
         """
         try:
             stored = {"raw_lead": None, **json.loads(Path(file).read_text(encoding="utf-8"))}
@@ -77,10 +77,10 @@ class PolicySettings:
                     raise ValueError(f"{name} is {stored[name]!r}; it must be {wanted}")
             check_ranges(settings, RANGES)
         except KeyError as error:
-            raise GrammarError(f"{file} lacks {error}; export the model again.") from error
+            raise GrammarError(f"{file} has no setting {error}; export the model again.") from error
         except (ValueError, TypeError, ConfigError) as error:
             raise GrammarError(
-                f"{file} does not hold the settings of a policy ({error}); mend it, or export the model again."
+                f"{file} does not contain valid settings of a policy ({error}); fix it, or export the model again."
             ) from error
         for what, seen, wanted in (
             ("grammar", settings.grammar_version, grammar.VERSION),
@@ -88,14 +88,14 @@ class PolicySettings:
         ):
             if seen != wanted:
                 raise GrammarError(
-                    f"The model of {file} was trained for {what} version {seen}, this code has version {wanted}; "
-                    f"use the acqo_rl release it was trained with, or train it again."
+                    f"The model of {file} was trained for {what} version {seen}; this acqo_rl has version {wanted}. "
+                    f"Use the acqo_rl release that it was trained with, or train it again."
                 )
         return settings
 
 
 class Policy:
-    """A language model that answers in the grammar; a bad completion falls back to the raw query and says why."""
+    """A trained reformulator; an invalid completion falls back to the raw query and is reported in ``problem``."""
 
     def __init__(self, model: LanguageModel, prompt: Prompt, settings: PolicySettings, name: str = "policy") -> None:
         self.model = model
@@ -110,12 +110,12 @@ class Policy:
 
         Args:
             path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`).
-            name: how it is called in reports.
-            generation: ``temperature``, ``top_p``, ``batch_size``, ``max_new_tokens``; greedy by default.
+            name: name in results.
+            generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
 
         Raises:
-            ConfigError: there is no trained policy of that name.
-            GrammarError: it is no policy, or one of another grammar or prompt version.
+            ConfigError: the name or the model is unknown, or the model cannot be loaded.
+            GrammarError: it is not a policy, or it has another grammar or prompt version.
         """
         from acqo_rl.embedded import resolve
         from acqo_rl.language_models.local import TransformersModel
@@ -128,16 +128,16 @@ class Policy:
 
     @classmethod
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
-        """A policy around a :class:`~acqo_rl.language_models.local.TransformersModel`."""
+        """Creates a policy from a :class:`~acqo_rl.language_models.local.TransformersModel` and its settings."""
         return cls(model, prompt_of(settings, model.count_tokens), settings, name)
 
     @property
     def feedback(self) -> FeedbackSpec:
-        """What it was trained to read of a first search."""
+        """The feedback that the policy was trained with."""
         return FeedbackSpec(self.settings.feedback_results, self.settings.feedback_words)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation per query, in input order, from one batched call of the model; small talk passes."""
+        """Returns one reformulation per query, in input order, from one batched model call; small talk passes."""
         return past_small_talk(queries, self._reformulate, self.name)
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
@@ -161,10 +161,10 @@ class Policy:
 
 
 def settings_file(path: str) -> str:
-    """The file of a policy's settings, in a folder or on the Hub.
+    """Returns the path of a policy's settings file, in a folder or on the Hub.
 
     Raises:
-        GrammarError: there is none.
+        GrammarError: the file does not exist.
     """
     from transformers.utils import cached_file
 
@@ -174,19 +174,19 @@ def settings_file(path: str) -> str:
         if is_missing_folder(path):
             raise FileNotFoundError("no such folder")
         if Path(path).is_dir() and not Path(path, SETTINGS_FILE).is_file():
-            raise FileNotFoundError(f"the folder holds {sorted(p.name for p in Path(path).iterdir())[:8]}")
+            raise FileNotFoundError(f"the folder contains {sorted(p.name for p in Path(path).iterdir())[:8]}")
         return str(cached_file(path, SETTINGS_FILE))
     except OSError as error:
         raise GrammarError(
-            f"{path!r} is no exported policy: {SETTINGS_FILE} cannot be found in it ({error}). "
+            f"{path!r} is not an exported policy: {SETTINGS_FILE} was not found ({error}). "
             f"Give the folder or Hub id that training or scripts/push_to_hub.py wrote."
         ) from error
 
 
 def as_searched(written: Reformulation, raw_lead: float | None, max_sub_queries: int) -> Reformulation:
-    """What is searched of what a policy wrote, in training as in serving.
+    """Adds the raw query to the sub-queries of the route ``disambiguate``, in both training and serving.
 
-    Readings get the raw query beside them (see ``PolicySettings.raw_lead``) unless as many as are allowed were written.
+    See ``PolicySettings.raw_lead``. Nothing is added if the policy wrote the maximum number of sub-queries.
     """
     if raw_lead is None or written.route != "disambiguate" or len(written.sub_queries) >= max_sub_queries:
         return written
@@ -195,7 +195,7 @@ def as_searched(written: Reformulation, raw_lead: float | None, max_sub_queries:
 
 
 def prompt_of(settings: PolicySettings, count_tokens: Any) -> Prompt:
-    """The prompt that goes with a model's settings."""
+    """Creates the prompt for a policy's settings."""
     return Prompt(
         count_tokens,
         settings.max_sub_queries,

@@ -1,4 +1,4 @@
-"""The policy's prompt: one for every retriever and data set, the same in training, evaluation and serving."""
+"""The policy's prompt, which is the same for all retrievers and data sets and in training, evaluation and serving."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from acqo_rl.text import drop_middle, one_line
 from acqo_rl.types import Conversation, Query, Snippet
 
 VERSION = "1"
-"""Raised whenever the prompt changes, for a model trained on another one reads it badly."""
+"""Must be increased whenever the prompt changes, because a model works only with the prompt it was trained on."""
 
 _MARKER = re.compile(r"([<\[])(?=[|/\uff5c\w])")
 _LONGEST_TOKEN = 8
-"""Characters of a token, at most, on average."""
+"""Upper bound on the mean number of characters per token."""
 _TITLE_TOKENS, _TOKENS_A_WORD = 48, 5
 
 _SYSTEM = (
@@ -27,19 +27,19 @@ _SYSTEM = (
 
 @dataclass(frozen=True)
 class Prompt:
-    """Renders queries for the policy within a token budget.
+    """Renders queries for the policy within token budgets.
 
-    Where a conversation does not fit its budget, room is given first to the user's last turn, then to the other turns,
-    newest first, until one does not fit. A turn of more than half the budget takes part with a share: half of the
-    budget for the user's turns, a quarter for the assistant's. What is left in the end goes back to the shortened
-    turns, the user's first. A shortened turn keeps both ends.
+    If the history exceeds its budget, the user's last turn gets room first, then the other turns, newest first, until
+    one does not fit. A turn that needs more than half the budget is shortened: a user's turn gets half of the budget,
+    an assistant's turn a quarter. Remaining room is given back to the shortened turns, the user's first. Shortened
+    turns keep both ends.
 
     Attributes:
-        count_tokens: number of tokens of a text, by the model's tokenizer.
-        max_sub_queries: as in the grammar.
-        history_tokens: budget of the earlier turns; 0 leaves them out.
-        query_tokens: budget of the query; its end is cut.
-        feedback_words: words of each result of a first search; its text is cut to 5 tokens a word, its title to 48.
+        count_tokens: returns the number of tokens of a text.
+        max_sub_queries: maximum number of sub-queries, as in the grammar.
+        history_tokens: budget of the earlier turns; 0 drops them.
+        query_tokens: budget of the query; longer queries are truncated.
+        feedback_words: words per feedback result; its text is truncated to 5 tokens per word, its title to 48 tokens.
     """
 
     count_tokens: Callable[[str], int]
@@ -49,7 +49,7 @@ class Prompt:
     feedback_words: int = 28
 
     def render(self, query: Query) -> Conversation:
-        """The conversation that the policy completes."""
+        """Returns the prompt for a query."""
         lines = [*self._turns(query.history), *map(self._result, query.feedback)]
         lines.append(f"Question: {self._first_words(untrusted(query.text), self.query_tokens)}")
         return [
@@ -58,7 +58,7 @@ class Prompt:
         ]
 
     def _turns(self, history: Sequence[Turn]) -> list[str]:
-        """The lines of the turns that have room; each costs its tokens and one for the end of the line."""
+        """The lines of the turns that fit; each line costs its tokens plus one for the line end."""
         budget = left = self.history_tokens
         lines: dict[int, str] = {}
         room: dict[int, int] = {}
@@ -89,7 +89,7 @@ class Prompt:
         return text
 
     def _both_ends(self, text: str, budget: int) -> str:
-        """The mark of a turn, its first and its last words within a budget, "..." between; empty without such room."""
+        """Shortens a turn to its mark and both ends within a budget; empty if there is no room."""
         mark, _, said = text.partition(" ")
         size = min(len(said) - 1, budget * _LONGEST_TOKEN)
         while size > 1:
@@ -100,7 +100,7 @@ class Prompt:
 
 
 def with_examples(instructions: str, examples: Sequence[tuple[str, str]], content: str) -> Conversation:
-    """Instructions, worked examples as earlier turns of question and answer, then what is asked."""
+    """Builds a prompt: instructions as system message, worked examples as earlier turns, then the content."""
     shown = [
         {"role": role, "content": text}
         for pair in examples
@@ -110,16 +110,16 @@ def with_examples(instructions: str, examples: Sequence[tuple[str, str]], conten
 
 
 def _by_right(history: Sequence[Turn]) -> list[int]:
-    """Positions in the order in which turns get room: the user's last turn, then all others, newest first."""
+    """Positions of the turns by priority: the user's last turn, then all others, newest first."""
     newest_first = range(len(history) - 1, -1, -1)
     last_asked = next((i for i in newest_first if history[i].speaker == "user"), None)
     return [*(() if last_asked is None else (last_asked,)), *(i for i in newest_first if i != last_asked)]
 
 
 def untrusted(text: str) -> str:
-    """Text of users and documents: one line, and no special token of a chat template that could end the turn.
+    """Makes a text of users or documents safe for a prompt: one line, without special tokens of chat templates.
 
-    Special tokens are written "<...>" or "[...]" ("<|im_end|>", "</s>", "<start_of_turn>", "[/INST]"); a space after
-    the bracket makes them plain text.
+    Special tokens have the form "<...>" or "[...]" ("<|im_end|>", "</s>", "<start_of_turn>", "[/INST]"); a space after
+    the bracket turns them into plain text.
     """
     return _MARKER.sub(r"\1 ", one_line(text))

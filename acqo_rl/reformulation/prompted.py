@@ -1,4 +1,4 @@
-"""A language model that was not trained for it, asked in words by one strategy or by several at once."""
+"""Reformulation by prompting a language model with one or several strategies."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from acqo_rl.types import (
 
 
 class Prompted:
-    """Asks any language model; what cannot be used falls back to the raw query and says why.
+    """Prompts a language model; falls back to the raw query if a completion cannot be used, and reports the problem.
 
-    Several strategies of a query go to the model in one batch, and what each writes is a path of its own beside the
-    raw query's: multi-query, HyDE and raw are one ``Prompted`` with two strategies.
+    The prompts of several strategies form one batch. The sub-queries of all strategies are searched in addition to the
+    raw query.
     """
 
     def __init__(
@@ -38,24 +38,24 @@ class Prompted:
         name: str = "",
         temperatures: Mapping[str, float] = {},
     ) -> None:
-        """Takes the model and what it is asked.
+        """Creates the reformulator.
 
         Args:
-            model: asked by every strategy.
-            strategies: each writes paths of its own.
-            name: of the reformulator; by default those of the strategies.
-            temperatures: name of a strategy -> temperature, in place of the model's own.
+            model: the language model for all strategies.
+            strategies: prompts and parsers; each one adds sub-queries.
+            name: name of the reformulator; by default the names of the strategies, joined by ``+``.
+            temperatures: strategy name -> temperature that replaces the model's own.
         """
         self.model = model
         self.strategies = strategies
         self.name = name or "+".join(strategy.name for strategy in strategies)
-        self._begins_in_thoughts = starts_thinking(model)  # or a reply shows it
+        self._begins_in_thoughts = starts_thinking(model)  # set later if a reply shows it
         others = [s for s in strategies if s.name not in temperatures]
         groups = [(_at(model, temperatures[s.name]), [s]) for s in strategies if s.name in temperatures]
         self._groups = [*groups, *([(model, others)] if others else [])]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation per query, in input order; one batched call of the model per temperature.
+        """Returns one reformulation per query, in input order, with one batched model call per temperature.
 
         Small talk passes.
         """
@@ -103,10 +103,13 @@ def _at(model: LanguageModel, temperature: float) -> LanguageModel:
 def _write(
     queries: Sequence[Query], model: LanguageModel, strategies: Sequence[Strategy]
 ) -> dict[str, list[Completion]]:
-    """By strategy, one completion per query, from one call of the model."""
+    """Strategy name -> one completion per query, from one call of the model."""
     completions = model.generate([s.conversation(query) for query in queries for s in strategies])
     if len(completions) != len(queries) * len(strategies):
-        raise ValueError(f"{len(completions)} completions for {len(queries)} queries x {len(strategies)} strategies")
+        raise ValueError(
+            f"{len(completions)} completions for {len(queries)} queries x {len(strategies)} strategies; a model must"
+            " return one per prompt"
+        )
     return {s.name: completions[i :: len(strategies)] for i, s in enumerate(strategies)}
 
 
@@ -121,7 +124,7 @@ def _route(routes: Sequence[Route]) -> Route:
 
 
 def _paths(query: Query, original_weight: float, found: Iterable[SubQuery]) -> tuple[SubQuery, ...]:
-    """The raw query first, then what was found; what several strategies search is one path of the greatest weight."""
+    """The raw query, then the sub-queries without repetitions; a repeated sub-query gets its greatest weight."""
     key = normalised(query.text)
     by_key = {key: SubQuery(query.text, "original", original_weight)} if original_weight > 0 else {}
     for sub_query in found:

@@ -1,4 +1,4 @@
-"""The type of a question: tables of words, and the few shapes of a text that no list of words describes."""
+"""Determines the query type by tables of words and by patterns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from acqo_rl.types import QueryType
 
 
 def _shapes(*patterns: str) -> re.Pattern[str]:
-    """Alternatives, one a line."""
+    """A pattern with the given alternatives."""
     return re.compile("|".join(patterns))
 
 
@@ -65,7 +65,7 @@ _CHOICE = _shapes(
     r" \^ (?!the |an? |whether |either )(?:\S+ ){1,2}(?:or|oder|ou|o) (?!.* of )\S",
     r" \^ [^吗么什谁哪怎如]{2,10}(?:还是|或)\w",
 )
-"""Nothing but things to choose from, and perhaps for what: "oslo or bergen for a weekend"."""
+"""A text that consists of alternatives and perhaps a purpose: "oslo or bergen for a weekend"."""
 _NAME_OF_ERROR = _shapes(
     r"\b[A-Z]\w*(?:Error|Exception|BackOff)\b",
     r"\b(?:HTTP|status|code)(?: code)? [45]\d\d\b",
@@ -82,7 +82,7 @@ _HAPPENS = _shapes(
     r" (?:la|el|mi) .* no \w",
     r" (?:n'|ne) \w+ (?:pas|plus) ",
 )
-"""What a thing does that it should not: a verb with what stands beside it, for "drops" alone may be a noun."""
+"""A thing does something wrong: a verb together with the next word, because "drops" alone may be a noun."""
 _STEPS = _shapes(
     r" how 2 ",
     r" (?:want|need|like) to (?!know|see|hear|find|ask|understand)\w",
@@ -100,7 +100,7 @@ _HOW_IT_IS = _shapes(
     r"是(?:如何|怎么|怎样)",
     r"如何.{1,8}(?:形成|产生|运作|工作|影响)",
 )
-"""How something comes about, unlike how somebody does it."""
+"""How something works or happens, in contrast to how somebody does it."""
 _ORDER = re.compile(r"\^ ([a-z]+) (?:a|an|my|your) ")
 _WISHED = _shapes(
     rf"\b(?i:{_any(QUALITIES)}) (?:(?!(?:of|and|in|for|the|to) )[\w'-]+ ){{0,2}}?"
@@ -110,7 +110,7 @@ _WISHED = _shapes(
     rf"(?:^|\s)(?i:{_any(QUALITIES_ELSEWHERE)}) \w",
     rf"\w (?:{_any(QUALITIES_ELSEWHERE)})(?:\s|$)",
 )
-"""What things are to be like, in whatever words: "quiet beaches", "playas tranquilas"; "Great Lakes" is a name."""
+"""Desired qualities of things: "quiet beaches", "playas tranquilas"; but "Great Lakes" is a name."""
 _JOINING = re.compile(
     r"(?<= )(?:and|with|using|also|while|but|und|mit|sowie|y|con|et|avec)(?= )|以及|并且|同时|和|还有"
 )
@@ -129,7 +129,7 @@ _SEVERAL = _shapes(
 
 
 def query_type_of(text: str) -> QueryType:
-    """The first type whose signs the text shows; ``simple`` is a text that asks nothing in words."""
+    """Returns the first type that matches; ``simple`` if the text has no question or request, only key words."""
     if SQL.match(text):
         return "simple"
     words = spaced(text)
@@ -151,15 +151,15 @@ def query_type_of(text: str) -> QueryType:
 
 
 def weighs(text: str) -> bool:
-    """Whether it orders to look at something from several sides: "evaluate remote work"."""
+    """Whether the text requests an analysis from several sides: "evaluate remote work"."""
     return WEIGHING.within(spaced(text))
 
 
 def compares(words: str) -> bool:
-    """Whether things are weighed against each other: words of comparing, or a choice between two.
+    """Whether the text compares things or asks for a choice between two.
 
     Args:
-        words: ``spaced``.
+        words: a text returned by ``spaced``.
     """
     if COMPARISON.within(words) or _COMPARATIVE.search(words):
         return True
@@ -169,12 +169,12 @@ def compares(words: str) -> bool:
 
 
 def lists(text: str) -> bool:
-    """Whether several things are asked for in one breath."""
+    """Whether the text asks for several things."""
     return bool(_SEVERAL.search(text)) and not PAIRS.within(spaced(text))
 
 
 def _is_faulty(text: str, words: str) -> bool:
-    """Whether something does not do what it should."""
+    """Whether the text describes a fault."""
     if _NAME_OF_ERROR.search(text) or WHY_I.within(words) or (WHY.within(words) and OWN.within(words)):
         return True
     if FAULTS.within(words) and not NO_FAULT.within(words):
@@ -187,22 +187,22 @@ def _is_faulty(text: str, words: str) -> bool:
 
 
 def _explains(words: str) -> bool:
-    """Whether it asks why, or how something comes about that nobody does."""
+    """Whether the text asks why, or how something works or happens."""
     found = _HOW_IT_IS.search(words)
     return REASONS.within(words) or (bool(found) and not (STEPS.within(words) and " how " in words))
 
 
 def _asks(text: str, words: str) -> bool:
-    """Whether a fact is asked for: a question word, a verb that opens, or a question mark after several words."""
+    """Whether the text asks for a fact: a question word, an opening verb, or a question mark after several words."""
     return FACTS.within(words) or (text.rstrip().endswith(("?", "\uff1f")) and len(words.split()) > 3)
 
 
 def _orders(words: str) -> bool:
-    """Whether it says what is to be done, without a question: "unclog a sink", "convert heic to jpg"."""
+    """Whether the text names a task without a question word: "unclog a sink", "convert heic to jpg"."""
     opening = _ORDER.search(words)
     return TASKS.within(words) or (opening is not None and not NO_ORDER.within(f" {opening.group(1)} "))
 
 
 def _wishes(text: str, words: str) -> bool:
-    """Whether it says what things are to be like, rather than which: "fun routes", "dog-friendly cafes"."""
+    """Whether the text describes desired qualities of things: "fun routes", "dog-friendly cafes"."""
     return WISHES.within(words) or bool(_WISHED.search(text))

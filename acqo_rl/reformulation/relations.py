@@ -1,6 +1,6 @@
-"""Relations that join the things of a list: "When did Egypt and Israel make peace?" asks nothing about either alone.
+"""Detects relations between the items of a list: "When did Egypt and Israel make peace?" must not be split.
 
-Their words are the symmetric predicates of English: verbs such as "meet", nouns such as "rivals", adjectives such as
+The patterns contain symmetric predicates of English: verbs such as "meet", nouns such as "rivals", adjectives such as
 "similar".
 """
 
@@ -47,17 +47,17 @@ _DEGREE = re.compile(r"\bhow (?:close|near|similar|different|compatible|alike) (
 
 
 def joins(text: str) -> bool:
-    """Whether a text says that some things are joined, wherever it names them."""
+    """Whether a text contains a symmetric relation anywhere."""
     return _ANYWHERE.search(text) is not None
 
 
 def joins_next(before: str) -> bool:
-    """Whether the text before a list joins what the list names: "the distance between"."""
+    """Whether the text before a list relates its items: "the distance between"."""
     return _BEFORE.search(before) is not None
 
 
 def joins_list(before: str, after: str) -> bool:
-    """Whether the text around a list joins what it names."""
+    """Whether the text around a list relates its items."""
     if joins(f"{before} {after}") or joins_next(before):
         return True
     is_degree = not after and _DEGREE.search(before)

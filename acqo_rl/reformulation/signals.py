@@ -1,7 +1,7 @@
-"""Surface signals of a question that the rules and the classifier share: names, lists, clauses, years, references.
+"""Surface features of questions for rules and classifier: names, lists, clauses and references.
 
-Signals are matched at word boundaries ("android" holds no "and"), and an ambiguous name counts only where nothing
-beside it says which reading is meant ("apple pie recipe" is about fruit).
+Words are matched at word boundaries ("android" does not contain "and"). An ambiguous name counts only if the question
+contains nothing else ("apple pie recipe" is about fruit).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from acqo_rl.conversations import Turn
 
 LONGEST = 1_000
-"""Characters; a longer text is no question that the rules were made for, and they would take long to fail on it."""
+"""Maximum number of characters; the rules are slow on longer texts, which are rarely questions."""
 
 _LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
-"""Of the Latin, Greek and Cyrillic alphabets; other scripts tell no names by their case."""
+"""Lower-case letters of the Latin, Greek and Cyrillic alphabets; names in other scripts cannot be found by case."""
 NAME_WORD = rf"(?:[a-z]{{1,2}}(?=[A-Z]))?[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
-"""A capitalised word or an initial; the dot that ends a sentence is no part of it."""
+"""A capitalised word or an initial, without the full stop of a sentence."""
 _NAME = rf"{NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
 _ITEM = rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
@@ -43,14 +43,14 @@ SQL = re.compile(
     |insert\s+into\s+\w+\s*[(]|update\s+\S+\s+set\b.+=|delete\s+from\s+\w+\s*(?:$|;|where\b)|create\s+table\s+\w+\s*[(])""",
     re.I | re.X,
 )
-"""A statement in a query language is no question: it is searched as it stands."""
+"""An SQL statement; it is searched as the raw query."""
 REFERENCE = re.compile(
     r"\b(?:it|its|it's|they|their|them|he|she|his|her|him|this|that|these|those|there|one|former|latter|same|"
     r"what about|how about)\b",
     re.I,
 )
 STRONG_REFERENCE = re.compile(r"\b(?:it|its|they|their|them|he|she|his|her|him|there)\b", re.I)
-"""Words that stand for a thing, place or person that was named before, and seldom for anything else."""
+"""Words that almost always refer to a thing, place or person mentioned before."""
 _BARE = re.compile(
     r"\s*(?:(?:(?:can|could) you |please )*(?:tell me (?:more )?about|wh(?:at|o)(?:'?s| is| are| was| were)"
     r"|define|explain|describe|look up|about)\s+)?(?:the\s+|an?\s+)?(.*?\w)[\s?!.]*$",
@@ -88,7 +88,7 @@ _ORDERS = re.compile(
     r"(?:^|(?<=[.?!:]\s))\w+(?=(?:-(?:moi|nous|me|nos))? (?:mir|uns|me|moi|mij|nos)\b|-(?:moi|nous|me|nos)\b"
     r"|(?<=[aei]m[ei]) (?:de|del|sobre|acerca|algo|el|la|los|las|di|della|qualcosa|su)\b)"
 )
-"""What opens an order in another language: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de"."""
+"""The first word of a request in other languages: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de"."""
 _STARTERS = frozenset(_OPENERS.split())
 _NO_NAMES = """
 according additionally after all also although another any as based because before both but by could currently despite
@@ -100,7 +100,7 @@ january february march april may june july august september october november dec
 monday tuesday wednesday thursday friday saturday sunday
 """
 _NO_NAME = _STARTERS | frozenset(_NO_NAMES.split())
-"""Capitalised words that name nothing when they stand alone."""
+"""Words that are not names even if they are capitalised."""
 
 QUANTITIES = frozenset(
     """
@@ -109,7 +109,7 @@ QUANTITIES = frozenset(
     temperature treatment use wage weather weight
     """.split()  # noqa: SIM905
 )
-"""Attributes, in the singular, that things of any kind have, so that each of several may be asked about."""
+"""Attributes (in the singular) that all kinds of things have, so that a question may ask for them of several things."""
 _ATTRIBUTES = QUANTITIES | frozenset(
     """
     address advantage altitude anatomy anthem architecture atmosphere author birthday birthplace budget capacity cast
@@ -127,13 +127,13 @@ _ATTRIBUTES = QUANTITIES | frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NameList:
-    """Names that a text lists.
+    """A list of names in a text.
 
     Attributes:
-        before: the text before them.
-        link: ``between``, ``both`` or ``either``, where one stands before the first name; else empty.
+        before: the text before the list.
+        link: ``between``, ``both`` or ``either`` before the first name; otherwise empty.
         items: the names.
-        after: the text after them.
+        after: the text after the list.
     """
 
     before: str
@@ -143,22 +143,22 @@ class NameList:
 
 
 def newest_first(history: Sequence[Turn]) -> list[str]:
-    """The texts of the turns."""
+    """The texts of the turns, newest first."""
     return [turn.text for turn in reversed(history)]
 
 
 def asked_first(history: Sequence[Turn]) -> list[str]:
-    """The texts of the turns, newest first, the user's before all of the assistant's."""
+    """The texts of the turns: the user's newest first, then the assistant's newest first."""
     return [turn.text for speaker in ("user", "assistant") for turn in reversed(history) if turn.speaker == speaker]
 
 
 def last_said(turns: Iterable[str], spans: Callable[[str], Sequence[str]]) -> list[str]:
-    """The distinct spans of the turns, turn by turn, in each the last one first."""
+    """The distinct spans of the turns, in the order of the turns; within a turn, the last span comes first."""
     return list(dict.fromkeys(span for turn in turns for span in reversed(spans(turn))))
 
 
 def names(text: str) -> list[str]:
-    """Capitalised spans in order; a lone word that often opens a sentence is none."""
+    """Capitalised spans in order, without single words that often start a sentence."""
     text = _ORDERS.sub(lambda match: match[0].lower(), text)
     spans = (match.group().strip(" .") for match in _CAPITALISED.finditer(text))
     opened = (re.sub(r"^(?:\w+'?\w*)\s+", "", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
@@ -167,37 +167,37 @@ def names(text: str) -> list[str]:
 
 
 def names_of_own(text: str) -> list[str]:
-    """The names of a text without those that describe a thing of a kind, "two Nobel prizes", where it has others."""
+    """The names in a text, without those that only describe a noun ("two Nobel prizes") if there are others."""
     return names(_OF_A_KIND.sub("", text)) or names(text)
 
 
 def refers_to_itself(text: str) -> bool:
-    """Whether a later part of a question refers to what the first part names: "Where is Oslo and who is its mayor?"."""
+    """Whether a question refers to a name in its own first part: "Where is Oslo and who is its mayor?"."""
     first, _, later = text.partition(" and ")
     return bool(names(first)) and not REFERENCE.search(first) and STRONG_REFERENCE.search(later) is not None
 
 
 def bare_name(text: str) -> str:
-    """The only thing that a text names, in lower case: "mercury" of "What is Mercury?"; empty where it says more."""
+    """The text without question words and articles, in lower case: "mercury" for "What is Mercury?"."""
     match = _BARE.match(text)
     name = match[1].lower() if match else ""
     return "" if name in _STARTERS else name
 
 
 def without_courtesy(text: str) -> str:
-    """The question of a text, without "could you please tell me" before it and thanks behind it."""
+    """The question without polite phrases such as "could you please tell me" and "thanks"."""
     core = _THANKS.sub("", text)
     match = _COURTESY.match(core)
     return _WHAT_IS.sub(r"\1 is ", core[match.end() :] if match else core)
 
 
 def begins_to_ask(text: str) -> bool:
-    """Whether a text begins as a question or request does."""
+    """Whether a text starts like a question or a request."""
     return _REQUEST.match(text) is not None
 
 
 def told_apart(spans: Iterable[str]) -> list[str]:
-    """The names in order, each once: of "Picasso" and "Pablo Picasso" the longer one."""
+    """The names in order, without repetitions; of "Picasso" and "Pablo Picasso" only the longer one."""
     kept: list[str] = []
     for span in spans:
         key = f" {span.casefold()} "
@@ -209,13 +209,13 @@ def told_apart(spans: Iterable[str]) -> list[str]:
 
 
 def clauses(text: str) -> list[str]:
-    """What the text asks one after the other; a single word is no clause, but two Chinese characters may be."""
+    """Splits a text into its questions; drops single words, except those of two or more Chinese characters."""
     parts = (part.strip(" ,.") for part in _NEXT_NEED.split(text))
     return [part for part in parts if len(part.split()) > 1 or _HAN_WORDS.search(part)]
 
 
 def find_list(text: str) -> NameList | None:
-    """The first list of names; a capital that only opens the sentence begins none."""
+    """Finds the first list of names; the capitalised first word of a sentence does not start one."""
     opener, space, rest = text.partition(" ")
     is_noun = rest.startswith("of ") and opener.lower() not in rest.lower()
     match = _LIST.search(f"{opener.lower()}{space}{rest}" if is_noun or opener.lower() in _STARTERS else text)
@@ -230,13 +230,13 @@ def find_list(text: str) -> NameList | None:
 
 
 def items_of(listed: str) -> list[str]:
-    """The items of a list as it is written: "Lima, Quito or Bogota"."""
+    """Splits a list such as "Lima, Quito or Bogota"."""
     found = re.split(r"\s*,?\s*(?:\b(?:and|or|vs|versus)\b\.?|&)\s*(?:(?:in|of|for|at)\s+)?|\s*,\s*", listed.strip())
     return [item for item in found if item]
 
 
 def names_attribute(phrase: str) -> bool:
-    """Whether the last word of a phrase is an attribute, and no other word is: "boiling point", not "price index"."""
+    """Whether the last word of a phrase, and no other word, is an attribute: "boiling point", not "price index"."""
     *before, last = phrase.lower().split()
     return is_of(last, _ATTRIBUTES) and not any(is_of(word, _ATTRIBUTES) for word in before)
 

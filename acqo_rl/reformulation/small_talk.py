@@ -1,4 +1,4 @@
-"""Greetings, thanks and other messages that ask for nothing: every reformulator of the package passes them."""
+"""Detects greetings, thanks and other messages without a question; all reformulators pass them unchanged."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 
 
 def is_small_talk(text: str) -> bool:
-    """Whether a message greets, thanks, takes leave or reacts, and asks for nothing: "hi", "ok, thanks!", a smile.
+    """Whether a message is only a greeting, thanks, a goodbye or a reaction: "hi", "ok, thanks!", an emoji.
 
-    Thanks may say what for: "Thank you, that was helpful." "Yes", "ok" and "???" alone are none: they may answer a
-    question or be one.
+    Thanks may include a reason: "Thank you, that was helpful." "Yes", "ok" and "???" alone are not small talk, because
+    they may answer a question or be one.
     """
     words = _words(text)
     if not words:
@@ -124,7 +124,7 @@ def is_small_talk(text: str) -> bool:
 
 
 def asks_for_nothing(query: Query) -> bool:
-    """Whether a query is small talk, or a mere "yes", "no" or "ok" that answers no question of the turn before it."""
+    """Whether a query is small talk, or a "yes", "no" or "ok" although the previous turn has no question."""
     if is_small_talk(query.text):
         return True
     found = _REACTION.fullmatch(" ".join(_words(query.text)))
@@ -136,12 +136,12 @@ def asks_for_nothing(query: Query) -> bool:
 def past_small_talk(
     queries: Sequence[Query], reformulate: Callable[[list[Query]], Sequence[Reformulation]], name: str
 ) -> list[Reformulation]:
-    """One reformulation per query, in input order: small talk passes, ``reformulate`` is called with the others.
+    """Returns one reformulation per query, in input order: small talk passes, the others go to ``reformulate``.
 
     Args:
-        queries: what is asked.
-        reformulate: gives one reformulation per query.
-        name: of the reformulator.
+        queries: the queries.
+        reformulate: returns one reformulation per query.
+        name: name of the reformulator.
     """
     answers = {i: pass_through(query, name) for i, query in enumerate(queries) if asks_for_nothing(query)}
     asked = [i for i in range(len(queries)) if i not in answers]
@@ -151,14 +151,14 @@ def past_small_talk(
 
 
 def _says_it_helped(rest: str) -> bool:
-    """Whether what is said beside thanks is praise and words without content: "das hat mir sehr geholfen"."""
+    """Whether the rest of a thank-you is only praise and function words: "das hat mir sehr geholfen"."""
     others = _HELPED.sub("", rest)
     return others != rest and function_words().issuperset(others.split())
 
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words without content, such as pronouns and articles, of twelve languages in lower case."""
+    """Function words such as pronouns and articles of twelve languages, in lower case."""
     from bm25s import stopwords
 
     languages = (
@@ -170,7 +170,7 @@ def function_words() -> frozenset[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words in lower case, without apostrophes, punctuation and emoji; French "c'est" are two words."""
+    """The words in lower case, without apostrophes, punctuation and emoji; French "c'est" is two words."""
     joined = re.sub("['\u2019]", "", _ELISION.sub(r"\1 ", folded(compatible(text))))
     kept = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in joined)
     return [word for word in kept.split() if any(unicodedata.category(c)[0] in "LN" for c in word)]

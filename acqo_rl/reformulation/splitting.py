@@ -1,8 +1,8 @@
-"""What a question asks for, part by part.
+"""Splits a question into its parts.
 
-A part makes sense by itself: it keeps what is asked of all (an attribute, a time, a place). A question without such
-parts is left whole. Names that hold an "and" are one thing, and what a relation joins is not taken apart: the distance
-between two cities is a property of neither.
+Each part is self-contained: it repeats the shared words (an attribute, a time, a place). A question without such parts
+is not split. Names with an "and" are one thing. Things joined by a relation are not split either: the distance between
+two cities is not a property of either one.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from acqo_rl.text import one_line
 
 _MOST_WORDS = 45
 _FEW_WORDS = 12
-"""A text of at most so many words need not begin like a question to be one."""
+"""Maximum number of words of a text that may be a question even if it does not start like one."""
 
 _SPACE, _AMPERSAND = "\u02cd", "\ua788"
-"""Letters that stand in marked names for a space and for "&"."""
+"""Characters that replace spaces and "&" in marked names."""
 
 _QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)""")
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
@@ -48,11 +48,11 @@ _ONE_THING = re.compile(
     r"|\| (?:come out|premiere|debut|air|end)$|^where do \| live$",
     re.I,
 )
-"""Around "X and Y" that is one thing: a verb in the singular, or what is asked of a work, a show or a pair."""
+"""Context in which "X and Y" is one thing: a singular verb, or a question about a work, a show or a pair."""
 _WHO_MADE = re.compile(
     r"^who (?:wrote|directed|painted|composed|sang|recorded|published|created)(?: the \w+)? \|$", re.I
 )
-"""Around "X and Y" that is one work; before three names they are as likely three works."""
+"""Context in which "X and Y" is one work; a list of three names may equally be three works."""
 _WORK = (
     r"(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director|movie|film|book|novel|band|members?"
     r"|singers?|songs?|albums?|hits?|discography|trailer|series|show)"
@@ -60,14 +60,14 @@ _WORK = (
 _ONE_WORK = re.compile(
     rf"\b{_WORK} (?:(?:of|by|from|called) )?\|$|\b(?:watch|stream|read) \|$|^\| (?:the )?(?:[a-z]+ )?{_WORK}\b", re.I
 )
-"""Around "X, Y and Z" that is one thing: what is asked of a work or a band."""
+"""Context in which "X, Y and Z" is one thing: a question about a work or a band."""
 _GOES_ON = re.compile(r",? (?:and )?[^\W\d_a-z][\w']*(?:,|$)")
 _HAS_BOTH = re.compile(
     r"^(?:who|which|what|how many)\b.* (?!(?:are|is|were|was|do|does|did|have|has|had|of|in|for|at|on|from|to|about"
     r"|with) )\w+ \|both$",
     re.I,
 )
-"""Before two things that one has together: "who speaks both"."""
+"""Context in which one subject has both things: "who speaks both"."""
 _LIFE = re.compile(r"\b(?:born|die|discover|invent|write|marry|study|win|buried|compose|paint|found|grow up)\b", re.I)
 _STATES = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|cannot|does|did|do"
@@ -108,13 +108,13 @@ _FUNCTION_WORDS = frozenset(_FUNCTION.split())
 
 
 def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
-    """The questions or phrases that a text asks for, at least two; none where it asks for one thing.
+    """Returns the parts of a question, at least two; empty if it asks for one thing.
 
-    They end without a question mark: a small encoder finds less with one.
+    The parts have no question mark, because small encoders find less with one.
 
     Args:
         text: a question.
-        lexicon: names of the corpus; by default those that are common anywhere.
+        lexicon: names of the corpus; by default a list of common names.
     """
     plain = one_line(unicodedata.normalize("NFKC", html.unescape(text))).replace("\u2019", "'")
     whole = plain.rstrip(" ?!.,;:")
@@ -141,7 +141,7 @@ def _unmarked(part: str) -> str:
 
 
 def _may_ask(asked: str, text: str) -> bool:
-    """Whether the text may be a question; a long statement that joins things states them together."""
+    """Whether the text may be a question; a long statement with an "and" is not."""
     words = len(asked.split())
     if words > _MOST_WORDS:
         return False
@@ -149,7 +149,7 @@ def _may_ask(asked: str, text: str) -> bool:
 
 
 def _states(whole: str, text: str) -> bool:
-    """Whether a text that asks nothing is a sentence: it has a verb, a full stop, or a pronoun."""
+    """Whether a text without a question is a statement: it has a verb, a full stop or a pronoun."""
     if re.search(rf"\b{_WH}\b", whole, re.I):
         return False
     ends = text.endswith(".") and text[:1].isupper() and not compares(spaced(whole))
@@ -172,7 +172,7 @@ def _makes_sense(part: str) -> bool:
 
 
 def _elliptic(text: str) -> list[str]:
-    """Both questions in full: "Who founded it and when", "how long is it and how deep"."""
+    """Completes both questions of "Who founded it and when" and "how long is it and how deep"."""
     if match := _HOW_TWICE.match(text):
         words = text.split(" ")
         return [f"how {words[1]} {match['rest']}", f"how {words[-1]} {match['rest']}"]
@@ -185,7 +185,7 @@ def _elliptic(text: str) -> list[str]:
 
 
 def _years(text: str) -> list[str]:
-    """The text once for each year of a list; a range is one period unless it is asked what changed."""
+    """Repeats the text for each year of a list; a range is one period unless the question asks for changes."""
     match = _YEAR_LIST.search(text)
     if match is None:
         return []
@@ -202,13 +202,13 @@ def _years(text: str) -> list[str]:
 
 
 def _both_asked(text: str) -> list[str]:
-    """Both questions in full: "when and where was Bolivar born"."""
+    """Completes both questions of "when and where was Bolivar born"."""
     match = _TWO_QUESTION_WORDS.match(text)
     return [f"{word} {match['rest']}" for word in match.groups()[:2]] if match else []
 
 
 def _listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
-    """The text once for each name of a list in it."""
+    """Repeats the text for each name of a list."""
     listed = find_list(text)
     if listed is None or listed.link == "between" or is_contest(text):
         return []
@@ -225,7 +225,7 @@ def _listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
 
 
 def _asks_of_each(listed: NameList, text: str) -> bool:
-    """Whether a text without a question asks for something of each name: "population of Lima and Quito"."""
+    """Whether a text without a question word requests something of each name: "population of Lima and Quito"."""
     if ":" in text:
         return True
     if not listed.before:
@@ -236,7 +236,7 @@ def _asks_of_each(listed: NameList, text: str) -> bool:
 
 
 def _is_one_thing(listed: NameList, text: str) -> bool:
-    """Whether a list is taken for one name where no corpus says so: of a work or a pair, or of a family."""
+    """Whether a list is probably one name although the corpus does not have it: a work, a pair or a family."""
     first, *others = listed.items
     around = f"{listed.before}|{listed.after}"
     if " and " not in text:
@@ -249,7 +249,7 @@ def _is_one_thing(listed: NameList, text: str) -> bool:
 
 
 def _with_one(before: str, item: str, after: str) -> str:
-    """The question about one of several: its verb agrees, and "the same" becomes a question."""
+    """The question about one item of the list: adapts the verb, and turns "the same" into a question."""
     verb, same = _VERB_FIRST.match(before), _SAME.match(after)
     if verb and same:
         if not same["place"]:
@@ -273,7 +273,7 @@ def _like(word: str, model: str) -> str:
 
 
 def _listed_titles(asked: str, marked: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
-    """The text once for each of two things that the corpus has documents of: "population of oslo and bergen"."""
+    """Repeats the text for two things that are titles in the corpus: "population of oslo and bergen"."""
     match = re.search(r"^(?P<before>.*\b(?:of|in|for) )(?P<one>\S+(?: \S+){0,3}?) and (?P<rest>\S.*)$", marked, re.I)
     if match is None or asked != marked or joins_next(match["before"]) or joins(asked):
         return []

@@ -1,4 +1,4 @@
-"""Keeps how queries of a template are split: what differs in names and years alone is split alike."""
+"""Caches decompositions by template: queries that differ only in names and years are split in the same way."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ class Template:
     """A query with numbered slots in place of its names and years.
 
     Attributes:
-        text: normalised; "Compare rent in Oslo and Rome" is "compare rent in ⟨0⟩ and ⟨1⟩".
-        values: what stood in the slots, each once.
+        text: normalised text; "Compare rent in Oslo and Rome" gives "compare rent in ⟨0⟩ and ⟨1⟩".
+        values: the distinct names and years of the slots.
     """
 
     text: str
     values: tuple[str, ...]
 
     def take_out(self, text: str) -> str:
-        """The text with slots in place of the values."""
+        """Replaces the values in a text by slots."""
         longest_first = sorted(self.values, key=len, reverse=True)
         values = "|".join(map(re.escape, longest_first))
         return re.sub(rf"(?<!\w)(?:{values})(?!\w)", lambda m: f"{_OPEN}{self.values.index(m[0])}{_CLOSE}", text)
 
     def put_in(self, text: str) -> str:
-        """The text with the values in place of slots."""
+        """Replaces the slots in a text by the values."""
         return re.sub(rf"{_OPEN}(\d+){_CLOSE}", lambda m: self.values[int(m[1])], text)
 
 
 def template_of(query: Query) -> Template | None:
-    """The template of a query; ``None`` for one without names and years, or in a conversation."""
+    """The template of a query; ``None`` if it has no names and years, or has a history or feedback."""
     text = one_line(query.text)
     values = tuple(dict.fromkeys([*names(text), *map(str, years_in(text))]))
     if not values or query.history or query.feedback or _OPEN in text:
@@ -49,19 +49,19 @@ def template_of(query: Query) -> Template | None:
 
 
 class Templated:
-    """A reformulator that asks another one only for queries whose template it has not seen split.
+    """A reformulator that calls another one only for queries whose template is not cached.
 
-    A split is kept if it says nothing but what its query says: each sub-query holds a name or year of the query, none
-    holds another, and all of the query's occur.
+    A decomposition is cached if it fits all queries of the template: each sub-query contains a name or year of the
+    query, no sub-query contains any other name or year, and all of the query's names and years occur.
     """
 
     def __init__(self, reformulator: Reformulator, made_with: str, cache: TimedCache[Reformulation]) -> None:
-        """Puts a cache of templates before a reformulator.
+        """Adds a cache of templates to a reformulator.
 
         Args:
-            reformulator: answers what no template does.
-            made_with: all that its answers depend on but the query.
-            cache: where splits are kept, with slots in their sub-queries.
+            reformulator: called for queries without a cached template.
+            made_with: cache key of everything except the query that affects the results.
+            cache: stores decompositions with slots in their sub-queries.
         """
         self.name = reformulator.name
         self._reformulator = reformulator
@@ -69,9 +69,10 @@ class Templated:
         self._cache = cache
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position; one by a template has cost no call and no token.
+        """Returns one reformulation per query, in input order; those from a template have 0 calls and 0 tokens.
 
-        Of a new template the first query is asked about, and the others only if nothing can be kept of its answer.
+        For a new template, the reformulator is called with the first query of the batch; it is called with the others
+        only if the result cannot be cached.
         """
         templates = [template_of(query) for query in queries]
         place = {template.text: i for i, template in reversed(list(enumerate(templates))) if template}
@@ -98,7 +99,7 @@ class Templated:
 
 
 def _split(answer: Reformulation, template: Template) -> Reformulation | None:
-    """The answer with slots, if it is a split that suits every query of the template."""
+    """The reformulation with slots, if it is a decomposition that fits every query of the template."""
     parts = [replace(s, text=template.take_out(s.text)) for s in answer.sub_queries if s.kind != "original"]
     used = {slot for part in parts for slot in re.findall(rf"{_OPEN}\d+{_CLOSE}", part.text)}
     suits = all(_OPEN in part.text and not _names_more(part) for part in parts)
@@ -109,7 +110,7 @@ def _split(answer: Reformulation, template: Template) -> Reformulation | None:
 
 
 def _names_more(part: SubQuery) -> bool:
-    """Whether a part holds a name or year that is no slot; a capital at its beginning makes no name."""
+    """Whether a part contains a name or year outside the slots; its capitalised first word is not a name."""
     text = part.text[:1].lower() + part.text[1:]
     return bool(names(text) or years_in(text))
 
@@ -125,5 +126,5 @@ def _filled(split: Reformulation, template: Template, query: Query) -> Reformula
         completion="",
         tokens=0,
         calls=0,
-        reasoning="Split as a query of the same template was",
+        reasoning="Split like an earlier query with the same template",
     )

@@ -1,4 +1,4 @@
-"""The last turns before the query: the first search of a conversation, and a baseline that needs no model."""
+"""Searches the query together with the last turns; used for the first search, and as a baseline without a model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from acqo_rl.text import drop_middle
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 _TURN_CHARACTERS = 240
-"""Of a turn at most, both ends: an encoder reads the first 128 to 512 tokens, and the query stands last."""
+"""Maximum characters per turn: an encoder reads only the first 128 to 512 tokens, and the query comes last."""
 
 
 class RecentTurns:
-    """Searches the last turns of the conversation and the query as one text; without a conversation, the query.
+    """Searches the last turns and the query as one text; without a history, the raw query.
 
-    The turns keep their marks ("U:", "S:"), with which more was found.
+    The turns keep their speaker marks ("U:", "S:"), which gave better results.
     """
 
     name = "turns"
@@ -25,7 +25,7 @@ class RecentTurns:
         self.turns = turns
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation per query, in input order; small talk passes."""
+        """Returns one reformulation per query, in input order; small talk passes."""
         return past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
 
     def _reformulate(self, query: Query) -> Reformulation:
@@ -36,5 +36,5 @@ class RecentTurns:
 
 
 def first_searches(queries: Sequence[Query]) -> list[Reformulation]:
-    """What is searched before a policy that reads results is asked: the raw query, behind its last two turns."""
+    """The sub-queries of the first search for feedback: the raw query after its last two turns."""
     return RecentTurns().reformulate(queries)

@@ -1,8 +1,8 @@
-"""Words that tell what kind of question a text is, by type and language.
+"""Tables of words that indicate the type of a question, by type and language.
 
-A table holds entries separated by commas. An entry counts at word boundaries ("fix" is not in "prefix"); "crash*"
-begins a word, "*fehler" ends one, "^" is the beginning of the text; Chinese is written without boundaries. Looking
-for an entry is a search for a substring, so hundreds of them cost microseconds.
+A table contains entries separated by commas. An entry matches at word boundaries ("fix" is not in "prefix"). "crash*"
+matches the beginning of a word, "*fehler" its end, and "^" the beginning of the text. Chinese entries match anywhere.
+Each entry is a substring search, so hundreds of them take microseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ELISION = re.compile(r"\b([cdjlmnst]|qu)'(?=\w)")
 
 
 def spaced(text: str) -> str:
-    """The words in lower case between blanks, after a "^": " ^ it won't start "; French "n'est" as "n' est"."""
+    """The words in lower case, separated by spaces, after a "^": " ^ it won't start "; French "n'est" is "n' est"."""
     words = _ELISION.sub(r"\1' ", " ".join(_TOKENS.findall(text.lower())))
     return f" ^ {words} "
 
@@ -24,7 +24,7 @@ class Words:
     """A table of entries.
 
     Args:
-        tables: entries of a language each.
+        tables: one string of entries per language.
     """
 
     def __init__(self, *tables: str) -> None:
@@ -32,7 +32,7 @@ class Words:
         self._needles = tuple(dict.fromkeys(_needle(entry) for entry in entries if entry))
 
     def within(self, words: str) -> bool:
-        """Whether any entry is in a text that is ``spaced``."""
+        """Whether a text returned by ``spaced`` contains any entry."""
         return any(needle in words for needle in self._needles)
 
 
@@ -62,7 +62,7 @@ COMPARISON = Words(
     哪一种更, 哪家更, 哪条更, 哪座更, 哪款更, 哪个好, 哪个大, 哪个快, 谁更, 更好还是, 孰""",
 )
 EITHER = Words("or, oder, ou, o, 还是, 或者, 或是")
-"""Joins things to choose from."""
+"""Words between alternatives."""
 NO_CHOICE = Words(
     """with or without, or not, or so, or more, or less, or else, or later, or earlier, one or, two or three,
     whether, and or, oder nicht, mit oder ohne, ou non, avec ou sans, o no, con o sin, 还是不, 还是没, 还是无,
@@ -84,7 +84,7 @@ PAIRS = Words(
     """latitude and longitude, supply and demand, rise and fall, terms and conditions, name and address,
     search and rescue, health and safety, law and order, research and development"""
 )
-"""Two words for one thing."""
+"""Pairs of words that name one thing."""
 
 FAULTS = Words(
     """error, errors, err, exception, exceptions, traceback*, stack trace*, stacktrace*, bug, bugs, buggy, debug*,
@@ -113,7 +113,7 @@ FAULTS = Words(
     死循环, 没有声音, 没声音, 没反应, 没有反应, 没有信号, 打不开, 连不上, 开不了机, 怎么办, 怎么回事, 怎么了,
     坏了, 故障, 掉线, 断开, 断线, 超时, 被拒, 自动关机, 自动重启, 乱码, 漏水, 异响, 不工作, 排查, 调试""",
 )
-"""Count in statements and in most questions."""
+"""Signs of a fault, in statements and in most questions."""
 NO_FAULT = Words(
     """standard error, standard errors, error correction, error correcting, error rate, error bars, margin of error,
     error propagation, error analysis, trial and error, human error, error handling, exception handling,
@@ -127,7 +127,7 @@ NO_FAULT = Words(
     type i error, comedy of errors, right and wrong, fehlerrechnung, fehlerquote, marge d' erreur,
     margen de error, 误差"""
 )
-"""A fault that is a thing to know about."""
+"""Terms that contain a fault word but are topics of knowledge."""
 
 SYMPTOMS = Words(
     """not, never, isn't, isnt, aren't, wasn't, doesn't, doesnt, didn't, can't, cannot, couldn't, no longer, anymore,
@@ -160,7 +160,7 @@ SYMPTOMS = Words(
     """不, 没, 无声, 卡, 漏, 自动, 总是, 老是, 一直, 突然, 发烫, 发热, 变慢, 掉, 太, 很大, 很慢, 很烫, 很卡, 塌,
     糊了, 裂, 滴水, 断了, 丢了, 收不, 坏""",
 )
-"""Count in a statement alone: what happens, how often, and what does not. A question with these may ask for a fact."""
+"""Signs of a fault in statements only; a question with these words may ask for a fact."""
 NO_SYMPTOM = Words(
     """why not, or not, not to, if not, not only, notre, do not disturb, not for, never ending, 不锈钢, 不动产,
     不等式, 不同, 不定, 自动驾驶, 自动化, 卡路里, 卡片, 卡通, 信用卡, 银行卡, 显卡, 没药, 太阳, 太空, 太极, 太平,
@@ -178,7 +178,7 @@ WHOSE = Words(
     "^ my, ^ our, ^ mein, ^ meine, ^ unser, ^ unsere, ^ mon, ^ ma, ^ mes, ^ notre, ^ mi, ^ mis, ^ nuestra, ^ nuestro",
     "^ 我的, ^ 我家",
 )
-"""A statement about a thing of one's own is a complaint."""
+"""Possessives; a statement about the user's own thing is a complaint."""
 WHY = Words("why, wy", "warum, wieso, weshalb", "pourquoi", "por qué, porque", "为什么, 为啥")
 WHY_I = Words(
     """why am i, why do i get, why do i keep, why can't i, why cant i, why won't, why wont""",
@@ -228,7 +228,7 @@ TASKS = Words(
     """^ hacer, ^ quitar, ^ limpiar, ^ cambiar, ^ instalar, ^ arreglar, ^ crear, ^ eliminar, ^ preparar, ^ cocinar,
     ^ convertir, ^ configurar, ^ reemplazar, ^ aprender, ^ escribir, ^ solicitar, ^ renovar, ^ sacar, ^ montar""",
 )
-"""Said without a question word: "convert heic to jpg", "Fahrradkette wechseln"."""
+"""Tasks without a question word: "convert heic to jpg", "Fahrradkette wechseln"."""
 
 WISHES = Words(
     """recommendation*, recommended, suggestion*, *-friendly, beginner friendly, kid friendly, kids friendly,
@@ -240,7 +240,7 @@ WISHES = Words(
     """recomendacion*, recomendado*, recomendada*, divertid*, apto para, aptas para, aptos para, imprescindibles""",
     "推荐, 适合, 好玩, 好吃的, 好看的, 有趣的, 实惠的, 浪漫的, 安静的, 舒适的, 值得, 必去, 必看",
 )
-"""What a thing is to be like, which no passage says in these words: several wordings find more than the query's."""
+"""Requests for things with certain qualities; passages rarely use these words, so several wordings find more."""
 
 QUALITIES = """
 affordable amazing authentic awesome beautiful challenging charming comfortable cosy cozy creative cute decent
@@ -249,12 +249,12 @@ lively lovely luxurious memorable nice peaceful picturesque playful pleasant pre
 romantic scenic spectacular stunning stylish tasty thrilling tranquil trendy underrated unusual uncrowded
 walkable wholesome
 """
-"""Before things in the plural they say what these are to be like: "fun routes", "cozy cafes to work from"."""
+"""Desired qualities, if a plural noun follows: "fun routes", "cozy cafes to work from"."""
 
 ASKED_FOR = "best cheap good inexpensive"
-"""Before things in the plural and nothing else they leave open which: "good first projects"."""
+"""Requests for suggestions, if only a plural noun follows: "good first projects"."""
 UNCOUNTED = "accommodation clothing coffee food furniture lighting lodging music reading wallpaper wine"
-"""Things that have no plural: "relaxing music"."""
+"""Nouns without a plural: "relaxing music"."""
 
 QUALITIES_ELSEWHERE = """
 schöne gemütliche leichte ruhige romantische spannende lustige tolle lohnende
@@ -263,14 +263,14 @@ tranquilas tranquilos románticos románticas bonitos bonitas acogedores
 tranquilli romantici romantiche carini tranquilos românticos bonitos
 mooie leuke gezellige rustige romantische ładne ciekawe spokojne romantyczne
 """
-"""Forms that stand with things in the plural in other languages."""
+"""Plural forms of desired qualities in other languages."""
 
 NO_ORDER = Words(
     """what, is, are, was, were, of, in, on, at, to, for, from, by, with, like, such, over, under, once, all, not, how,
     why, who, and, or, do, does, did, can, has, had, have, about, the, into, through, around, when, where, which, after,
     before, behind, beyond, as, find, suggest, recommend, plan, settle"""
 )
-"""Before an article, yet no order to do something."""
+"""Words before an article that do not request an action."""
 
 WEIGHING = Words(
     "^ analyze, ^ analyse, ^ evaluate, ^ assess, ^ appraise, ^ examine, ^ critique",
@@ -279,7 +279,7 @@ WEIGHING = Words(
     "^ analiza, ^ analizar, ^ evalúa, ^ evaluar",
     "^ 分析, ^ 评估",
 )
-"""Orders to look at a thing from several sides."""
+"""Requests for an analysis from several sides."""
 
 REASONS = Words(
     """why, wy, whys, explain*, explanation*, eli5, concept, concepts, conceptual*, theory, theories, principle,
@@ -336,7 +336,7 @@ ASKED = Words(
     ^ wie viele, ^ was ist ein, ^ was ist eine, ^ qui, ^ quand, ^ où, ^ quel*, ^ combien, ^ quién*, ^ cuándo,
     ^ dónde, ^ cuál*, ^ cuánt*, why did, why was, why were, 谁, 哪年, 哪一年, 什么是"""
 )
-"""Asks for a fact or for what is long past, even of a fault: "When was the first bug found?"."""
+"""Questions for a fact, even about a fault: "When was the first bug found?"."""
 
 MISHAPS = """breaks burns buzzes curdles dies drips drops exits freezes grinds hangs jams lags leaks loses prints sinks
 skips slips smells splits stalls sticks throws tears beeps reboots restarts returns shakes wilts"""
@@ -346,4 +346,4 @@ VERBS = """accepts appears asks becomes closes comes connects deletes does feels
 looks makes needs opens remains runs says seems sends shows sounds spins starts stays takes tastes turns"""
 BESIDE_VERB = """a all as at away bad cold down for forever hot in into it itself like loud me my no nothing off on only
 out over slow the three two up very weird wet wrong empty"""
-"""Of a statement: what a thing does, and the word after it; fewer of them tell something of verbs that say little."""
+"""Verbs in statements about a fault, and the words that may follow them; common verbs allow fewer words."""

@@ -1,4 +1,4 @@
-"""What searches look like: how many words are written, and how many of them only repeat others."""
+"""Statistics of sub-queries: number of words, and share of repeated words."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from acqo_rl.text import word_key
 from acqo_rl.types import Reformulation
 
 _LETTERS = 4
-"""A shorter word may be repeated without being stuffed in: "of", "the"."""
+"""Minimum length of a counted word; shorter words such as "of" and "the" may be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What is searched beside the raw query.
+    """Statistics of all sub-queries except the raw query.
 
     Attributes:
-        searches: how many of them there are.
-        words: mean number of words that were written for each; an expansion repeats the query without writing it.
-        repeating: share that holds a word of four letters or more twice beyond its occurrences in the query.
-        stuffed: share that holds one three times or more beyond these.
-        dropped: share of all queries for which words were written that reading the completion dropped as repetitions.
+        searches: number of sub-queries.
+        words: mean number of generated words per sub-query; an expansion contains the query without generating it.
+        repeating: share of sub-queries with a word (four letters or more) that occurs at least twice more often than in
+            the query.
+        stuffed: share of sub-queries with such a word that occurs at least three times more often than in the query.
+        dropped: share of queries whose completion has repeated words that the parser drops.
     """
 
     searches: int = 0
@@ -34,7 +35,7 @@ class Wording:
 
     @classmethod
     def of(cls, reformulations: Sequence[Reformulation]) -> Wording:
-        """The wording of some reformulations; zeros where there is nothing to count."""
+        """Computes the statistics of reformulations; all zeros if there are no sub-queries."""
         written = [(s, r.query.text) for r in reformulations for s in r.sub_queries if s.kind != "original"]
         most = [_most_repeated(s.text, query) for s, query in written]
         words = [len(s.text.split()) - (len(query.split()) if s.kind == "expansion" else 0) for s, query in written]
@@ -48,7 +49,7 @@ class Wording:
 
 
 def _most_repeated(text: str, query: str) -> int:
-    """How often the most repeated word stands in a text beyond how often it stands in the query."""
+    """The largest excess of a word's count in the text over its count in the query."""
     asked, counts = _counts(query), _counts(text)
     return max((times - asked[word] for word, times in counts.items()), default=0)
 

@@ -1,4 +1,4 @@
-"""The years that a text names."""
+"""Finds years in a text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _YEAR = re.compile(
     rf"(?![\s-]*{_UNITS})(?:(?<=\bin\s\d{{4}})|(?<=\bsince\s\d{{4}})|(?!\s*{_COUNTED}))",
     re.I,
 )
-"""A year, which Chinese writes without a space before what follows: no part of a longer number, no port, no amount of
-something ("port 2021" and "2048 tokens" are none)."""
+"""A year that is not part of a longer number, a port or an amount ("port 2021", "2048 tokens").
+
+In Chinese, no space follows a year.
+"""
 
 _NO_YEAR_BEFORE = re.compile(
     r"(?:\b(?:ports?|room|error|code|rfc|iso|model|version|page|number|no\.?|bus|flight|line)|[$\u20ac\u00a3#])\s*$",
@@ -26,12 +28,12 @@ _NO_YEAR_BEFORE = re.compile(
 
 
 def years_in(text: str) -> list[int]:
-    """The years that a text names, 1500 to 2099, in order."""
+    """The years (1500 to 2099) in a text, in order."""
     return [int(match.group()) for match in _matches(text)]
 
 
 def without_years(text: str) -> str:
-    """The text without the years that it names."""
+    """The text without its years."""
     kept, end = [], 0
     for match in _matches(text):
         kept.append(text[end : match.start()])

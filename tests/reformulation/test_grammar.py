@@ -67,7 +67,7 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("text", ["Lima", f"Lima {QUERY.text} Peru", QUERY.text, f"{QUERY.text} "])
     def test_an_expansion_is_the_query_and_words_behind_it(self, text):
-        with pytest.raises(GrammarError, match="words behind it"):
+        with pytest.raises(GrammarError, match="expansion"):
             GRAMMAR.render("disambiguate", [SubQuery(text, "expansion")], QUERY)
 
     @pytest.mark.parametrize("most", [1, 3, 5])
@@ -76,7 +76,7 @@ class TestRoundTrip:
         written = Grammar(most).render("decompose", subs[:most], QUERY)
         assert Grammar(most).parse(written, QUERY).sub_queries == tuple(subs[:most])
         for few in ([], subs):
-            with pytest.raises(GrammarError, match=f"wanted 1 to {most}"):
+            with pytest.raises(GrammarError, match=f"1 to {most}"):
                 Grammar(most).render("decompose", few, QUERY)
 
 
@@ -84,19 +84,19 @@ class TestStrict:
     @pytest.mark.parametrize(
         ("completion", "fault"),
         [
-            ("", "begin with a line"),
-            ("Pass", "begin with a line"),
-            ("search\nx", "begin with a line"),
-            ("pass\n", "nothing may follow"),
-            ("pass\nx", "nothing may follow"),
-            ("split", "1 to 3 lines after it, not 0"),
-            ("split\na\nb\nc\nd", "1 to 3 lines after it, not 4"),
-            ("split\na\n", "each line wants"),
-            ("split\n a", "each line wants"),
-            ("split\na\tb", "each line wants"),
-            ("split\na\r\nb", "each line wants"),
-            ("split\na\u2028b", "each line wants"),
-            ("split\n" + "x" * 201, "each line wants"),
+            ("", "pass, resolve, split"),
+            ("Pass", "pass, resolve, split"),
+            ("search\nx", "pass, resolve, split"),
+            ("pass\n", "follow pass"),
+            ("pass\nx", "follow pass"),
+            ("split", "1 to 3 lines, not 0"),
+            ("split\na\nb\nc\nd", "1 to 3 lines, not 4"),
+            ("split\na\n", "1 to 200 characters"),
+            ("split\n a", "1 to 200 characters"),
+            ("split\na\tb", "1 to 200 characters"),
+            ("split\na\r\nb", "1 to 200 characters"),
+            ("split\na\u2028b", "1 to 200 characters"),
+            ("split\n" + "x" * 201, "1 to 200 characters"),
         ],
     )
     def test_refuses(self, completion, fault):
@@ -198,7 +198,7 @@ class TestTolerant:
         parsed = GRAMMAR.parse_tolerantly(completion, QUERY)
         assert parsed.route == route
         assert [s.text for s in parsed.sub_queries] == texts
-        assert "is not in the grammar" in parsed.problem
+        assert "grammar" in parsed.problem
 
     @given(reformulations())
     def test_is_the_strict_parser_on_what_is_in_the_grammar(self, reformulation):

@@ -170,8 +170,8 @@ def test_answers_are_kept(model):
         ({"temperature": float("nan")}, "temperature is nan"),
         ({"timeout": 0}, "timeout is 0; it must be at least"),
         ({"cache_size": 0}, "cache_size is 0"),
-        ({"force_strategy": "magic"}, "no strategy 'magic'; choose multi_query"),
-        ({"force_strategy": "hyde+magic"}, "no strategy 'magic'"),
+        ({"force_strategy": "magic"}, "'magic'; choose multi_query"),
+        ({"force_strategy": "hyde+magic"}, "'magic'"),
     ],
 )
 def test_what_is_out_of_range_is_refused_before_a_model_is_loaded(model, settings, message):
@@ -181,13 +181,13 @@ def test_what_is_out_of_range_is_refused_before_a_model_is_loaded(model, setting
 
 
 def test_any_other_name_is_a_policy(tmp_path):
-    with pytest.raises(GrammarError, match="no exported policy"):
+    with pytest.raises(GrammarError, match=r"acqo\.json"):
         load_reformulator("final", str(tmp_path))
 
 
 @pytest.mark.parametrize(("name", "model"), [("multiquery", "openai:m@http://x"), ("multi_query+hyd", "nowhere")])
 def test_a_name_that_can_only_be_a_strategy(name, model):
-    with pytest.raises(ConfigError, match=r"no strategy '(multiquery|hyd)'; choose prompted, adaptive, multi"):
+    with pytest.raises(ConfigError, match=r"'(multiquery|hyd)'; choose prompted, adaptive, multi"):
         load_reformulator(name, model)
 
 
@@ -196,7 +196,7 @@ def test_a_name_that_can_only_be_a_strategy(name, model):
     [("hyde+hyde", {}), ("hyde+rewrite+hyde", {}), ("adaptive", {"force_strategy": "hyde+hyde"})],
 )
 def test_a_strategy_is_not_joined_to_itself(model, name, settings):
-    with pytest.raises(ConfigError, match="joins a strategy to itself"):
+    with pytest.raises(ConfigError, match=r"hyde\+.*hyde"):
         load_reformulator(name, "m", StrategySettings(**settings))
 
 

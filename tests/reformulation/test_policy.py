@@ -87,9 +87,9 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
-            ({"grammar_version": "0"}, "grammar version 0, this code has version"),
-            ({"prompt_version": "99"}, "prompt version 99, this code has version"),
-            ({"surprise": 1}, "does not hold the settings of a policy"),
+            ({"grammar_version": "0"}, "grammar version 0.* version"),
+            ({"prompt_version": "99"}, "prompt version 99.* version"),
+            ({"surprise": 1}, "acqo.json"),
             ({"max_sub_queries": "3"}, "max_sub_queries is '3'"),
             ({"max_sub_queries": 0}, "max_sub_queries is 0"),
             ({"raw_lead": -0.1}, "raw_lead is -0.1"),
@@ -114,7 +114,7 @@ class TestSettings:
         SETTINGS.save(tmp_path)
         file = tmp_path / "acqo.json"
         file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != key}))
-        with pytest.raises(GrammarError, match=f"lacks '{key}'"):
+        with pytest.raises(GrammarError, match=f"'{key}'"):
             Policy.from_pretrained(str(tmp_path))
 
     def test_a_model_from_before_raw_lead_is_served_without_it(self, tmp_path):
@@ -125,18 +125,18 @@ class TestSettings:
 
     def test_a_damaged_file_is_refused(self, tmp_path):
         (tmp_path / "acqo.json").write_text('{"max_sub')
-        with pytest.raises(GrammarError, match="export the model again"):
+        with pytest.raises(GrammarError, match=r"acqo\.json"):
             Policy.from_pretrained(str(tmp_path))
 
     def test_a_folder_without_settings_says_what_it_holds(self, tmp_path):
         (tmp_path / "model.safetensors").touch()
-        with pytest.raises(GrammarError, match=r"the folder holds \['model.safetensors'\]"):
+        with pytest.raises(GrammarError, match=r"\['model.safetensors'\]"):
             Policy.from_pretrained(str(tmp_path))
 
     @pytest.mark.parametrize("name", ["empty", "nowhere"])
     def test_what_is_no_policy_is_refused(self, tmp_path, name):
         (tmp_path / "empty").mkdir()
-        with pytest.raises(GrammarError, match="is no exported policy"):
+        with pytest.raises(GrammarError, match=name):
             Policy.from_pretrained(str(tmp_path / name))
 
 

@@ -53,14 +53,14 @@ def test_reads_the_sub_queries(reply, route, texts):
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        ("", "holds none of the labels"),
-        (" \n\x00\n", "holds none of the labels"),
-        ("I cannot help with that.", "'I cannot help with that.' holds none of the labels"),
-        ("oversimplified", "holds none of the labels"),
-        ("compound", "no sub-query follows the label in 'compound'"),
-        ("compound\n\n?\n", "no sub-query follows"),
-        ("compound\n" + "x" * 100_000, "no sub-query follows"),
-        ("x" * 100_000, "holds none of the labels"),
+        ("", "labels simple, ambiguous, compound"),
+        (" \n\x00\n", "labels simple, ambiguous, compound"),
+        ("I cannot help with that.", "'I cannot help with that.'"),
+        ("oversimplified", "labels simple, ambiguous, compound"),
+        ("compound", "label in 'compound'"),
+        ("compound\n\n?\n", "no sub-query"),
+        ("compound\n" + "x" * 100_000, "no sub-query"),
+        ("x" * 100_000, "labels simple, ambiguous, compound"),
     ],
 )
 def test_falls_back_to_the_query_and_says_why(reply, problem):

@@ -44,7 +44,7 @@ def test_a_query_of_a_known_template_is_split_without_a_call():
         SubQuery("Rent in New York in 1990", "part"),
     )
     assert (second.query, second.route, second.made_by) == (LIMA, "decompose", "decomposition")
-    assert second.reasoning == "Split as a query of the same template was"
+    assert "template" in second.reasoning
     assert reformulator.reformulate([OSLO])[0].sub_queries == first.sub_queries
 
 

@@ -207,9 +207,9 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
         ({"retriever": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
         ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
-        ({"reformulator": "policy=nowhere"}, "is no exported policy"),
-        ({"reformulator": "multiquery=openai:m"}, "no strategy 'multiquery'; choose prompted, adaptive, multi_query"),
-        ({"reformulator": "multi_query+hyd=nowhere"}, "no strategy 'hyd'"),
+        ({"reformulator": "policy=nowhere"}, "acqo.json"),
+        ({"reformulator": "multiquery=openai:m"}, "'multiquery'; choose prompted, adaptive, multi_query"),
+        ({"reformulator": "multi_query+hyd=nowhere"}, "'hyd'"),
         (
             {"retriever": ["a=x", "b=y", "c=a+b@orignal"]},
             "'b@orignal'",

@@ -147,7 +147,7 @@ def test_settings_from_a_file_and_a_limit(data, index, tmp_path):
         ({"--data": "nowhere"}, "nowhere"),
         ({"--index": "nowhere"}, "nowhere"),
         ({"--reformulator": "policy"}, "policy=MODEL or --model MODEL"),
-        ({"--reformulator": "policy=nowhere"}, "is no exported policy"),
+        ({"--reformulator": "policy=nowhere"}, "acqo.json"),
         ({"--reformulator": "raw=model"}, "needs no model"),
         ({"--reformulator": "../raw=x"}, "cannot name result files"),
         ({"--fusion": "magic"}, "rsf, rrf, combsum, combmnz"),

@@ -228,7 +228,7 @@ class TestStrategies:
             (("--reformulator", "rewrite_retrieve_read"), "needs a model"),
             (("--reformulator", "hyde"), "'hyde' needs a model"),
             (("--reformulator", "hyde", "--model", "m", "--num_variants", "9"), "num_variants is 9"),
-            (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "no strategy 'x'"),
+            (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "'x'"),
         ],
     )
     def test_what_cannot_be_is_refused(self, folder, arguments, message):

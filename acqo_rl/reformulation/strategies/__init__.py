@@ -1,4 +1,4 @@
-"""Ways of asking a language model what to search; each is a prompt and a reader of what comes back."""
+"""Strategies for prompting a language model; each one consists of a prompt and a parser of the completion."""
 
 from acqo_rl.reformulation.strategies.classify_and_rewrite import ClassifyAndRewrite
 from acqo_rl.reformulation.strategies.decomposition import Decomposition

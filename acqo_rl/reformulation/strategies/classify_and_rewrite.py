@@ -1,4 +1,4 @@
-"""Classify, then rewrite accordingly, in one call."""
+"""Classifies a query and rewrites it accordingly, in one call."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _LABEL = re.compile(rf"\b({'|'.join(_ROUTES)})\b", re.I)
 
 @dataclass(frozen=True)
 class ClassifyAndRewrite:
-    """The three routes of adaptive reformulation, asked for in words.
+    """Prompts for one of the routes ``pass``, ``disambiguate`` and ``decompose``.
 
     Attributes:
-        most: sub-queries that are asked for; never more are searched.
-        history_turns: last turns of the conversation that the model reads.
-        original_weight: of the raw query beside what the other routes search; 0 leaves it out.
+        most: maximum number of sub-queries.
+        history_turns: number of last turns in the prompt.
+        original_weight: weight of the raw query on the other routes; 0 drops it.
     """
 
     most: int = 3
@@ -51,22 +51,22 @@ class ClassifyAndRewrite:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the label and the searches."""
+        """Returns the prompt for the label and the sub-queries."""
         return ask(_INSTRUCTIONS.format(most=self.most), _EXAMPLES, query, self.history_turns)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """The label however it is dressed ("Simple.", "compound query", "**Ambiguous**"), then one search a line."""
+        """Reads the label in any format ("Simple.", "compound query", "**Ambiguous**"), then one sub-query per line."""
         lines = [line for line in (one_line(line) for line in without_thoughts(completion.text).splitlines()) if line]
         if lines and lines[0].endswith((":", "\uff1a")) and not _LABEL.search(lines[0]):
             del lines[0]
         match = _LABEL.search(lines[0]) if lines else None
         if match is None:
             seen = lines[0][:80] if lines else ""
-            return Reading((), "pass", f"{seen!r} holds none of the labels {', '.join(_ROUTES)}")
+            return Reading((), "pass", f"{seen!r} contains none of the labels {', '.join(_ROUTES)}")
         route, kind = _ROUTES[match.group(1).lower()]
         if route == "pass":
             return Reading((), "pass")
         searches = read_list(replace(completion, text="\n".join(lines[1:])), self.most)
         if not searches:
-            return Reading((), "pass", f"no sub-query follows the label in {completion.text[:80]!r}")
+            return Reading((), "pass", f"there is no sub-query after the label in {completion.text[:80]!r}")
         return Reading(tuple(SubQuery(line, kind) for line in searches), route)

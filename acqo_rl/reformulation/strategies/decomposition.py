@@ -1,4 +1,4 @@
-"""Decomposition: one self-contained search for each thing that a question needs to know."""
+"""Decomposition: one self-contained sub-query per fact that a question needs."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Decomposition:
     """Atomic sub-queries.
 
     Attributes:
-        parts: that are asked for; never more are searched.
-        domain: what the corpus is about, in words; part of the prompt.
-        original_weight: of the raw query beside them; 0 leaves it out.
-        weight: of each part.
+        parts: maximum number of sub-queries.
+        domain: topic of the corpus, in words; part of the prompt.
+        original_weight: weight of the raw query; 0 drops it.
+        weight: weight of each sub-query.
     """
 
     parts: int = 4
@@ -47,12 +47,12 @@ class Decomposition:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the parts."""
+        """Returns the prompt for the sub-queries."""
         for_domain = f" of {self.domain}" if self.domain else ""
         return ask(_INSTRUCTIONS.format(for_domain=for_domain, parts=self.parts), _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """One part a line."""
+        """Reads one sub-query per line."""
         lines = read_list(completion, self.parts)
         if not lines or (len(lines) == 1 and _is_about_the_question(lines[0], query)):
             return nothing_usable(completion)
@@ -60,7 +60,7 @@ class Decomposition:
 
 
 def _is_about_the_question(line: str, query: Query) -> bool:
-    """Whether the only line is a statement without a word of the query: "No decomposition needed."."""
+    """Whether the only line is a remark that shares no content word with the query: "No decomposition needed."."""
     if not line.endswith((".", "!", "\u3002", "\uff01", "\u0964")):
         return False
     said, asked = (set(_WORD.findall(text.casefold())) for text in (line, text_of(query)))

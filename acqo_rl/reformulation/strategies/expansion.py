@@ -1,4 +1,4 @@
-"""Expansion: synonyms and terms of the field, beside the words that the user knew."""
+"""Expansion: adds synonyms and technical terms to the query."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Expansion:
     """Synonyms and domain terms.
 
     Attributes:
-        terms: that are asked for; never more are used.
-        form: ``text`` appends them to the query, as one search; ``sub_queries`` searches each by itself.
-        domain: what the corpus is about, in words; part of the prompt.
-        original_weight: of the raw query beside them; 0 leaves it out.
-        weight: of the expanded query, or of all terms together.
+        terms: maximum number of terms.
+        form: ``text`` appends the terms to the query, as one sub-query; ``sub_queries`` searches each term separately.
+        domain: topic of the corpus, in words; part of the prompt.
+        original_weight: weight of the raw query; 0 drops it.
+        weight: weight of the expanded query, or of all terms together.
     """
 
     terms: int = 6
@@ -41,12 +41,12 @@ class Expansion:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the terms."""
+        """Returns the prompt for the terms."""
         for_domain = f" of {self.domain}" if self.domain else ""
         return ask(_INSTRUCTIONS.format(for_domain=for_domain, terms=self.terms), _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """One term a line, or several with commas between them; terms that the query has are left out."""
+        """Reads one term per line, or several separated by commas; skips terms that are in the query."""
         lines = read_list(completion, self.terms)
         split = replace(
             completion, text="\n".join(term for line in lines for term in line.replace("\u3001", ",").split(","))

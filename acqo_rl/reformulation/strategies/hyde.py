@@ -1,4 +1,4 @@
-"""HyDE: search with the passage that would answer, not with the question (Gao et al. 2022, arXiv 2212.10496)."""
+"""HyDE: searches with a hypothetical answer passage (Gao et al. 2022, arXiv 2212.10496)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _EXAMPLES = (
     ),
 )
 
-_LONGEST = 2_000  # characters; encoders read less
+_LONGEST = 2_000  # characters; encoders truncate earlier
 
 
 @dataclass(frozen=True)
 class HyDE:
-    """A hypothetical answer as a search of its own; an encoder that tells passages from queries embeds it as a passage.
+    """Searches a hypothetical answer; encoders with a passage prompt embed it as a passage.
 
     Attributes:
-        domain: what the corpus is about, in words; part of the prompt.
-        original_weight: of the raw query beside it; 0 leaves it out.
-        weight: of the hypothetical answer.
+        domain: topic of the corpus, in words; part of the prompt.
+        original_weight: weight of the raw query; 0 drops it.
+        weight: weight of the hypothetical answer.
     """
 
     domain: str = ""
@@ -43,12 +43,12 @@ class HyDE:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the passage."""
+        """Returns the prompt for the passage."""
         for_domain = f" about {self.domain}" if self.domain else ""
         return ask(_INSTRUCTIONS.format(for_domain=for_domain), _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """The passage, without what stands around it."""
+        """Reads the passage, without surrounding remarks."""
         passage = read_passage(without_thoughts(completion.text), query.text, _LONGEST)
         if not normalised(passage):
             return nothing_usable(completion)

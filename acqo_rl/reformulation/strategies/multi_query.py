@@ -1,4 +1,4 @@
-"""Multi-query: the same need from several angles, so that one wording's blind spot is not everyone's."""
+"""Multi-query: several wordings of the same need, so that the result depends less on one wording."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class MultiQuery:
     """Several wordings of one need (RAG-Fusion).
 
     Attributes:
-        variants: that are asked for; never more are searched.
-        domain: what the corpus is about, in words ("a chemical plant's safety manuals"); part of the prompt.
-        translate_to: a language in which the last variant is written; none where empty.
-        original_weight: of the raw query beside them; 0 leaves it out.
-        weight: of each variant.
+        variants: maximum number of sub-queries.
+        domain: topic of the corpus, in words ("a chemical plant's safety manuals"); part of the prompt.
+        translate_to: language of the last variant; empty for no translation.
+        original_weight: weight of the raw query; 0 drops it.
+        weight: weight of each variant.
     """
 
     variants: int = 3
@@ -44,7 +44,7 @@ class MultiQuery:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the variants."""
+        """Returns the prompt for the variants."""
         instructions = _INSTRUCTIONS.format(
             for_domain=f" for {self.domain}" if self.domain else "",
             variants=self.variants,
@@ -53,7 +53,7 @@ class MultiQuery:
         return ask(instructions, _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """One variant a line."""
+        """Reads one variant per line."""
         lines = read_list(completion, self.variants)
         if not lines:
             return nothing_usable(completion)

@@ -1,4 +1,4 @@
-"""Rewriting: one better search in the query's place (Ma et al. 2023, arXiv 2305.14283)."""
+"""Rewriting: replaces the raw query by a better one (Ma et al. 2023, arXiv 2305.14283)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _EXAMPLES = (
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A search in place of the raw query, made with what a first search found where it is shown that.
+    """Replaces the raw query by a rewritten one, using feedback if there is any.
 
     Attributes:
-        domain: what the corpus is about, in words; part of the prompt.
-        original_weight: of the raw query beside it; 0 leaves it out.
-        weight: of the rewritten search.
+        domain: topic of the corpus, in words; part of the prompt.
+        original_weight: weight of the raw query; 0 drops it.
+        weight: weight of the rewritten query.
     """
 
     domain: str = ""
@@ -39,10 +39,10 @@ class Rewrite:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the search."""
+        """Returns the prompt for the rewritten query."""
         for_domain = f" of {self.domain}" if self.domain else ""
         return ask(_INSTRUCTIONS.format(for_domain=for_domain), _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """The first line that is one."""
+        """Reads the first usable line."""
         return read_one(completion, "variant", self.weight)

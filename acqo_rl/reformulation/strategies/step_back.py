@@ -1,4 +1,4 @@
-"""Step-back: a more general question finds the background of a special one (Zheng et al. 2023, arXiv 2310.06117)."""
+"""Step-back: a more general query finds background for a specific one (Zheng et al. 2023, arXiv 2310.06117)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _EXAMPLES = (
 
 @dataclass(frozen=True)
 class StepBack:
-    """A more general search beside the raw query.
+    """Searches a more general query in addition to the raw query.
 
     Attributes:
-        domain: what the corpus is about, in words; part of the prompt.
-        original_weight: of the raw query beside it; 0 leaves it out.
-        weight: of the general search.
+        domain: topic of the corpus, in words; part of the prompt.
+        original_weight: weight of the raw query; 0 drops it.
+        weight: weight of the general query.
     """
 
     domain: str = ""
@@ -35,10 +35,10 @@ class StepBack:
     version = "5"
 
     def conversation(self, query: Query) -> Conversation:
-        """Asks for the general search."""
+        """Returns the prompt for the general query."""
         for_domain = f" of {self.domain}" if self.domain else ""
         return ask(_INSTRUCTIONS.format(for_domain=for_domain), _EXAMPLES, query)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """The first line that is one."""
+        """Reads the first usable line."""
         return read_one(completion, "step_back", self.weight)

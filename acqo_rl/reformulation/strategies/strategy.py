@@ -1,4 +1,4 @@
-"""What a strategy is: two pure functions around one call of a language model."""
+"""The interface of strategies: a prompt for one call of a language model, and a parser of its completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQ
 
 
 class Reading(NamedTuple):
-    """What a completion gives to search, the raw query apart; ``problem`` says why it gives nothing."""
+    """The sub-queries in a completion, without the raw query; ``problem`` says why there are none."""
 
     sub_queries: tuple[SubQuery, ...]
     route: Route
@@ -19,34 +19,34 @@ class Reading(NamedTuple):
 
 
 class Strategy(Protocol):
-    """One way of asking a language model what to search; a frozen dataclass of its settings."""
+    """A strategy for prompting a language model; implemented as a frozen dataclass of its settings."""
 
     @property
     def name(self) -> str:
-        """In results and on the command line."""
+        """Name in results and on the command line."""
         ...
 
     @property
     def version(self) -> str:
-        """Of the prompt; raised whenever prompt or reading change, for cached answers are of one version."""
+        """Version of prompt and parser, part of the cache key; must be increased whenever either changes."""
         ...
 
     @property
     def original_weight(self) -> float:
-        """Of the raw query beside what the strategy writes; 0 leaves it out."""
+        """Weight of the raw query; 0 drops it."""
         ...
 
     def conversation(self, query: Query) -> Conversation:
-        """What the model is asked."""
+        """Returns the prompt."""
         ...
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """What its completion gives to search. Never raises for what a model wrote."""
+        """Parses a completion; never raises an exception because of its text."""
         ...
 
 
 def ask(instructions: str, examples: Sequence[tuple[str, str]], query: Query, history_turns: int = 6) -> Conversation:
-    """Instructions and worked examples, then the query with its last turns and first results as harmless text."""
+    """Builds a prompt: instructions, worked examples, then turns, feedback and query without special tokens."""
     turns = [untrusted(str(turn))[:500] for turn in query.history[-history_turns:]]
     found = [f"- {untrusted(s.title)[:200]}: {untrusted(s.text)[:500]}" for s in query.feedback]
     asked = "\n".join([*turns, *found, f"Question: {untrusted(query.text)[:1000]}"])
@@ -54,7 +54,7 @@ def ask(instructions: str, examples: Sequence[tuple[str, str]], query: Query, hi
 
 
 def read_one(completion: Completion, kind: SubQueryKind, weight: float) -> Reading:
-    """The first line of a completion that is a search, as the only one."""
+    """Reads the first usable line of a completion as the only sub-query."""
     lines = read_list(completion, 1)
     if not lines:
         return nothing_usable(completion)
@@ -62,5 +62,5 @@ def read_one(completion: Completion, kind: SubQueryKind, weight: float) -> Readi
 
 
 def nothing_usable(completion: Completion) -> Reading:
-    """The reading of a completion that holds nothing to search."""
+    """The reading of a completion without a usable sub-query."""
     return Reading((), "pass", f"nothing to search in {completion.text[:80]!r}")
