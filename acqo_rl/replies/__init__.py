@@ -1,1 +1,1 @@
-"""Reads what language models write: thoughts, lists, fields and answers, whatever stands around them."""
+"""Parses replies of language models: thoughts, lists, fields and answers, in any formatting."""

@@ -1,4 +1,4 @@
-"""Reads answers and passages: prose, without what models say before it."""
+"""Parses answers: prose without introductory phrases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AGAIN = re.compile(r"(\S[^\n]{3,100}?)(?:\s+\1){2,}")
 
 
 def without_preface(text: str) -> str:
-    """The text without "Sure!", "Here is the answer:" and "Answer:" before it, in many languages."""
+    """Removes introductory phrases such as "Sure!", "Here is the answer:" and "Answer:", in many languages."""
     before = ""
     while before != text:
         before, text = text, _DRESSED_LABEL.sub("", _PREFACE.sub("", text))
@@ -26,9 +26,9 @@ def without_preface(text: str) -> str:
 
 
 def read_answer(reply: str, question: str) -> str:
-    """The answer in a reply: without the question, which small models repeat, and without what was said before.
+    """Returns the answer in a reply, without the question, which small models repeat, and without repeated lines.
 
-    Lines of fewer than three words may repeat; words that follow themselves at least twice are said once.
+    Lines with fewer than three words may be repeated. A phrase repeated at least three times in a row is kept once.
     """
     asked = normalised(question)
     lines: dict[str, str] = {}

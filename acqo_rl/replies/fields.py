@@ -1,4 +1,4 @@
-"""Reads named fields of a reply and their values: yes or no, a text, a search, several of them, numbers, a share."""
+"""Parses named fields of a reply and their values: booleans, texts, sub-queries, lists, numbers and shares."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SHARE = re.compile(r"\s*([01](?:\.\d+)?)\s*(?:$|\W)")
 
 
 def read_fields(reply: str) -> dict[str, Any]:
-    """The fields of an object, or of lines such as "**Answerable**: yes"; names in lower case with underscores.
+    """Returns the fields of a JSON object, or of lines such as "**Answerable**: yes".
 
-    Lines without a label belong to the field before them.
+    Field names are in lower case with underscores. Lines without a label continue the previous field.
     """
     value = read_json(reply)
     if isinstance(value, dict):
@@ -40,12 +40,12 @@ def read_fields(reply: str) -> dict[str, Any]:
 
 
 def first_of(fields: dict[str, Any], *names: str) -> Any:
-    """The first of these fields that is there."""
+    """The value of the first of these fields that exists; ``None`` if none exists."""
     return next((fields[name] for name in names if name in fields), None)
 
 
 def read_truth(value: Any) -> bool | None:
-    """Yes or no, by the first word: "no, only yesterday's figures" is no; ``None`` where it is neither."""
+    """Reads yes or no from the first word: "no, only yesterday's figures" is False. ``None`` if it is neither."""
     if isinstance(value, bool):
         return value
     text = str(value)
@@ -55,7 +55,7 @@ def read_truth(value: Any) -> bool | None:
 
 
 def read_text(value: Any) -> str:
-    """A text in one line; empty for "none" and its like, but not for a text that only holds the word."""
+    """Reads a text as one line; empty for "none" and similar words, but not for texts that contain such a word."""
     if value is None or isinstance(value, (dict, list)):
         return ""
     text = unquoted(plain(one_line(str(value))))
@@ -63,12 +63,12 @@ def read_text(value: Any) -> str:
 
 
 def read_search(value: Any) -> str:
-    """The first text of a value that can be searched; empty where there is none."""
+    """Reads the first sub-query of a value; empty if there is none."""
     return "" if isinstance(value, (dict, list)) else next(iter(read_items(value, 1)), "")
 
 
 def read_items(value: Any, most: int | None = None) -> tuple[str, ...]:
-    """The texts of a list, or of lines or parts between semicolons; a comma belongs to its text."""
+    """Reads the texts of a list, or the parts of a text separated by newlines or semicolons, but not by commas."""
     if value is None:
         return ()
     text = "\n".join(map(str, value)) if isinstance(value, list) else str(value).replace(";", "\n")
@@ -76,9 +76,9 @@ def read_items(value: Any, most: int | None = None) -> tuple[str, ...]:
 
 
 def read_ids(value: Any) -> tuple[int, ...]:
-    """The numbers of a dependency, whatever stands around them: "sub 1", "1", "sub1, sub2", "SUB1."; none are below 0.
+    """Reads the numbers of dependencies in any form: "sub 1", "1", "sub1, sub2", "SUB1."; negative numbers are skipped.
 
-    What follows a "none" explains it.
+    If the first word is "none", the result is empty.
     """
     text = str(value if value is not None else "")
     first = _WORD.search(text)
@@ -87,7 +87,7 @@ def read_ids(value: Any) -> tuple[int, ...]:
 
 
 def read_share(reply: str, *names: str) -> float | None:
-    """A share between 0 and 1 in the first of these fields, or its yes or no; ``None`` where it says neither."""
+    """Reads a share (0 to 1), or yes or no, from the first of these fields that exists; ``None`` if it is neither."""
     value = first_of(read_fields(reply), *names)
     number = _SHARE.match(str(value))
     if number and not isinstance(value, bool):

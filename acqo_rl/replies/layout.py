@@ -1,4 +1,4 @@
-"""Rows of a list that are laid out in Markdown or XML: tables, tags, groups, notes below each entry."""
+"""Extracts the rows of a list from Markdown or XML: tables, tags, groups, and notes below entries."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 
 
 def rows_of(text: str) -> list[str]:
-    """The rows of a reply that may hold entries: cells of the column of queries, one element of XML a row."""
+    """The rows of a reply that may contain entries: cells of a table's query column, one XML element per row."""
     rows = [part for row in text.splitlines() for part in _BETWEEN_TAGS.split(row)]
     rows = [row for row in rows if not row.lstrip().startswith("```")]
     return _without_notes(_without_groups(_without_table(rows)))
 
 
 def _without_table(rows: Sequence[str]) -> list[str]:
-    """The rows with a bullet and the cell of the column of queries in place of each row of a table."""
+    """Replaces each row of a table by a bullet and the cell of the query column."""
     rule = next((place for place, row in enumerate(rows) if "|" in row and _RULE.fullmatch(row)), 0)
     if not rule:
         return list(rows)
@@ -36,7 +36,7 @@ def _without_table(rows: Sequence[str]) -> list[str]:
 
 
 def _without_groups(rows: Sequence[str]) -> list[str]:
-    """The rows without bold ones above groups of marked entries; the bold ones alone where sentences explain them."""
+    """Removes bold rows above groups of marked entries; keeps only the bold rows if the other rows explain them."""
     filled = [row for row in rows if row.strip()]
     bold = {row for row in filled if _BOLD_ROW.fullmatch(row) and not is_marked(row.strip())}
     others = [row for row in filled if row not in bold]
@@ -50,7 +50,7 @@ def _without_groups(rows: Sequence[str]) -> list[str]:
 
 
 def _without_notes(rows: Sequence[str]) -> list[str]:
-    """The rows without what stands deeper than the entries, one at most under each: it explains them."""
+    """Removes notes below the entries, at most one per entry: rows with deeper indentation or a label."""
     depths = [len(row.expandtabs()) - len(row.expandtabs().lstrip()) for row in rows]
     marked = [place for place, row in enumerate(rows) if is_marked(row.strip())]
     top = min((depths[place] for place in marked), default=0)

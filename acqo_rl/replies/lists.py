@@ -1,4 +1,4 @@
-"""Reads the lists that language models write, however they are dressed."""
+"""Parses lists that language models write, in any formatting."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _QUOTED_FIRST = re.compile(rf"({_QUOTED}|\*\*[^*:]+\*\*)\s*(?:[-\u2013\u2014:\uf
 _QUOTED_IN_A_ROW = re.compile(rf"(?:{_QUOTED}\s*[,;\u3001\uff0c]\s*)+{_QUOTED}\.?")
 _JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:=.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
 _JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
-_JSON_GOES_ON = re.compile(r"\.?[\w\[(]", re.A)  # a method or an index, as in a question about code
+_JSON_GOES_ON = re.compile(r"\.?[\w\[(]", re.A)  # a method call or an index, in a question about code
 _JSON_OBJECT = re.compile(r"(?:\[\s*)?\{\s*\"")
 _JSON_STRINGS = re.compile(r"\[\s*\"")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -38,15 +38,15 @@ _SEMICOLON = re.compile(r"\s*(?:;\s|\uff1b)\s*")
 
 
 def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) -> list[str]:
-    """The distinct entries of a list, one a line or as JSON; none where the model refuses.
+    """Returns the distinct entries of a list, one per line or in JSON; empty if the model refuses.
 
-    Numbers, bullets, labels ("Query 1:"), quotation marks and remarks (:func:`is_remark`) are left out; a number that
-    belongs to the text stays ("2008 financial crisis"), and so do short entries and those of any script.
+    Removes numbers, bullets, labels ("Query 1:"), quotation marks and remarks (:func:`is_remark`). Keeps numbers that
+    belong to the text ("2008 financial crisis"). Entries may be short and in any script.
 
     Args:
-        completion: a last line that the token limit cut is left out, unless it is the only one.
-        most: entries that are read.
-        longest: characters; a longer entry is none.
+        completion: the completion; a last line that the token limit truncated is dropped unless it is the only one.
+        most: maximum number of entries.
+        longest: maximum number of characters; longer entries are dropped.
     """
     return entries_of(without_thoughts(completion.text), longest, is_cut=not completion.finished)[:most]
 
@@ -74,7 +74,7 @@ def _read_lines(text: str) -> list[str]:
 
 
 def _apart(line: str, *, at_semicolons: bool) -> list[str]:
-    """The entries of a line that holds several: quoted ones with commas between, "1. ... 2. ...", "Queries: a; b"."""
+    """Splits a line with several entries: quoted ones separated by commas, "1. ... 2. ...", "Queries: a; b"."""
     if _QUOTED_IN_A_ROW.fullmatch(line.strip("[]")):
         return re.findall(_QUOTED, line)
     label = LABEL.match(line)
@@ -88,11 +88,11 @@ def _apart(line: str, *, at_semicolons: bool) -> list[str]:
 
 
 def _without_framing(lines: Sequence[str]) -> list[str]:
-    """The lines of the list without sentences around it, in any language.
+    """Removes sentences before and after the list, in any language.
 
-    Where several lines have numbers, bullets or labels, one without is left out if it ends as a sentence does or a
-    blank line is beside it. Elsewhere the first or last line is, if it alone ends as a sentence does, and a blank line
-    is beside it or it is a long one of several.
+    If several lines have numbers, bullets or labels, a line without them is dropped if it ends like a sentence or is
+    next to a blank line. Otherwise the first or last line is dropped if no other line ends like a sentence, and it is
+    next to a blank line or is long.
     """
     lines = [line for place, line in enumerate(lines) if line or (0 < place < len(lines) - 1)]
     if sum(map(is_marked, lines)) > 1:
@@ -121,7 +121,7 @@ def _is_long(line: str) -> bool:
 
 
 def _explained(lines: Sequence[str]) -> list[str]:
-    """The lines without what explains them, where it stands behind every one of several, or of quoted ones."""
+    """Removes explanations after the entries, if every entry has one or every entry is quoted."""
     quoted = [unquoted(plain(m[1])) for line in lines if (m := _QUOTED_FIRST.match(line))]
     if lines and len(set(quoted)) == len(lines):
         return quoted
@@ -130,7 +130,7 @@ def _explained(lines: Sequence[str]) -> list[str]:
 
 
 def _read_json(text: str) -> list[str] | None:
-    """The texts of the JSON values in a text, the whole ones of a value that is cut; ``None`` if it holds none."""
+    """The texts of the JSON values in a text (of a truncated value the complete ones); ``None`` if there are none."""
     found: list[str] | None = None
     end = 0
     for match in _JSON_BEGINS.finditer(text):
@@ -149,7 +149,7 @@ def _read_json(text: str) -> list[str] | None:
 
 
 def _read_broken_json(text: str, begin: int) -> list[str] | None:
-    """The whole texts of a value that is cut, or of an array that cannot be read; ``None`` where there is neither."""
+    """The complete texts of a truncated value or an invalid array; ``None`` if there is neither."""
     in_array = _JSON_STRINGS.match(text, begin)
     if not in_array and not _JSON_OBJECT.match(text, begin):
         return None
@@ -160,7 +160,7 @@ def _read_broken_json(text: str, begin: int) -> list[str] | None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The texts of a JSON value; of an object those of its fields that are named like queries, else lists, else all."""
+    """The texts of a JSON value; for an object, of fields named like queries, else of lists, else of all fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What stands around one line of a reply: numbers, bullets, labels, quotation marks, emphasis."""
+"""Removes numbers, bullets, labels, quotation marks and emphasis from lines of a reply."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _NUMBER = re.compile(r"\d{1,2}(?=[.)\u3001\uff0e\uff09])")
 
 
 def plain(line: str) -> str:
-    """The line without bold words."""
+    """The line without bold marks."""
     return _BOLD.sub(r"\1", line)
 
 
 def is_marked(line: str) -> bool:
-    """Whether a line begins with a number, a bullet or a label."""
+    """Whether a line starts with a number, a bullet or a label."""
     return bool(unnumbered(plain(line)) != plain(line) or LABEL.match(plain(line)))
 
 
@@ -59,7 +59,7 @@ def bare(line: str) -> str:
 
 
 def counted(line: str) -> tuple[int, str] | None:
-    """The number before an entry and the entry, as in "2. ..." and "**Sub-query 2:** ..."; ``None`` without one."""
+    """The number and the text of an entry such as "2. ..." or "**Sub-query 2:** ..."; ``None`` without a number."""
     line = plain(one_line(line)).lstrip("-*+\u2022\u2013 ")
     if number := _NUMBER.match(line):
         return int(number[0]), bare(line)
@@ -69,7 +69,7 @@ def counted(line: str) -> tuple[int, str] | None:
 
 
 def without_markup(lines: Sequence[str]) -> list[str]:
-    """The lines with plain bullets in place of tags and, where several have them, of counts in other markup."""
+    """Replaces tags by plain bullets, and also other bullets and numbers if several lines have them."""
     lines = [_TAGGED.sub(r"- \2", line) for line in lines if not _TAG_ALONE.match(line)]
     signs = [_is_sign(line.partition(" ")[0]) for line in lines]
     if sum(signs) > 1:
@@ -80,13 +80,13 @@ def without_markup(lines: Sequence[str]) -> list[str]:
 
 
 def _is_sign(word: str) -> bool:
-    """Whether a word is an emoji, an arrow, a dash or another sign that stands as a bullet."""
+    """Whether a word is an emoji, an arrow, a dash or another sign used as a bullet."""
     categories = {unicodedata.category(c) for c in word}
     return bool(categories) and categories <= {"So", "Sm", "Sk", "Pd", "Mn", "Cf"} and word not in ("=", "+", "<", "-")
 
 
 def uncounted(lines: Sequence[str]) -> list[str]:
-    """The lines with bullets in place of counts, if these go up from one under the same label or can be no text."""
+    """Replaces counts by bullets, if they increase from one with the same label, or cannot be part of the text."""
     texts = [plain(line) for line in lines]
     texts = [unnumbered(line) if _COUNTED.match(unnumbered(line)) else line for line in texts]
     counts = {place: m for place, line in enumerate(texts) if (m := _COUNTED.match(line))}
@@ -103,7 +103,7 @@ def uncounted(lines: Sequence[str]) -> list[str]:
 
 
 def unquoted(line: str) -> str:
-    """The line without quotation marks or emphasis around the whole of it."""
+    """The line without quotation marks or emphasis that enclose all of it."""
     line = line.strip()
     if line.endswith((",", ";", ".", "\u3002", "\u3001")) and len(line) > 2 and line[-2] in _QUOTES.get(line[0], ""):
         line = line[:-1]

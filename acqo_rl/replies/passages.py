@@ -1,4 +1,4 @@
-"""Reads passages: the prose of a reply, without what models put around it."""
+"""Parses passages: the prose of a reply, without formatting and remarks."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 def read_passage(reply: str, question: str, longest: int) -> str:
-    """The sentences of a passage in one line.
+    """Returns the sentences of a passage on one line.
 
-    Headings, fences, tags, labels, quotation marks, announcements, offers, disclaimers and wishes around it are left
-    out, and so is the question, which small models repeat.
+    Removes headings, fences, tags, labels, quotation marks, announcements, offers, disclaimers and wishes. Removes also
+    the question, which small models repeat.
 
     Args:
-        reply: without thoughts.
-        question: that was asked.
-        longest: characters that are read.
+        reply: the reply without thoughts.
+        question: the question.
+        longest: maximum number of characters.
     """
     text = _EXCLAMATION.sub("", _prose(reply.strip().replace("\u2019", "'"), question))
     text = _ANNOUNCED.sub("", without_preface(text))
     text = _LABEL.sub("", without_preface(_prose(text, question)))
     sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
-    told = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
-    while told and (is_remark(told[0]) or is_offer(told[0])):
-        told.pop(0)
-    while told and is_remark(told[-1]):
-        told.pop()
-    return " ".join(told).strip()
+    kept = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
+    while kept and (is_remark(kept[0]) or is_offer(kept[0])):
+        kept.pop(0)
+    while kept and is_remark(kept[-1]):
+        kept.pop()
+    return " ".join(kept).strip()
 
 
 def _prose(text: str, question: str) -> str:
-    """The lines without markup and headings, unless there are no others."""
+    """The lines without markup and headings; all lines if no other lines remain."""
     wrapped = _WRAPPED.match(text)
     lines = (wrapped[2] if wrapped else text).splitlines()
     asked = normalised(question)

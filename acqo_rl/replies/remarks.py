@@ -1,4 +1,4 @@
-"""What language models write around an answer: announcements, headings, good wishes, refusals."""
+"""Detects remarks of language models: announcements, headings, good wishes and refusals."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ _OFFER = re.compile(OFFERS, re.I)
 
 
 def is_remark(line: str) -> bool:
-    """Whether a line is about the answer and no part of it: "Here are three queries:", "## Queries", a refusal.
+    """Whether a line is a remark about the answer: "Here are three queries:", "## Queries", or a refusal.
 
-    What only begins like one is none: "Here is Where band", "What is SQL injection:".
+    Lines that only start like a remark are not: "Here is Where band", "What is SQL injection:".
     """
     text = _plain(line)
     return (
@@ -74,12 +74,12 @@ def is_remark(line: str) -> bool:
 
 
 def is_offer(sentence: str) -> bool:
-    """Whether a model speaks of what it is about to do: "I'd be happy to help!"."""
+    """Whether a sentence announces what the model will do: "I'd be happy to help!"."""
     return bool(_OFFER.match(_plain(sentence)))
 
 
 def is_refusal(line: str) -> bool:
-    """Whether a model speaks of itself in place of an answer ("I'm sorry, but I can't help with that")."""
+    """Whether a line is a refusal: "I'm sorry, but I can't help with that"."""
     return bool(_REFUSAL.search(_plain(line)))
 
 

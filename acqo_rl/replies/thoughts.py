@@ -1,4 +1,4 @@
-"""Replies without the thoughts of :mod:`acqo_rl.thoughts`: a whole completion, and one that is being written."""
+"""Removes thoughts (:mod:`acqo_rl.thoughts`) from complete and from streamed replies."""
 
 from __future__ import annotations
 
@@ -16,53 +16,54 @@ _MAY_BECOME_A_TAG = re.compile(
 
 
 def said_by(completion: Completion, *, begins_in_thoughts: bool = False) -> Completion:
-    """The completion without thoughts; a limit of tokens that ended within them is its ``problem``.
+    """Removes thoughts from a completion; reports a token limit that was reached inside thoughts in ``problem``.
 
     Args:
-        completion: as the model wrote it.
-        begins_in_thoughts: other replies of the model do, so that one that was cut before any mark is all thoughts.
+        completion: the completion.
+        begins_in_thoughts: replies of this model start inside a thought, so that a truncated reply without any mark is
+            all thought.
     """
     text = without_thoughts(completion.text)
     if begins_in_thoughts and not completion.finished and not THOUGHT_TAG.search(completion.text):
         text = ""
     if completion.problem is None and not completion.finished and completion.text.strip() and not text.strip():
-        why = f"the limit of tokens ended within thoughts ({completion.text[:40]!r}); raise max_new_tokens"
+        why = f"the token limit was reached within thoughts ({completion.text[:40]!r}); raise max_new_tokens"
         return replace(completion, text="", problem=why)
     return replace(completion, text=text)
 
 
 class Spoken:
-    """Passes on what a reply says while it is being written."""
+    """Forwards a streamed reply without its thoughts."""
 
     def __init__(self, on_text: Callable[[str], None], *, begins_in_thoughts: bool = False) -> None:
-        """Takes who listens.
+        """Starts with an empty reply.
 
         Args:
-            on_text: is given what is said, piece by piece.
-            begins_in_thoughts: nothing is said before thoughts have been closed, or the reply has ended.
+            on_text: called with each new piece of text outside thoughts.
+            begins_in_thoughts: forward nothing before a closing mark or the end of the reply.
         """
         self._on_text = on_text
         self._waits = begins_in_thoughts
-        self._text = self._told = ""
+        self._text = self._forwarded = ""
 
     def write(self, piece: str) -> None:
-        """Takes the next piece of the reply; what may be the beginning of a mark waits for the next one."""
+        """Adds the next piece of the reply; holds back text that may be the beginning of a mark."""
         self._text += piece
         held = _MAY_BECOME_A_TAG.search(self._text, max(0, len(self._text) - 80))
         text = self._text[: held.start()] if held else self._text
         self._waits = self._waits and not THOUGHT_TAG.search(text)
         if not self._waits:
-            self._tell(text)
+            self._forward(text)
 
     def end(self) -> None:
-        """The reply is complete."""
-        self._tell(self._text)
+        """Marks the reply as complete and forwards the rest."""
+        self._forward(self._text)
 
-    def _tell(self, text: str) -> None:
+    def _forward(self, text: str) -> None:
         said = without_thoughts(text)
         if not said.strip():
             return
-        new = said.removeprefix(self._told)
-        self._told = said
+        new = said.removeprefix(self._forwarded)
+        self._forwarded = said
         if new:
             self._on_text(new)

@@ -1,4 +1,4 @@
-"""JSON in replies, wherever it stands, also as Python would write it."""
+"""Finds JSON in replies, also with Python literals."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CLOSING = {"[": "]", "{": "}"}
 
 
 def read_json(reply: str) -> Any:
-    """The first JSON object or array that can be read, also with Python's literals; ``None`` where there is none.
+    """Returns the first valid JSON object or array, also with Python literals; ``None`` if there is none.
 
-    Only the first brackets of a reply are tried.
+    Only the first 20 brackets of a reply are tried.
     """
     for match in islice(re.finditer(r"[{\[]", reply), _MOST_TRIED):
         found = value_at(reply, match.start())
@@ -28,7 +28,7 @@ def read_json(reply: str) -> Any:
 
 
 def value_at(text: str, start: int) -> tuple[Any, int] | None:
-    """The object or array that begins at a bracket, and where it ends; ``None`` where none can be read."""
+    """The object or array that starts at a bracket, and its end position; ``None`` if it is not valid."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -41,8 +41,8 @@ def value_at(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def cut_value(text: str, start: int) -> Any:
-    """What is whole of the object or array that begins at a bracket and is cut; ``None`` where it has an end."""
-    ends: deque[tuple[int, str]] = deque(maxlen=3)  # a value, the key or half a pair behind it, and one more
+    """The complete part of a truncated object or array; ``None`` if the object or array is complete."""
+    ends: deque[tuple[int, str]] = deque(maxlen=3)  # the last value may be followed by a key or an incomplete pair
     closing = ""
     for token in _TOKEN.finditer(text, start):
         if token[0] in _CLOSING:

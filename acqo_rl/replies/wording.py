@@ -1,4 +1,4 @@
-"""Words that models put around what they are asked for, in the languages of their users."""
+"""Words that models write before and after the requested text, in many languages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def _stems(*words: str) -> str:
-    """Alternatives of an expression, one language a line; longer ones first, so that none hides another."""
+    """Alternatives of a regular expression, one line per language; longer ones first, so that they are preferred."""
     stems = (re.escape(w).replace(r"\ ", "[ _]").replace(r"\-", "[-_]") for line in words for w in line.split(", "))
     return "|".join(sorted(stems, key=len, reverse=True))
 
@@ -62,7 +62,7 @@ LABEL = re.compile(
 )
 """A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "子查询3："."""
 ANSWER_LABEL = rf"(?:{ANSWERED})[*_\s]*[:：]"
-"""A label before an answer, without what emphasises it."""
+"""A label before an answer, without emphasis marks."""
 
 EXPLAINS = (
     r"(?:purpose|explanation|rationale|reason(?:ing)?|focus|goal|aim|intent|note|aspect|covers|begründung|erklärung"
@@ -77,7 +77,7 @@ none null nil n/a na nothing - no unknown keine keiner nichts aucun aucune rien 
 nessuno niente nenhum nenhuma geen niets brak żadne 无 無 没有 なし ingen inget нет yok 없음
 """
 NONE = frozenset(("", "not applicable", *_NONE.split()))
-"""What stands for no text at all, in lower case."""
+"""Words that mean "no text", in lower case."""
 YES = r"yes|true|y|sufficient|complete|answerable|ja|jawohl|oui|sí|si|sì|sim|tak|да|evet|是|可以|足够|はい|예|네"
 NO = (
     r"no|not|false|n|insufficient|incomplete|unanswerable|nein|nicht|non|pas|não|nao|nee|niet|nie|нет|не|nej|inte"
@@ -146,7 +146,7 @@ THESE = (
 
 
 def these_listed(text: str) -> bool:
-    """Whether a text speaks of what was listed: "Ces requêtes ...", "Diese Suchanfragen ...", "这些查询..."."""
+    """Whether a text refers to the list: "Ces requêtes ...", "Diese Suchanfragen ...", "这些查询..."."""
     return bool(_THESE_LISTED.match(text))
 
 
@@ -154,7 +154,7 @@ _THESE_LISTED = re.compile(rf"{THESE}(?:{ASKED}|{_LISTED}|{_HAN}|begriffe|opzion
 
 
 def names_queries(name: str) -> bool:
-    """Whether the name of a field or of a column tells that queries are in it: "sub_query_1", "Suchanfrage", "查询"."""
+    """Whether a field or column name means that it contains queries: "sub_query_1", "Suchanfrage", "查询"."""
     return bool(_NAMES_QUERIES.search(name))
 
 
