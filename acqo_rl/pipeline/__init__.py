@@ -1,1 +1,1 @@
-"""What is built from the roles: the adaptive searcher, multi-step retrieval and the budgeted pipeline."""
+"""Question answering: multi-step retrieval, the budgeted pipeline and rewrite-retrieve-read."""

@@ -1,4 +1,4 @@
-"""What a question needs: rules first, and a model only where they say too little."""
+"""Determines the challenges of a question by rules, and by a model if the rules are unsure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ decomposition - it asks several things that can be searched side by side"""
 
 
 class Analyzer:
-    """Finds the challenges of a question."""
+    """Determines the challenges of a question."""
 
     name = "analyzer"
 
@@ -30,7 +30,7 @@ class Analyzer:
         self._asker = asker
 
     def run(self, state: RetrievalState) -> None:
-        """Sets the challenges; one model call for long questions without a sign, and for very long ones."""
+        """Sets the challenges of the state; makes one model call if the rules are unsure (long questions)."""
         with state.trace.step(self.name):
             text = one_line(state.query.text)
             found = challenges_of(text)
@@ -38,7 +38,7 @@ class Analyzer:
             [reply] = self._asker.ask(state, self.name, _INSTRUCTIONS, [question(state.query)])
             by_model = read_labels(Completion(reply or "", 0), get_args(Challenge))
             if reply is not None and not by_model:
-                state.misread(self.name, f"no challenge can be read from {reply[:80]!r}")
+                state.misread(self.name, f"found no challenge in {reply[:80]!r}")
             found = _joined(found, by_model)
         state.challenges = found
         state.trace.add(self.name, ", ".join(found))

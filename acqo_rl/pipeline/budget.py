@@ -1,4 +1,4 @@
-"""The hard limit of model calls for one query."""
+"""The budget of model calls for one query."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from acqo_rl.errors import ConfigError
 
 
 class Budget:
-    """Counts model calls; the last ones are reserved for what an answer cannot do without.
-
-    Safe between threads: it never grants more than ``limit`` calls, and other steps never get the reserved ones.
-    """
+    """A hard limit of model calls, some of which are reserved for essential steps. Thread-safe."""
 
     def __init__(self, limit: int = 20, reserved: int = 2) -> None:
-        """Nothing is used yet.
+        """Creates an unused budget.
 
         Args:
-            limit: calls in all.
-            reserved: of these, calls that only essential steps get.
+            limit: total number of calls.
+            reserved: number of these calls that only essential steps may use.
 
         Raises:
             ConfigError: a number is negative.
         """
         if limit < 0 or reserved < 0:
-            raise ConfigError(f"A budget of {limit} calls, {reserved} of them reserved, was asked for; give 0 or more.")
+            raise ConfigError(f"The budget is {limit} calls, {reserved} of them reserved; neither may be negative.")
         self.limit = limit
         self._reserved = reserved
         self._used = 0
@@ -32,11 +29,11 @@ class Budget:
 
     @property
     def used(self) -> int:
-        """Calls granted so far."""
+        """Number of calls taken so far."""
         return self._used
 
     def use(self, calls: int = 1, *, essential: bool = False) -> bool:
-        """Takes so many calls, all or none; False where that would be too many."""
+        """Takes calls from the budget; returns False, and takes none, if not enough are left."""
         with self._lock:
             kept = 0 if essential else self._reserved
             if self._used + calls + kept > self.limit:
@@ -47,6 +44,6 @@ class Budget:
             return True
 
     def settle(self, granted: int, made: int) -> None:
-        """Counts the calls that were made in place of those that were granted beforehand."""
+        """Replaces calls taken in advance by the number of calls actually made."""
         with self._lock:
             self._used += made - granted

@@ -1,4 +1,4 @@
-"""Passages and questions as text: for a model to read, and for people to see what it read."""
+"""Formats passages and questions as text, for prompts and for display."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from acqo_rl.text import folded, one_line
 from acqo_rl.types import Query
 
 CONTEXT_CHARACTERS = 4000
-"""Of all passages that an answer is written from."""
+"""Maximum characters of all passages in the prompt for the answer."""
 _LEAST_CHARACTERS, _LEAST_NUMBERED = 300, 50
-"""Of a passage, however many there are; of one on a line."""
+"""Minimum characters per passage, and per passage on one line; they apply even if there are many passages."""
 _SHORT = 2
-"""Letters of a word that says nothing about a topic."""
+"""Words of at most this many letters are ignored, because they say nothing about a topic."""
 _TURN_CHARACTERS, _TURNS_CHARACTERS = 500, 1500
-"""Of each earlier turn, and of all that are shown."""
+"""Maximum characters per earlier turn, and of all earlier turns."""
 
 
 def cut(text: str, characters: int) -> str:
-    """The text up to a word's end within so many characters."""
+    """Truncates a text to ``characters`` characters, at the end of a word if possible."""
     if len(text) <= characters:
         return text
     head = text[:characters]
@@ -29,10 +29,10 @@ def cut(text: str, characters: int) -> str:
 
 
 def excerpt(text: str, about: str, characters: int) -> str:
-    """The part of a text that says most about something, within so many characters; a short text as it is.
+    """Returns the part of a text that matches ``about`` best, with at most ``characters`` characters.
 
-    Of overlapping parts that end with a sentence where possible, the one is taken that holds most words of ``about``,
-    each counted the more the fewer parts hold it.
+    The text is split into overlapping parts, at sentence ends where possible. The part with most words of ``about``
+    wins; each word has weight 1 / number of parts that contain it. Short texts are returned unchanged.
     """
     from semantic_text_splitter import TextSplitter
 
@@ -46,7 +46,7 @@ def excerpt(text: str, about: str, characters: int) -> str:
 
 
 def passages(chunks: Sequence[Chunk], about: str = "", characters: int | None = None) -> str:
-    """Source and content of each passage, whole or what it says about something within so many characters."""
+    """Title and text of each passage; ``characters`` limits each text to its best :func:`excerpt` for ``about``."""
     texts = (c.document.text if characters is None else excerpt(c.document.text, about, characters) for c in chunks)
     return "\n\n---\n\n".join(
         f"[{chunk.document.title or f'Document {number}'}]\n{text}"
@@ -55,12 +55,12 @@ def passages(chunks: Sequence[Chunk], about: str = "", characters: int | None = 
 
 
 def numbered(chunks: Sequence[Chunk], about: str, characters: int) -> str:
-    """One line a passage, with the number that a model refers to; of a long one what it says about something.
+    """One numbered line per passage, so that a model can refer to it; long passages are cut to an :func:`excerpt`.
 
     Args:
-        chunks: to read.
+        chunks: the passages.
         about: the question.
-        characters: of all lines, shared equally.
+        characters: limit for all lines, shared equally.
     """
     share = max(characters // max(len(chunks), 1), _LEAST_NUMBERED)
     return "\n".join(
@@ -70,13 +70,13 @@ def numbered(chunks: Sequence[Chunk], about: str, characters: int) -> str:
 
 
 def asked(state: RetrievalState) -> str:
-    """All that is asked: the question, its parts, and what was searched for it."""
+    """The question, its sub-questions and its sub-queries as one text."""
     searched = state.reformulation.sub_queries if state.reformulation else ()
     return " ".join([state.query.text, *(part.text for part in state.sub_questions), *(s.text for s in searched)])
 
 
 def question(query: Query) -> str:
-    """The question as a model reads it, after the last turns of its conversation, as many as there is room for."""
+    """The question as a prompt, after as many of the last turns as fit."""
     turns: list[str] = []
     left = _TURNS_CHARACTERS
     for turn in reversed(query.history):
@@ -89,7 +89,7 @@ def question(query: Query) -> str:
 
 
 def hops(state: RetrievalState, characters: int | None = None) -> str:
-    """The passages under the hop that found them, whole or within about so many characters in all."""
+    """The passages grouped by hop; ``characters`` approximately limits the total length."""
     about, share = asked(state), _share(characters, sum(len(hop.doc_ids) for hop in state.hops))
     return "\n\n".join(
         f"[Hop {hop.number}]\n{passages(_chunks(state, hop.doc_ids), f'{about} {hop.query}', share)}"
@@ -98,7 +98,7 @@ def hops(state: RetrievalState, characters: int | None = None) -> str:
 
 
 def sub_questions(state: RetrievalState, characters: int | None = None) -> str:
-    """The passages under the part of the question that found them, whole or within about so many characters in all."""
+    """The passages grouped by sub-question; ``characters`` approximately limits the total length."""
     share = _share(characters, sum(len(part.doc_ids) for part in state.sub_questions))
     return "\n\n===\n\n".join(
         f"[Sub-query {number}: {part.text}]\n{passages(_chunks(state, part.doc_ids), part.text, share)}"
@@ -107,7 +107,7 @@ def sub_questions(state: RetrievalState, characters: int | None = None) -> str:
 
 
 def best(state: RetrievalState, chunks: Sequence[Chunk], characters: int | None = None) -> str:
-    """Passages, whole or what they say about the question within about so many characters in all."""
+    """The passages; ``characters`` approximately limits the total length, with excerpts about the question."""
     return passages(chunks, asked(state), _share(characters, len(chunks)))
 
 

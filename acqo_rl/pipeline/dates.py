@@ -1,4 +1,4 @@
-"""The years in which a document was published or changed, as its metadata states them."""
+"""Reads the years in which a document was published or changed from its metadata."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _BESIDE = (
     "|utc|gmt|iso|unix|epoch|ms|sec|ns"
 )
 _DATE_KEY = re.compile(rf"(?=.*(?:{_TIME}|{_ACT}))(?:{_TIME}|{_ACT}|{_BESIDE})+")
-"""A key without its separators that is made of such words only: ``publishedAt``, ``dcterms.issued``, ``timestamp_ms``
-and ``lastmod`` say when the text was written; ``birth_date``, ``accessed`` and ``updated_by`` do not."""
+"""Metadata keys (without separators) that state when a text was written.
+
+Matches ``publishedAt``, ``dcterms.issued``, ``timestamp_ms`` and ``lastmod``, but not ``birth_date``, ``accessed`` and
+``updated_by``.
+"""
 
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _DIGITS_ONLY = re.compile(
@@ -29,17 +32,17 @@ _DIGITS_ONLY = re.compile(
 """YYYY, YYYYMM, YYYYMMDD, YYYYMMDDhhmm and YYYYMMDDhhmmss."""
 
 _SHORT_YEAR = re.compile(r"\d{1,2}[/.]\d{1,2}[/.](\d\d)(?!\d)")
-"""Day, month and two digits of the year, which count from 1969 to 2068 as in POSIX."""
+"""Day, month and a two-digit year, which stands for 1969 to 2068 as in POSIX."""
 _COMPACT = re.compile(r"(?<!\d)((?:1[5-9]|20)\d\d)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?=T\d|\b)")
 _EPOCH_DIGITS = {9: 1, 10: 1, 12: 1e3, 13: 1e3, 15: 1e6, 16: 1e6, 18: 1e9, 19: 1e9}
-"""Digits of a time since 1970 -> its units a second (seconds, milli-, micro- and nanoseconds)."""
+"""Number of digits of a Unix time -> units per second (seconds, milli-, micro- or nanoseconds)."""
 
 
 def stated_years(metadata: Mapping[str, Any]) -> set[int]:
-    """The years that metadata states as dates of a document; empty where it states none.
+    """Returns the years of a document's dates in its metadata; empty if there are none.
 
-    Any form that writes the year with four digits is read (ISO 8601, RFC 2822, "3 March 2020", "03/03/2020",
-    "20200303"), "03/04/20", and seconds, milli-, micro- and nanoseconds since 1970.
+    Supports all formats with a four-digit year (ISO 8601, RFC 2822, "3 March 2020", "03/03/2020", "20200303"),
+    "03/04/20", and Unix times in seconds, milli-, micro- and nanoseconds.
     """
     stated = [value for key, value in metadata.items() if _DATE_KEY.fullmatch(re.sub(r"[\W_\d]", "", key).lower())]
     return {year for value in stated for year in _years_of(value) if _FIRST <= year <= _LAST}

@@ -1,4 +1,4 @@
-"""Decomposition into parts that may wait for each other: searched in topological order, each answered briefly."""
+"""Decomposition into sub-questions that may depend on each other; searched and answered in topological order."""
 
 from __future__ import annotations
 
@@ -43,38 +43,40 @@ _DEPENDS = re.compile(r"^[\W_]*depend(?:s|encies|ency)?(?:[ _-]*on)?[\s*_`]*[:=]
 
 
 class Decomposer:
-    """Splits the question by one model call, then searches and answers its parts.
+    """Splits the question with one model call, then searches and answers its sub-questions.
 
-    A question that the first search has split is not split again: its parts have their passages and are answered.
+    If the first search has already split the question, its sub-questions have passages and are only answered.
     """
 
     name = "decomposition"
 
     def __init__(self, search: PassageSearch, asker: Asker, k: int = 3) -> None:
-        """Takes what searches and asks.
+        """Creates the step.
 
         Args:
-            search: finds the passages.
-            asker: splits, and answers the parts.
-            k: passages a part.
+            search: searches passages.
+            asker: splits the question and answers the sub-questions.
+            k: passages per sub-question.
         """
         self._search = search
         self._asker = asker
         self._k = k
 
     def run(self, state: RetrievalState) -> None:
-        """Adds sub-questions with passages and answers; without a model, the question itself as the only one."""
+        """Adds sub-questions with passages and answers; without a model, the question is the only sub-question."""
         if state.sub_questions:
             self._answer_level(state, state.sub_questions)
             return
         [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [question(state.query)], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
         if _is_whole(state) and reply is not None and normalised(state.query.text) not in normalised(reply):
-            state.misread(self.name, f"no parts can be read from {reply[:80]!r}")
+            state.misread(self.name, f"found no sub-questions in {reply[:80]!r}")
         try:
             levels = list(levels_of(state.sub_questions))
         except CycleError as error:
-            state.misread(self.name, f"the parts wait for each other in a circle ({error.args[1]}); asked as one")
+            state.misread(
+                self.name, f"the sub-questions have circular dependencies ({error.args[1]}); the question is not split"
+            )
             state.sub_questions = [SubQuestion(1, state.query.text, kind="original")]
             levels = [state.sub_questions]
         if _is_whole(state) and state.has_searched(state.query.text):
@@ -104,9 +106,9 @@ class Decomposer:
 
 
 def read_sub_questions(reply: str, query: Query) -> list[SubQuestion]:
-    """The parts in a reply: JSON, or lines "SUB1: ..." and "DEPENDS: ..." however dressed; else the query itself.
+    """Parses sub-questions: JSON, or lines "SUB1: ..." and "DEPENDS: ..." in any formatting; else the query itself.
 
-    A part that waits for one that is not there waits for nothing.
+    Dependencies on missing sub-questions are dropped.
     """
     read = list(_from_json(read_json(reply))) or list(_from_lines(reply))
     by_text = {normalised(part.text): part for part in reversed(read) if normalised(part.text)}
@@ -120,10 +122,10 @@ def read_sub_questions(reply: str, query: Query) -> list[SubQuestion]:
 
 
 def levels_of(parts: Sequence[SubQuestion]) -> Iterator[list[SubQuestion]]:
-    """Parts that can be searched together, each level after those it waits for.
+    """Yields groups of sub-questions that can be searched together; each group depends only on earlier ones.
 
     Raises:
-        CycleError: parts wait for each other in a circle.
+        CycleError: the dependencies are circular.
     """
     by_id = {part.id: part for part in parts}
     order = TopologicalSorter({part.id: part.depends_on for part in parts})

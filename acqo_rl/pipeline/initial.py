@@ -1,4 +1,4 @@
-"""The first search: adaptive where a searcher is given, otherwise of the question as it stands."""
+"""The first search: with a searcher, reformulation and search; otherwise a search of the raw query."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from acqo_rl.searching.searcher import AdaptiveSearcher, cluster_by_sub_query
 from acqo_rl.text import normalised
 
 PART_PASSAGES = 3
-"""Passages of each part of a question from which the part is answered."""
+"""Number of passages from which each sub-question is answered."""
 
 
 class InitialSearch:
-    """Searches what the reformulator of a searcher makes of the question, within the budget of model calls.
+    """Reformulates and searches the question, within the budget of model calls.
 
-    The parts of a question that it splits become the sub-questions of the state, so that no later step splits it again.
+    If the reformulator splits the question, the parts become sub-questions of the state and are not split again.
     """
 
     name = "initial"
@@ -24,14 +24,14 @@ class InitialSearch:
     def __init__(
         self, search: PassageSearch, k: int = 10, searcher: AdaptiveSearcher | None = None, calls: int = 1
     ) -> None:
-        """Takes what searches.
+        """Creates the step.
 
         Args:
-            search: finds the passages of a question that is not reformulated.
-            k: passages.
-            searcher: reformulates and searches every question, over the same documents; without one, questions are
-                searched as they stand.
-            calls: model calls of one reformulation at most; granted beforehand.
+            search: searches the raw query if there is no reformulation.
+            k: number of passages.
+            searcher: reformulates and searches questions, over the same documents; without it, raw queries are
+                searched.
+            calls: maximum number of model calls per reformulation; taken from the budget in advance.
         """
         self._search = search
         self._k = k
@@ -39,7 +39,7 @@ class InitialSearch:
         self._calls = calls
 
     def run(self, state: RetrievalState) -> None:
-        """Adds the first passages."""
+        """Adds the passages of the first search to the state."""
         if self._searcher and self._may_reformulate(state):
             self._reformulate(state, self._searcher)
         else:
@@ -49,7 +49,7 @@ class InitialSearch:
         if state.is_late("reformulation"):
             return False
         if self._calls and not state.budget.use(self._calls):
-            state.skip("reformulation", f"the budget of {state.budget.limit} model calls has no room for it")
+            state.skip("reformulation", f"the budget of {state.budget.limit} model calls is too small")
             return False
         return True
 
@@ -59,7 +59,7 @@ class InitialSearch:
         except SearchError as error:
             state.fail(self.name, str(error), "search")
             return
-        if not found.reformulation.failed_calls:  # else nobody knows how many it made: all that were granted count
+        if not found.reformulation.failed_calls:  # after a failure the number is unknown, so all granted calls count
             state.budget.settle(self._calls, 0 if found.cached else found.reformulation.calls)
         state.reformulation = found.reformulation
         texts = [sub_query.text for sub_query in found.reformulation.sub_queries]
@@ -80,7 +80,7 @@ class InitialSearch:
 
 
 def _sub_questions(found: SearchResult, state: RetrievalState) -> list[SubQuestion]:
-    """The parts that were searched, each with the best of its passages that the state holds."""
+    """The parts of the question, each with its best passages that are in the state."""
     parts = [s.text for s in found.reformulation.sub_queries if s.kind == "part"]
     best = {ranking.query: ranking.doc_ids for ranking in reversed(found.rankings)}
     return [

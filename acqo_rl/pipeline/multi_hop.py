@@ -1,4 +1,4 @@
-"""Multi-hop retrieval: search, ask what is missing, search for it. Self-querying: the same with a list of gaps."""
+"""Multi-hop retrieval (search, ask what is missing, search for it), and self-querying (the same with several gaps)."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _COMPLETE_EXAMPLES = (
 
 
 class MultiHop:
-    """Follows a chain: each hop is one model call for the gap and one search for it."""
+    """Follows a chain of facts: each hop makes one model call to find the gap and one search to fill it."""
 
     name = "multi_hop"
 
     def __init__(self, search: PassageSearch, asker: Asker, hops: int = 2, k: int = 3) -> None:
-        """Joins the parts.
+        """Creates the step.
 
         Args:
-            search: finds the passages.
-            asker: names the gap.
-            hops: searches after the first one.
-            k: passages of each.
+            search: searches passages.
+            asker: finds the gap.
+            hops: maximum number of searches after the first one.
+            k: passages per search.
         """
         self._search = search
         self._asker = asker
@@ -62,7 +62,7 @@ class MultiHop:
         self._k = k
 
     def run(self, state: RetrievalState) -> None:
-        """Adds hops and passages until the question can be answered, nothing new is asked, or the hops are made."""
+        """Adds hops and passages until the question is answerable, there is no new query, or the limit is reached."""
         text = state.query.text
         if not state.has_searched(text):
             self._search.search(state, f"{self.name} 1", [text], self._k)
@@ -76,10 +76,10 @@ class MultiHop:
                 return
             [found] = self._search.search(state, f"{self.name} {number}", [next_query], self._k)
             state.hops.append(Hop(number, next_query, tuple(chunk.document.id for chunk in found)))
-        state.trace.add(self.name, f"stopped: {self._hops} hops are made")
+        state.trace.add(self.name, f"stopped: the limit of {self._hops} hops is reached")
 
     def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
-        """The last hop with its analysis, and what to search next, empty for nothing; ``None`` without an analysis."""
+        """The last hop with its analysis, and the next query (may be empty); ``None`` without a reply of the model."""
         [reply] = self._asker.ask(state, self.name, _GAP, [_seen(state)], examples=_GAP_EXAMPLES)
         if reply is None:
             return None
@@ -92,26 +92,26 @@ class MultiHop:
         if answerable:
             state.trace.add(self.name, "stopped: answerable")
         elif not next_query:
-            state.misread(self.name, f"no next search can be read from {reply[:80]!r}")
+            state.misread(self.name, f"found no next query in {reply[:80]!r}")
         elif state.has_searched(next_query):
-            state.trace.add(self.name, f"stopped: {next_query!r} was searched before")
+            state.trace.add(self.name, f"stopped: {next_query!r} was already searched")
             next_query = ""
         return hop, next_query
 
 
 class SelfQuery:
-    """Searches, asks whether that is enough, and searches for the most important gap."""
+    """Searches, asks whether the passages are sufficient, and searches for the most important gap."""
 
     name = "self_query"
 
     def __init__(self, search: PassageSearch, asker: Asker, iterations: int = 3, k: int = 3) -> None:
-        """Joins the parts.
+        """Creates the step.
 
         Args:
-            search: finds the passages.
+            search: searches passages.
             asker: finds the gaps.
-            iterations: searches in all.
-            k: passages of each.
+            iterations: maximum number of searches.
+            k: passages per search.
         """
         self._search = search
         self._asker = asker
@@ -119,17 +119,17 @@ class SelfQuery:
         self._k = k
 
     def run(self, state: RetrievalState) -> None:
-        """Adds iterations and passages until nothing is missing, no gap is new, or the iterations are made."""
+        """Adds iterations and passages until nothing is missing, there is no new gap, or the limit is reached."""
         text = state.query.text
         for number in range(1, self._iterations + 1):
-            if state.has_searched(text):  # another step has begun with the question
+            if state.has_searched(text):  # an earlier step has searched the question
                 found = state.ranked()
             else:
                 [found] = self._search.search(state, f"{self.name} {number}", [text], self._k)
             doc_ids = tuple(chunk.document.id for chunk in found)
             state.iterations.append(Iteration(number, text, doc_ids))
             if number == self._iterations:
-                state.trace.add(self.name, f"stopped: {number} iterations are made")
+                state.trace.add(self.name, f"stopped: the limit of {number} iterations is reached")
                 return
             [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_seen(state)], examples=_COMPLETE_EXAMPLES)
             if reply is None:
@@ -139,10 +139,10 @@ class SelfQuery:
             gaps = tuple(filter(None, map(read_search, read_items(first_of(fields, "missing", "gaps")))))
             state.iterations[-1] = Iteration(number, text, doc_ids, sufficient, gaps)
             if sufficient is None and not gaps:
-                state.misread(self.name, f"no gap can be read from {reply[:80]!r}")
+                state.misread(self.name, f"found no gap in {reply[:80]!r}")
             new = [] if sufficient else [gap for gap in gaps if not state.has_searched(gap)]
             if not new:
-                state.trace.add(self.name, "stopped: sufficient" if sufficient else "stopped: no new gap is named")
+                state.trace.add(self.name, "stopped: sufficient" if sufficient else "stopped: no new gap")
                 return
             text = new[0]
 

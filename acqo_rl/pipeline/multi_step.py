@@ -1,4 +1,4 @@
-"""Multi-step retrieval and answers (S1): simple, recursive, multi-hop or self-querying, chosen by the question."""
+"""Multi-step retrieval and answers in four modes: simple, recursive, multi-hop and self-querying."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _LEADS_ON = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MultiStepResult:
-    """An answer and what it was written from.
+    """An answer and its sources.
 
     Attributes:
-        answer: empty where no model wrote one.
-        mode: how it was searched.
-        context: the passages as text; of a chain under their hops, of a decomposition under their parts.
-        retrieval_info: what the mode tells: path and depth, hops, iterations, decomposition.
-        state: everything that was found, with trace, skipped steps and failures.
+        answer: empty if no model wrote one.
+        mode: the mode that was used.
+        context: the passages as text; grouped by hop or by sub-question where the mode has them.
+        retrieval_info: details of the mode: path and depth, hops, iterations or decomposition.
+        state: all passages and steps, with trace, skipped steps and failures.
     """
 
     answer: str
@@ -54,12 +54,12 @@ class MultiStepResult:
 
     @property
     def context_length(self) -> int:
-        """Characters of the context."""
+        """Number of characters of the context."""
         return len(self.context)
 
 
 class MultiStepRetriever:
-    """Searches more than once and looks at results in between."""
+    """Searches in several steps, each of which may depend on the results of earlier ones."""
 
     def __init__(
         self,
@@ -72,17 +72,17 @@ class MultiStepRetriever:
         max_model_calls: int = 20,
         seconds: float | None = None,
     ) -> None:
-        """Takes what searches and asks.
+        """Creates the retriever.
 
         Args:
             retriever: its document ids are keys of ``corpus``.
             corpus: document id -> document.
-            model: without one, references are still followed, and there is no answer.
+            model: without a model, references are still followed, but there is no answer.
             searcher: see :class:`acqo_rl.pipeline.pipeline.Pipeline`.
-            reformulation_calls: model calls of one reformulation of the searcher, at most.
-            max_model_calls: for one question, never exceeded; the last ones are reserved for the answer, and in
-                :meth:`ask` for its grounding.
-            seconds: no call is begun after so many.
+            reformulation_calls: maximum number of model calls per reformulation of the searcher.
+            max_model_calls: hard limit of model calls per question. One is reserved for the answer and, in
+                :meth:`ask`, one for its grounding.
+            seconds: no call starts after this time.
         """
         search, asker = PassageSearch(retriever, corpus), Asker(model)
         self._max_model_calls = max_model_calls
@@ -100,12 +100,12 @@ class MultiStepRetriever:
         """Answers a question.
 
         Args:
-            question: as the user asked it.
-            mode: ``auto`` chooses by the question, see :func:`choose_mode`.
+            question: the question; a ``str`` is a query without history.
+            mode: ``auto`` chooses the mode by :func:`choose_mode`.
 
         Raises:
-            ConfigError: the question is empty, or there is no such mode.
-            SearchError: nothing was found because every search failed.
+            ConfigError: the question is empty, or the mode is unknown.
+            SearchError: there are no passages because searches failed.
         """
         return self._answer(question, mode, 1, Trace())
 
@@ -118,18 +118,19 @@ class MultiStepRetriever:
         mode: Mode | Literal["auto"] = "auto",
         context: str = "",
     ) -> PipelineResult:
-        """Answers a question, and traces the claims of the answer by one more model call, as a pipeline does.
+        """Answers a question and checks the claims of the answer with one more model call, like a pipeline.
 
         Args:
-            question: as the user asked it.
-            on_step: called with each step as it ends.
-            on_text: called with the answer piece by piece, where the model can be watched.
-            mode: as in :meth:`query`; the result names the mode that was taken as its strategy.
-            context: what is known of the user; an adaptive first search adds it to each reading of an ambiguous query.
+            question: the question; a ``str`` is a query without history.
+            on_step: called with each step when it ends.
+            on_text: called with each piece of the answer, if the model can stream.
+            mode: as in :meth:`query`; the result reports the mode as its strategy.
+            context: information about the user; a first search with a searcher appends it to the sub-queries of the
+                route ``disambiguate``.
 
         Raises:
-            ConfigError: the question is empty, or there is no such mode.
-            SearchError: nothing was found because every search failed.
+            ConfigError: the question is empty, or the mode is unknown.
+            SearchError: there are no passages because searches failed.
         """
         result = self._answer(question, mode, ESSENTIAL, Trace(on_step), on_text, context)
         self._calibrator.run(result.state)
@@ -146,14 +147,14 @@ class MultiStepRetriever:
     ) -> MultiStepResult:
         query = read_query(question)
         if mode not in ("auto", *get_args(Mode)):
-            raise ConfigError(f"There is no mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
+            raise ConfigError(f"Unknown mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
         chosen: Mode = choose_mode(query.text) if mode == "auto" else mode
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self._max_model_calls, reserved)
         state = RetrievalState(query, budget, deadline, context, trace=trace, on_text=on_text)
         self._retrieve(state, chosen)
         if "search" in state.broken and not state.chunks:
-            raise SearchError(f"Nothing was found ({'; '.join(state.failures)}): see that the retriever answers.")
+            raise SearchError(f"All searches failed ({'; '.join(state.failures)}). Check that the retriever responds.")
         self._synthesizer.run(state, _context(state, chosen, CONTEXT_CHARACTERS))
         return MultiStepResult(state.answer, chosen, _context(state, chosen), _info(state, chosen), state)
 
@@ -170,11 +171,11 @@ class MultiStepRetriever:
 
 
 def choose_mode(question: str) -> Mode:
-    """The mode that a question asks for.
+    """Chooses the mode for a question.
 
-    A chain, in which one finding leads to the next, or a relation of cause goes to multi-hop; needs side by side, a
-    comparison among them, and long questions go to the decomposition of ``recursive``; several question marks ask
-    for self-querying.
+    ``multi_hop`` if one fact must be found before the next, or for causal relations; ``self_query`` for several
+    question marks; ``recursive`` for comparisons, other questions with several needs, and long questions; otherwise
+    ``simple``.
     """
     text = one_line(question)
     found = challenges_of(text)

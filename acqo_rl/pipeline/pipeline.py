@@ -1,4 +1,4 @@
-"""The budgeted pipeline (S4): only the steps a question needs, under one hard limit of model calls."""
+"""The budgeted pipeline: runs only the steps that a question needs, within a hard limit of model calls."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from acqo_rl.timed_cache import TimedCache, query_key
 from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulation, Retriever, fingerprint_of
 
 ESSENTIAL = 2
-"""Model calls that are reserved: the answer and its grounding."""
+"""Number of reserved model calls: the answer and its grounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """An answer and how it came about.
+    """An answer and how it was obtained.
 
     Attributes:
-        answer: empty where no model wrote one; ``skipped`` says why.
-        confidence: how far to trust it.
+        answer: empty if no model wrote one; ``skipped`` or ``failures`` gives the reason.
+        confidence: confidence in the answer.
         challenges: what made the question hard.
-        chunks: the passages found, best first; dates may have boosted their order, never their similarity.
-        strategies: the steps that the challenges called for; of multi-step retrieval, its mode.
-        model_calls: made for this result; 0 where it was cached.
-        trace: every step with its time.
-        skipped: steps that were left out, and why.
-        failures: calls that failed, which keep a result out of the cache, and replies of which nothing could be used.
-        reformulation: what the first search searched; ``None`` where the question was searched as it stands, without a
-            searcher or because the budget had no room.
+        chunks: the passages, best first; dates may affect their order, but not their similarity.
+        strategies: the steps chosen by the challenges; for multi-step retrieval, its mode.
+        model_calls: number of model calls for this result; 0 if it was cached.
+        trace: all steps with their durations.
+        skipped: skipped steps with reasons.
+        failures: failed calls, after which the result is not cached, and unusable replies.
+        reformulation: the reformulation of the first search; ``None`` if the raw query was searched, because there is
+            no searcher or the budget was too small.
         hops: searches of a chain.
         iterations: rounds of self-querying.
         sub_questions: parts of the question.
-        path: steps along references.
-        cached: it was found before.
+        path: steps of following references.
+        cached: whether the result comes from the cache.
     """
 
     answer: str
@@ -67,15 +67,15 @@ class PipelineResult:
 
 
 Ask = Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult]
-"""Answers a question; calls the first function with each step as it ends, the second with each piece of the answer."""
+"""Answers a question; calls the first function with each finished step and the second with each piece of the answer."""
 
 
 class Pipeline:
-    """Cache, analyzer, first search, then what the challenges call for, answer and confidence.
+    """Runs analyzer, first search, the steps chosen by the challenges, answer and confidence; results are cached.
 
-    The engines share one state and know nothing of each other; any of them can be another one. With the defaults, a
-    simple or temporal question takes 2 model calls, one of two hops 4, one of three parts 6, and all of it 9. With a
-    searcher, the calls of its reformulation are added, and a question that it splits is not split once more.
+    The steps (engines) communicate only through a shared state and can be replaced. With the defaults, a simple or
+    temporal question takes 2 model calls, one with two hops 4, one with three sub-questions 6, and the maximum is 9.
+    With a searcher, the calls of its reformulation are added; a question that it splits is not split again.
     """
 
     def __init__(
@@ -95,31 +95,33 @@ class Pipeline:
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
     ) -> None:
-        """Joins the parts.
+        """Creates the pipeline.
 
         Args:
-            retriever: its document ids are keys of ``corpus``. A searcher of raw queries joins several, and goes on
-                without those that fail. Where scores are no cosines, as those of BM25, passages are ordered by their
-                ranks, and the confidence does without them.
+            retriever: its document ids are keys of ``corpus``. A searcher of raw queries combines several retrievers
+                and tolerates failures. If scores are not cosines (BM25), passages are ordered by rank, and the
+                confidence does not use scores.
             corpus: document id -> document.
-            model: writes and judges; without one everything else still works.
-            searcher: makes the first search, over the same documents; without one, the question is searched as it
-                stands. Models read the last turns all the same.
-            reformulation_calls: model calls of one reformulation of the searcher, at most.
-            max_model_calls: for one question, never exceeded.
-            seconds: no call is begun after so many; retriever and model bring time-outs of their own.
-            dates: document id -> date, for documents whose metadata does not state it.
-            today: the clock of the temporal reranker.
-            engines: in place of the default ones, for the challenges they are given for.
-            answer_style: ``brief`` asks for the words alone that a benchmark compares.
-            cache_size: results kept; 0 keeps none.
-            cache_seconds: how long they are kept.
+            model: writes and judges answers; without a model, all other steps still work.
+            searcher: runs the first search, over the same documents; without it, the raw query is searched. Models read
+                the last turns in either case.
+            reformulation_calls: maximum number of model calls per reformulation of the searcher.
+            max_model_calls: hard limit of model calls per question.
+            seconds: no call starts after this time; retriever and model need their own time-outs.
+            dates: document id -> date, for documents without a date in their metadata.
+            today: returns the current date, for the temporal reranker.
+            engines: challenge -> step that replaces the default one.
+            answer_style: ``brief`` requests an answer of a few words, as benchmarks expect.
+            cache_size: maximum number of cached results; 0 disables the cache.
+            cache_seconds: lifetime of cached results.
 
         Raises:
-            ConfigError: the limit of calls has no room for the answer and its grounding.
+            ConfigError: ``max_model_calls`` is less than 2, which answer and grounding need.
         """
         if max_model_calls < ESSENTIAL:
-            raise ConfigError(f"{max_model_calls} model calls a question; answer and grounding need {ESSENTIAL}.")
+            raise ConfigError(
+                f"max_model_calls is {max_model_calls}; it must be at least {ESSENTIAL}, for answer and grounding."
+            )
         search, asker = PassageSearch(retriever, corpus), Asker(model)
         self._retriever = retriever
         self.max_model_calls = max_model_calls
@@ -151,10 +153,11 @@ class Pipeline:
         """Answers one question.
 
         Args:
-            query: the question.
-            on_step: is told of each step as it ends.
-            on_text: is given the answer piece by piece, where the model can be watched.
-            context: what is known of the user; the first search adds it to each reading of an ambiguous query.
+            query: the question; a ``str`` is a query without history.
+            on_step: called with each step when it ends.
+            on_text: called with each piece of the answer, if the model can stream.
+            context: information about the user; the first search appends it to the sub-queries of the route
+                ``disambiguate``.
 
         Raises:
             ConfigError: the question is empty.
@@ -164,7 +167,7 @@ class Pipeline:
         key: Hashable = (query_key(query), context, fingerprint_of(self._retriever))
         known = self._cache.get(key)
         if known:
-            return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "found before"),))
+            return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self.max_model_calls, ESSENTIAL)
         state = RetrievalState(query, budget, deadline, context, trace=Trace(on_step), on_text=on_text)
@@ -177,7 +180,7 @@ class Pipeline:
         for engine in self._before:
             engine.run(state)
         if "search" in state.broken and not state.chunks:
-            raise SearchError(f"The first search failed ({state.failures[-1]}): see that the retriever answers.")
+            raise SearchError(f"The first search failed ({state.failures[-1]}). Check that the retriever responds.")
         strategies = [c for c in self._engines if c in state.challenges]
         for challenge in strategies:
             self._engines[challenge].run(state)
@@ -187,7 +190,7 @@ class Pipeline:
 
 
 def result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:
-    """What a state with a confidence comes to."""
+    """Creates the result of a finished state."""
     assert state.confidence is not None
     return PipelineResult(
         answer=state.answer,

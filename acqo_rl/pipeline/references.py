@@ -1,4 +1,4 @@
-"""What a text points to ("see also", "as described in", links), and retrieval that follows it, breadth first."""
+"""Finds references in texts ("see also", "as described in", links) and follows them breadth-first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acqo_rl.pipeline.state import Action, Chunk, RetrievalState, RetrievalStep
 from acqo_rl.text import normalised
 
 MOST = 5
-"""References that are followed from one text, and queries of one depth."""
+"""Maximum number of references per text, and of queries per depth."""
 
 _SECTION = (
     r"(?:[Ss]ection|[Cc]hapter|[Aa]ppendix|[Tt]able|[Ff]igure|[Pp]art|[Aa]rticle|[Aa]nnex|RFC|ISO)\s+\w?\d*(?:[.-]\d+)*"
@@ -38,10 +38,10 @@ _LINK = re.compile(r"(?<!!)\[(?P<target>[^\[\]\n]{1,100})\]\((?:[^()\s]|\([^()\s
 
 
 def find_references(text: str) -> tuple[str, ...]:
-    """At most 5 things that a text points to, in the order of the patterns.
+    """Returns at most 5 references in a text, in the order of the patterns.
 
-    A dot within a number belongs to it ("Section 3.2"). After "refers to" and its like only a section, a quotation
-    or a capitalised name is a reference: "recall refers to the share found" is plain English.
+    A dot inside a number is part of it ("Section 3.2"). After "refers to" and similar phrases only a section, a
+    quotation or a capitalised name is a reference; "recall refers to the share found" contains none.
     """
     found = [part for m in _SEE_ALSO.finditer(text) for part in re.split(r"[,;]|\s+and\s+(?=[A-Z])", m.group("list"))]
     found += [match.group("target") for pattern in (*_NAMED, _LINK) for match in pattern.finditer(text)]
@@ -51,18 +51,18 @@ def find_references(text: str) -> tuple[str, ...]:
 
 
 class ReferenceFollower:
-    """Retrieves, and then what the found passages refer to, depth after depth."""
+    """Searches the question, then the references in the passages found, level by level."""
 
     name = "recursive"
 
     def __init__(self, search: PassageSearch, depth: int = 3, documents: int = 10, k: int = 5) -> None:
-        """Joins the parts.
+        """Creates the step.
 
         Args:
-            search: finds the passages.
-            depth: searches after each other, the first one included.
-            documents: it stops when it has added so many.
-            k: passages a query.
+            search: searches passages.
+            depth: maximum number of levels, including the first search.
+            documents: maximum number of new documents.
+            k: passages per query.
         """
         self._search = search
         self._depth = depth
@@ -70,7 +70,7 @@ class ReferenceFollower:
         self._k = k
 
     def run(self, state: RetrievalState) -> None:
-        """Adds steps and passages; starts from the passages that are there, or from the question."""
+        """Adds steps and passages; starts from the passages in the state, or from the question if there are none."""
         depth = 1 if state.chunks else 0
         queries = _unsearched(state, _references(state.chunks.values()) if state.chunks else [state.query.text])
         added: list[str] = []
@@ -79,28 +79,28 @@ class ReferenceFollower:
             references: list[str] = []
             for query, new in zip(queries, self._search_new(state, depth, queries, len(added)), strict=True):
                 doc_ids, pointed = tuple(chunk.document.id for chunk in new), _references(new)
-                told = f"Retrieved {len(new)} new documents, found {len(pointed)} references"
-                state.path.append(_step(action, depth, query, doc_ids, pointed, told))
+                summary = f"Retrieved {len(new)} new documents, found {len(pointed)} references"
+                state.path.append(_step(action, depth, query, doc_ids, pointed, summary))
                 added += doc_ids
                 references += pointed
             queries = _unsearched(state, references)
             depth += 1
-        told = f"{len(added)} new documents in {len(state.path)} steps"
-        state.path.append(_step("aggregate", depth, state.query.text, tuple(added), (), f"Joined {told}"))
+        summary = f"{len(added)} new documents in {len(state.path)} steps"
+        state.path.append(_step("aggregate", depth, state.query.text, tuple(added), (), f"Collected {summary}"))
         state.path.append(_step("stop", depth, state.query.text, (), queries, reason))
-        state.trace.add(self.name, f"stopped: {told}")
+        state.trace.add(self.name, f"stopped: {summary}")
 
     def _reason_to_stop(self, depth: int, added: int, queries: Sequence[str]) -> str:
         if not queries:
-            return "Nothing new is referred to"
+            return "There are no new references"
         if added >= self._documents:
             return f"{added} new documents are enough"
-        return "" if depth < self._depth else f"{self._depth} depths are searched"
+        return "" if depth < self._depth else f"The maximum depth {self._depth} is reached"
 
     def _search_new(
         self, state: RetrievalState, depth: int, queries: Sequence[str], added: int
     ) -> Iterator[list[Chunk]]:
-        """The passages of each query that were not there before, as many as there is room for."""
+        """Yields the new passages of each query, up to the maximum number of documents."""
         before = set(state.chunks)
         for chunks in self._search.search(state, f"{self.name} {depth}", queries, self._k):
             new = [chunk for chunk in chunks if chunk.document.id not in before]

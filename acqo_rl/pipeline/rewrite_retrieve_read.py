@@ -1,4 +1,4 @@
-"""Rewrite-retrieve-read: look at the best similarity, and rewrite once more where it is low."""
+"""Rewrite-retrieve-read: rewrites the query if the top similarity of the first search is low."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from acqo_rl.types import (
 
 
 class RewriteRetrieveRead:
-    """Searches; where nothing is similar enough, rewrites from the first results and keeps the better search.
+    """Searches a query; if no document is similar enough, rewrites it with feedback and keeps the better search.
 
-    It is a reformulator as well: of the search that was kept, which is then made once more on the one path.
+    It is also a reformulator. It returns the sub-queries of the search that was kept, which the caller searches again.
     """
 
     name = LOOKS_FIRST
@@ -44,17 +44,17 @@ class RewriteRetrieveRead:
         results: int = 3,
         words: int = 40,
     ) -> None:
-        """Names the parts.
+        """Creates the reformulator.
 
         Args:
-            first: of the first search; ``PassThrough`` searches the query as it stands.
-            second: of the second one; reads the first results as the query's feedback.
-            retriever: one, since similarities of two cannot be compared.
+            first: reformulator of the first search; ``PassThrough`` searches the raw query.
+            second: reformulator of the second search; reads the results of the first one as feedback.
+            retriever: a single retriever, because similarities of several are not comparable.
             fusion: merges the rankings of each search.
             corpus: document id -> document, of the retriever.
-            threshold: a best similarity that is good enough, on the retriever's own scale (cosine by default).
-            results: first results that the second reformulator reads.
-            words: words of each of them.
+            threshold: top similarity from which no rewrite is needed, in the scores of the retriever.
+            results: number of feedback results.
+            words: words per feedback result.
         """
         self._first = first
         self._second = second
@@ -65,10 +65,10 @@ class RewriteRetrieveRead:
         self._read = FeedbackSpec(results, words)
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
-        """One result a query, position for position, from at most two batched searches.
+        """Returns one result per query, in input order, from at most two batched searches.
 
-        The reformulation of a query that was rewritten counts the calls and tokens of both, its query bears the first
-        results that were read for it, and its ``reasoning`` says which search was kept, and why.
+        If a query was rewritten, its reformulation has the calls and tokens of both searches, its query has the
+        feedback, and its ``reasoning`` says which search was kept and why.
         """
         found = search(self._first.reformulate(queries), self._retriever, self._fusion, k)
         weak = [i for i, result in enumerate(found) if best_similarity(result) < self._threshold]
@@ -79,7 +79,7 @@ class RewriteRetrieveRead:
         return found
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """What the search searched that was kept, one reformulation per query, in input order."""
+        """Returns one reformulation per query, in input order: the sub-queries of the search that was kept."""
         found = self.search(queries)
         return [replace(result.reformulation, made_by=self.name) for result in found]
 
@@ -103,23 +103,23 @@ class RewriteRetrieveRead:
 def look_first(
     rewriter: Reformulator, retriever: Retriever, fusion: Fusion, corpus: Mapping[str, Document], threshold: float
 ) -> RewriteRetrieveRead:
-    """Rewrite-retrieve-read that searches the raw query first, by a dense index alone where the retriever is a hybrid.
+    """Creates a rewrite-retrieve-read that first searches the raw query; uses only the dense part of a hybrid.
 
     Args:
-        rewriter: rewrites with the first results.
-        retriever: dense, or a hybrid with a dense part.
+        rewriter: rewrites the query with feedback.
+        retriever: a dense retriever, or a hybrid with a dense part.
         fusion: merges the rankings of each search.
         corpus: document id -> document, of the retriever.
-        threshold: least cosine of a best document that is good enough.
+        threshold: top cosine from which no rewrite is needed.
 
     Raises:
-        ConfigError: the retriever has no cosines.
+        ConfigError: the scores of the retriever are not cosines.
     """
     dense = _with_cosines(retriever)
     if dense is None:
         raise ConfigError(
-            f"{LOOKS_FIRST} compares cosines, and {retriever.name!r} gives none; search a dense index, alone or in a "
-            "hybrid, and of several collections those of one encoder."
+            f"{LOOKS_FIRST} needs cosine scores, but the scores of {retriever.name!r} are not cosines. Search a dense "
+            "index, alone or in a hybrid; several collections must have the same encoder."
         )
     return RewriteRetrieveRead(PassThrough(), rewriter, dense, fusion, corpus, threshold=threshold)
 
@@ -132,5 +132,5 @@ def _with_cosines(retriever: Retriever) -> Retriever | None:
 
 
 def best_similarity(result: SearchResult) -> float:
-    """The greatest similarity of a search's documents; minus infinity where it found none."""
+    """The highest score of a search's documents; minus infinity if there are none."""
     return max((ranking.scores[0] for ranking in result.rankings if ranking.scores), default=float("-inf"))

@@ -1,4 +1,4 @@
-"""How the engines search and ask: through the state, so that budget, time, failures and trace are kept in one place."""
+"""Search and model calls for all steps; they apply budget and deadline, and record failures and trace in the state."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from acqo_rl.types import (
 
 
 class PassageSearch:
-    """A retriever together with the texts of its documents."""
+    """Searches passages with a retriever and its corpus."""
 
     def __init__(self, retriever: Retriever | AdaptiveSearcher, corpus: Mapping[str, Document]) -> None:
-        """Joins the two.
+        """Creates the search.
 
         Args:
-            retriever: searches; a searcher of raw queries joins several, and goes on without those that fail. One
-                whose scores are no cosines, and do not compare from one search to the next, says so by an attribute
-                ``cosine``.
+            retriever: a retriever, or a searcher of raw queries that combines several and tolerates failures.
+                If its attribute ``cosine`` is false, similarities are derived from ranks, because its scores are not
+                comparable between searches.
             corpus: document id -> document.
         """
         self.retriever = retriever
@@ -43,9 +43,9 @@ class PassageSearch:
         self.cosine = has_cosines(retriever)
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
-        """At most ``k`` passages a text from one call, position for position; all of them are added to the state.
+        """Returns at most ``k`` passages per text, in input order, from one call, and adds them to the state.
 
-        A search that fails or comes too late is noted in the state and finds nothing.
+        A search that fails, or that starts after the deadline, returns no passages and is recorded in the state.
         """
         if state.is_late(source):
             return [[] for _ in texts]
@@ -63,10 +63,10 @@ class PassageSearch:
         return [[state.chunks[document.id] for document, _ in some] for some in passages]
 
     def passages(self, ranking: Ranking, k: int) -> list[tuple[Document, float]]:
-        """The best ``k`` documents of a ranking, each with what its chunk tells as similarity."""
+        """The best ``k`` documents of a ranking, each with its similarity."""
         doc_ids = ranking.doc_ids[:k]
-        told = (ranking.similarities or ranking.scores) if self.cosine else map(by_rank, range(1, len(doc_ids) + 1))
-        return [(document_of(self.corpus, doc_id), value) for doc_id, value in zip(doc_ids, told, strict=False)]
+        values = (ranking.similarities or ranking.scores) if self.cosine else map(by_rank, range(1, len(doc_ids) + 1))
+        return [(document_of(self.corpus, doc_id), value) for doc_id, value in zip(doc_ids, values, strict=False)]
 
     def _find(self, texts: Sequence[str], k: int) -> tuple[list[Ranking], list[Failure]]:
         if not isinstance(self.retriever, AdaptiveSearcher):
@@ -76,23 +76,23 @@ class PassageSearch:
 
 
 def by_rank(rank: int) -> float:
-    """What stands for a cosine where there is none: 1 for the first, .86 for the tenth (RRF's constant, 60)."""
+    """A substitute for a missing cosine: 61 / (60 + rank), which is 1 for rank 1 and 0.87 for rank 10."""
     return 61 / (60 + rank)
 
 
 def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
-    """Keeps in the state what a searcher did without."""
+    """Records the failures of a searcher in the state."""
     for failure in failures:
         reason = f"{failure.retriever} {failure.reason}".strip()
         state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search")
 
 
 class Asker:
-    """A language model under a budget; without a model every call is skipped."""
+    """Calls a language model within the budget; without a model, every call is skipped."""
 
     def __init__(self, model: LanguageModel | None) -> None:
         self.model = model
-        self._begins_in_thoughts = starts_thinking(model)  # or a reply shows it
+        self._begins_in_thoughts = starts_thinking(model)  # set later if a reply shows it
 
     def ask(
         self,
@@ -105,17 +105,17 @@ class Asker:
         essential: bool = False,
         watched: bool = False,
     ) -> list[str | None]:
-        """One reply a content from one batch, without thoughts; ``None`` for those that were skipped or failed.
+        """Returns one reply per content from one batch, without thoughts; ``None`` for skipped and failed calls.
 
         Args:
-            state: its budget grants each call.
-            step: named in the trace.
-            instructions: the system's message.
-            contents: the users' messages; special tokens in them are made plain text.
-            examples: contents with the replies that are wanted, as earlier turns; without them small models answer
-                the question whatever else they are told.
-            essential: the reserved calls may be used.
-            watched: the reply is what the user waits for; the state's ``on_text`` sees it being written.
+            state: provides the budget and records failures.
+            step: name of the step in the trace.
+            instructions: the system message.
+            contents: the user messages; special tokens in them are turned into plain text.
+            examples: pairs of content and expected reply, used as earlier turns. Without them, small models answer the
+                question whatever the instructions say.
+            essential: whether reserved calls may be used.
+            watched: whether to stream the reply to the state's ``on_text``.
         """
         granted = [content for content in contents if self._may(state, step, essential)]
         replies: list[str | None] = []

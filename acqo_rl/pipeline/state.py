@@ -1,4 +1,4 @@
-"""What the engines of multi-step retrieval share: each reads it and adds to it, and none calls another."""
+"""The shared state of the steps (engines) of question answering; steps communicate only through it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Broken = Literal["search", "model", "time"]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage that was found.
+    """A retrieved passage.
 
     Attributes:
         document: the passage.
-        similarity: its best cosine, never boosted; by its best rank where there are none.
-        source: the step that found it first.
-        query: the text that found it first.
+        similarity: its best cosine, without boost; derived from its best rank if scores are not cosines.
+        source: the step that first found it.
+        query: the text that first found it.
     """
 
     document: Document
@@ -38,7 +38,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One search of a chain: what it found, and what was then missing."""
+    """One search of a chain: its passages, and the information that was still missing."""
 
     number: int
     query: str
@@ -49,7 +49,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One round of self-querying: what it found, whether that was enough, and the gaps, most important first."""
+    """One round of self-querying: its passages, whether they were sufficient, and the gaps, most important first."""
 
     number: int
     query: str
@@ -60,7 +60,7 @@ class Iteration:
 
 @dataclass(slots=True)
 class SubQuestion:
-    """A part of the question, the parts it has to wait for, and what became of it."""
+    """A part of the question, the ids of the parts it depends on, its passages and its answer."""
 
     id: int
     text: str
@@ -72,17 +72,17 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalStep:
-    """One step along references.
+    """One step of following references.
 
     Attributes:
-        step_id: depth and digest of the query.
-        action: ``retrieve`` searches the question, ``follow_reference`` what a passage points to, ``aggregate`` joins
-            what they found, ``stop`` says why it ended.
-        query: what was searched; of the last two, the question.
-        doc_ids: the new documents; of ``aggregate`` those of all steps.
-        references_found: in the new documents; of ``stop`` those that were not followed.
-        reasoning: in words.
-        depth: of the search, from 0.
+        step_id: depth and a hash of the query.
+        action: ``retrieve`` searches the question, ``follow_reference`` searches a reference, ``aggregate`` collects
+            all new documents, ``stop`` gives the reason for stopping.
+        query: the text that was searched; for the last two actions, the question.
+        doc_ids: the new documents; for ``aggregate``, those of all steps.
+        references_found: references in the new documents; for ``stop``, those that were not followed.
+        reasoning: explanation in words.
+        depth: depth of the search, from 0.
     """
 
     step_id: str
@@ -96,7 +96,7 @@ class RetrievalStep:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of the answer and the document that says so, ``None`` where none does."""
+    """A claim of the answer and the document that supports it; ``None`` if there is none."""
 
     text: str
     doc_id: str | None
@@ -104,15 +104,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How far an answer can be trusted.
+    """The confidence in an answer.
 
     Attributes:
         score: weighted sum of the three signals, between 0 and 1.
         label: ``High``, ``Medium``, ``Low`` or ``Very Low``.
-        retrieval: how similar the best passages are; ``None`` where no cosines tell, and the others weigh more.
-        coverage: whether there are enough of them.
-        grounding: share of the claims that a passage supports; ``None`` where it was not checked, which counts as 0.
-        claims: what was checked.
+        retrieval: signal from the similarity of the best passages; ``None`` if scores are not cosines, in which case
+            the other signals get more weight.
+        coverage: signal from the number of passages.
+        grounding: share of claims supported by a passage; ``None`` (counted as 0) if it was not checked.
+        claims: the claims that were checked.
     """
 
     score: float
@@ -125,30 +126,30 @@ class Confidence:
 
 @dataclass(slots=True)
 class RetrievalState:
-    """One query on its way.
+    """The state of one query.
 
     Attributes:
-        query: as asked.
-        budget: of model calls.
-        deadline: time of ``time.monotonic`` after which no call is begun; ``None`` for none.
-        context: what is known of the user.
-        challenges: what makes it hard.
-        chunks: document id -> passage, in the order found.
-        fused: document ids of a first search that merged several lists, best first; these passages keep their order.
-        boost: factor of a passage's similarity in the order of the passages.
+        query: the query.
+        budget: budget of model calls.
+        deadline: value of ``time.monotonic()`` after which no call starts; ``None`` for no limit.
+        context: information about the user.
+        challenges: what makes the question hard.
+        chunks: document id -> passage, in the order in which they were found.
+        fused: document ids of a first search with fused rankings, best first; these passages keep their order.
+        boost: returns a factor for the similarity of a passage, used only for ordering.
         sub_questions: parts of the question.
         hops: searches of a chain.
-        path: steps along references.
+        path: steps of following references.
         iterations: rounds of self-querying.
-        answer: the answer, empty until there is one.
-        confidence: of the answer.
-        trace: every step with its time.
-        skipped: steps that were left out, and why.
-        failures: calls that failed, and replies of which nothing could be used.
-        broken: what failed and may succeed another time: a search, a model's call, or to be in time.
-        searched: normalised texts that were searched; the question too, where others were searched for it.
-        reformulation: what the first search searched; ``None`` where it searched the question as it stands.
-        on_text: is given the answer piece by piece, where the model can be watched.
+        answer: the answer; empty until it is written.
+        confidence: confidence in the answer.
+        trace: all steps with their durations.
+        skipped: skipped steps with reasons.
+        failures: failed calls and unusable replies.
+        broken: kinds of failures that a retry may avoid: a search, a model call, or the time limit.
+        searched: normalised texts that were searched; includes the question if sub-queries were searched instead.
+        reformulation: the reformulation of the first search; ``None`` if the raw query was searched.
+        on_text: called with each piece of the answer, if the model can stream.
     """
 
     query: Query
@@ -174,7 +175,7 @@ class RetrievalState:
     on_text: Callable[[str], None] | None = None
 
     def add_chunks(self, found: Iterable[tuple[Document, float]], source: str, query: str) -> list[Chunk]:
-        """Adds passages; one that is there keeps its better similarity and its source. Returns the new ones."""
+        """Adds passages and returns the new ones; a known passage keeps its source and its higher similarity."""
         new = []
         for document, similarity in found:
             there = self.chunks.get(document.id)
@@ -188,9 +189,9 @@ class RetrievalState:
     def ranked(self) -> list[Chunk]:
         """The passages by boosted similarity, best first.
 
-        Those of a merged first search keep its order: the first of them has the greatest similarity of all of them in
-        this order, the second the next one, and so on. By similarity alone, the best of one list would stand behind all
-        of another list whose query is closer to its documents.
+        Passages of a fused first search keep their order: their similarities are sorted and assigned to them in that
+        order. Ordered by similarity alone, the best passage of one sub-query could come after all passages of another
+        sub-query that is closer to its documents.
         """
         values = {doc_id: chunk.similarity for doc_id, chunk in self.chunks.items()}
         values |= zip(self.fused, sorted((values[doc_id] for doc_id in self.fused), reverse=True), strict=True)
@@ -202,36 +203,36 @@ class RetrievalState:
         return sorted(self.chunks.values(), key=boosted, reverse=True)
 
     def has_searched(self, text: str) -> bool:
-        """Whether the text was searched, in whatever case and spacing."""
+        """Whether the text was searched, ignoring case and spacing."""
         return normalised(text) in self.searched
 
     def is_late(self, step: str) -> bool:
-        """Whether the time is up; the step is then left out."""
+        """Whether the deadline has passed; if so, records the step as skipped."""
         if self.deadline is None or time.monotonic() < self.deadline:
             return False
-        self.skip(step, "the time is up")
+        self.skip(step, "the time limit is reached")
         self.broken.add("time")
         return True
 
     def skip(self, step: str, reason: str) -> None:
-        """Notes a step that is left out."""
+        """Records a skipped step."""
         self.skipped.append(f"{step}: {reason}")
         self.trace.add(step, f"skipped: {reason}")
 
     def fail(self, step: str, reason: str, what: Broken) -> None:
-        """Notes a call that failed; another try may succeed."""
+        """Records a failed call; a retry may succeed."""
         self.broken.add(what)
         self.misread(step, reason)
 
     def misread(self, step: str, reason: str) -> None:
-        """Notes a reply of which nothing could be used; the log has the step, and not the reason, which quotes it."""
+        """Records an unusable reply; the log contains only the step, because the reason quotes the reply."""
         _log.info("answer_step_fell_back", extra={"step": step})
         self.failures.append(f"{step}: {reason}")
         self.trace.add(step, f"failed: {reason}")
 
 
 class Engine(Protocol):
-    """One step of multi-step retrieval."""
+    """One step of question answering."""
 
     def run(self, state: RetrievalState) -> None:
         """Reads the state and adds to it."""

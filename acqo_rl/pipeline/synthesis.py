@@ -1,4 +1,4 @@
-"""The answer, and how far it can be trusted. Both are essential: their model calls are reserved."""
+"""Writes the answer and computes its confidence; both are essential steps with reserved model calls."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ _LABELS = ((0.80, "High"), (0.60, "Medium"), (0.35, "Low"))
 
 
 class Synthesizer:
-    """Writes the answer to the question as it was asked, from the best passages."""
+    """Writes the answer to the question from the best passages."""
 
     name = "synthesis"
 
     def __init__(self, asker: Asker, k: int = 8, style: AnswerStyle = "comprehensive") -> None:
-        """Joins the parts.
+        """Creates the step.
 
         Args:
-            asker: writes.
-            k: passages it reads.
-            style: ``brief`` asks for the words alone that a benchmark compares.
+            asker: calls the model.
+            k: number of passages in the prompt.
+            style: ``brief`` requests an answer of a few words, as benchmarks expect.
         """
         self._asker = asker
         self._k = k
         self._style: AnswerStyle = style
 
     def run(self, state: RetrievalState, context: str = "") -> None:
-        """Sets the answer; without passages there is nothing to answer from.
+        """Sets the answer of the state; skips the step if there are no passages.
 
         Args:
-            state: read and changed.
-            context: text of the passages; the best of the state by default.
+            state: the state.
+            context: text of the passages; by default the best passages of the state.
         """
         if not state.chunks:
-            state.skip(self.name, "no passage was found")
+            state.skip(self.name, "there are no passages")
             return
         context = context or numbered(state.ranked()[: self._k], asked(state), CONTEXT_CHARACTERS)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
@@ -63,32 +63,32 @@ class Synthesizer:
         [reply] = self._asker.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
         answer = read_answer(reply or "", state.query.text)
         if reply is not None and not answer:
-            state.misread(self.name, f"no answer can be read from {reply[:80]!r}")
+            state.misread(self.name, f"found no answer in {reply[:80]!r}")
         state.answer = answer if self._style == "comprehensive" else read_text(answer)
 
 
 class ConfidenceCalibrator:
-    """Confidence from retrieval, coverage and grounding, by the raw similarities of the best passages.
+    """Computes the confidence from retrieval, coverage and grounding.
 
-    The scale of the first signal is that of cosines; without them it has no say.
+    The retrieval signal uses the similarities without boost; it is omitted if they are not cosines.
     """
 
     name = "confidence"
 
     def __init__(self, asker: Asker, k: int = 8, cosine: bool = True) -> None:
-        """Joins the parts.
+        """Creates the step.
 
         Args:
-            asker: traces the claims of the answer.
-            k: passages it reads, the same as the answer was written from.
-            cosine: the passages' similarities are cosines.
+            asker: checks the claims of the answer.
+            k: number of passages in the prompt; the same as for the answer.
+            cosine: whether the similarities of passages are cosines.
         """
         self._asker = asker
         self._k = k
         self._cosine = cosine
 
     def run(self, state: RetrievalState) -> None:
-        """Sets the confidence; without a passage it is very low, and no model is asked."""
+        """Sets the confidence of the state; without passages it is ``Very Low``, and no model is called."""
         if not state.chunks:
             state.confidence = Confidence(0.0, "Very Low", 0.0, 0.0, None)
             return
@@ -109,20 +109,20 @@ class ConfidenceCalibrator:
             return sum(claim.doc_id is not None for claim in claims) / len(claims), claims
         grounding = read_share(reply, "grounding", "grounded", "supported", "score")
         if grounding is None:
-            state.misread("grounding", f"no claim can be read from {reply[:80]!r}")
+            state.misread("grounding", f"found no claims in {reply[:80]!r}")
         return grounding, ()
 
 
 def calibrate(
     similarities: Sequence[float], grounding: float | None, claims: tuple[Claim, ...] = (), *, cosine: bool = True
 ) -> Confidence:
-    """The three signals weighed: 0.30 retrieval, 0.15 coverage, 0.55 grounding.
+    """Combines the three signals with weights 0.30 (retrieval), 0.15 (coverage) and 0.55 (grounding).
 
     Args:
-        similarities: raw ones, in any order.
+        similarities: similarities of all passages without boost, in any order.
         grounding: share of supported claims; ``None`` counts as 0.
-        claims: kept in the result.
-        cosine: the similarities are cosines; else they say how many passages there are and nothing more.
+        claims: stored in the result.
+        cosine: whether the similarities are cosines; otherwise only their number is used.
     """
     best = sorted(similarities, reverse=True)[:5]
     if not best:
@@ -136,7 +136,7 @@ def calibrate(
 
 
 def read_claims(reply: str, chunks: Sequence[Chunk]) -> tuple[Claim, ...]:
-    """The claims in a reply; a number that no passage has supports nothing."""
+    """Parses the claims in a reply; a claim with an unknown passage number is unsupported."""
     value = read_json(reply)
     rows = value.get("claims") if isinstance(value, dict) else value
     claims = []

@@ -1,4 +1,4 @@
-"""Temporal reranking: what a question wants of time, and how well a passage's dates fit it. No model is asked."""
+"""Temporal reranking: boosts passages whose dates match the time in a question, without a model."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _SINCE = re.compile(r"\b(?:since|after|from)\s+(?:the year\s+)?(\d{4})\b", re.I)
 _TREND = re.compile(r"\b(?:trends?|over time|over the (?:years|decades)|evol(?:ved?|ution)|history of)\b", re.I)
 
 _AGES = ((2, 1.4), (5, 1.2), (10, 1.0))
-"""Factors up to an age in years, and 0.8 above."""
+"""(Maximum age in years, factor); the factor of older passages is 0.8."""
 
 
 class TemporalReranker:
-    """Boosts the similarity of passages whose dates fit the question; the similarity itself stays as it is.
+    """Boosts the rank of passages whose dates match the question; the similarity itself does not change.
 
-    The years of a document's dates count, and those that its title and text name; years to come do not. A passage
-    without any is neither boosted nor punished where the newest are wanted.
+    The years of a passage are those of its dates and those in its title and text, without future years. If the question
+    asks for the newest, passages without years keep factor 1.
     """
 
     name = "temporal"
 
     def __init__(self, dates: Mapping[str, date] | None = None, today: Callable[[], date] = date.today) -> None:
-        """Takes the clock.
+        """Creates the step.
 
         Args:
-            dates: document id -> date, for documents whose metadata does not state it; see
+            dates: document id -> date, for documents without a date in their metadata; see
                 :func:`acqo_rl.pipeline.dates.stated_years`.
-            today: asked at every question.
+            today: returns the current date; called for every question.
         """
         self._dates = dates or {}
         self._today = today
 
     def run(self, state: RetrievalState) -> None:
-        """Sets the state's boost, for the passages there and those still to come."""
+        """Sets the boost of the state, which applies to present and later passages."""
         today = self._today()
         text = one_line(state.query.text)
         asked = [year for year in years_in(text) if year <= today.year]

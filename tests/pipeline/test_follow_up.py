@@ -128,7 +128,7 @@ class TestBudget:
         resolver = Resolver(2)
         result, model, retriever = ask(corpus, reformulator=resolver, reformulation_calls=2, max_model_calls=3)
         assert (resolver.asked, retriever.calls) == ([], [[FOLLOW_UP.text]])
-        assert result.skipped == ("reformulation: the budget of 3 model calls has no room for it",)
+        assert result.skipped == ("reformulation: the budget of 3 model calls is too small",)
         assert [role for role, _ in model.asked] == ["synthesis", "grounding"]
 
     def test_one_that_asks_no_model_needs_no_room(self, corpus):

@@ -63,15 +63,15 @@ def test_breadth_first_by_depth(state, search_over):
     assert first.references_found == ("Transformer",)
     assert second.reasoning == "Retrieved 1 new documents, found 1 references"
     assert second.step_id.startswith("step_1_") and len(second.step_id) == len("step_1_") + 6
-    assert joined.reasoning == "Joined 4 new documents in 3 steps"
-    assert (stop.reasoning, stop.references_found) == ("Nothing new is referred to", ())
+    assert "4 new documents in 3 steps" in joined.reasoning
+    assert (stop.reasoning, stop.references_found) == ("There are no new references", ())
 
 
 def test_depth_and_documents_end_it(state, search_over):
     ReferenceFollower(search_over(FOUND), depth=2).run(state)
     assert set(state.chunks) == {"bert", "undated", "transformer"}
     stop = state.path[-1]
-    assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "2 depths are searched")
+    assert (stop.action, stop.depth, stop.reasoning) == ("stop", 2, "The maximum depth 2 is reached")
     assert stop.references_found == ("Attention Is All You Need",)  # what was left
     fresh = RetrievalState(Query("q", "q"))
     ReferenceFollower(search_over(FOUND), documents=1).run(fresh)

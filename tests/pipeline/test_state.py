@@ -68,7 +68,7 @@ def test_no_model_no_money_no_time(state):
     assert state.skipped == [
         "gap: no language model",
         "gap: the budget of 2 model calls is used up",
-        "late: the time is up",
+        "late: the time limit is reached",
     ]
     assert len(model.calls) == 2
 

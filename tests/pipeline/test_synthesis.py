@@ -86,13 +86,13 @@ def test_what_is_read_has_a_limit(state, asker):
 def test_no_passage_no_answer(asker):
     state = RetrievalState(Query("q", "q"))
     Synthesizer(asker()).run(state)
-    assert (state.answer, state.skipped) == ("", ["synthesis: no passage was found"])
+    assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
 
 
 def test_a_reply_without_an_answer_is_told(state, asker):
     Synthesizer(asker(synthesis="Question: who made BERT")).run(state)
     assert state.answer == ""
-    assert state.failures == ["synthesis: no answer can be read from 'Question: who made BERT'"]
+    assert state.failures == ["synthesis: found no answer in 'Question: who made BERT'"]
 
 
 @pytest.mark.parametrize(("reply", "answer"), [("Google", "Google"), ("None.", "")])
