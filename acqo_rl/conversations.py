@@ -298,6 +298,6 @@ def _has(item: object, keys: Sequence[str]) -> bool:
 def _unreadable(value: object) -> ConversationError:
     seen = repr(value)
     return ConversationError(
-        f"An earlier turn has an unsupported shape: {seen if len(seen) <= 80 else f'{seen[:77]}...'}. Give a text, a"
+        f"An earlier turn has an unsupported shape: {seen if len(seen) <= 80 else f'{seen[:77]}...'}; give a text, a"
         " message with role and content, or a pair of question and answer."
     )
