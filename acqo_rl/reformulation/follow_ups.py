@@ -140,10 +140,10 @@ def _about(clause: str, topic: str, before: str) -> str:
     """
     whole = _owner(topic)
     start = max((dummy.end() for dummy in DUMMY.finditer(clause)), default=0)
-    told, rest = clause[:start], clause[start:]
+    head, rest = clause[:start], clause[start:]
     if _PERSON.search(rest):
         person = f"the person {before[:1].lower()}{before[1:]}" if _WHO.match(before) else topic
-        return told + _PERSON.sub(lambda _: person, rest, count=1)
+        return head + _PERSON.sub(lambda _: person, rest, count=1)
     for pronoun, stands_for in (
         (_THING, lambda _: whole),
         (_OWN, lambda _: f"{whole}'s"),
@@ -151,5 +151,5 @@ def _about(clause: str, topic: str, before: str) -> str:
         (_THERE, lambda match: f"{match['way']}to {whole}" if match["way"] else f"in {whole}"),
     ):
         if pronoun.search(rest):
-            return told + pronoun.sub(stands_for, rest, count=1)
+            return head + pronoun.sub(stands_for, rest, count=1)
     return f"{whole} {clause}"

@@ -175,8 +175,8 @@ class Asker:
         attributes = [self._attributes(entity) for entity, _ in named]
         history = tuple(
             turn
-            for (entity, name), (*_, told) in zip(named, attributes, strict=True)
-            for turn in self._exchange(entity, name, told)
+            for (entity, name), (*_, discussed) in zip(named, attributes, strict=True)
+            for turn in self._exchange(entity, name, discussed)
         )
         place = self.rng.randrange(2)
         entity, name = named[place]
