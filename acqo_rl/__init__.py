@@ -1,3 +1,77 @@
-"""Train a small language model to decide when to search more, then serve it."""
+"""Train a small language model to decide when to search more, then serve it.
+
+    from acqo_rl import AdaptiveSearcher, Policy, RankScoreFusion, load_retriever
+
+    policy = Policy.from_pretrained("trained:demo")
+    searcher = AdaptiveSearcher(policy, load_retriever("indexes/mine"), RankScoreFusion())
+    print(searcher.search("Compare the populations of Oslo and Bergen").fused.doc_ids)
+
+The names below are imported when they are first used, so that ``import acqo_rl`` is light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from acqo_rl.data.beir import read_corpus
+    from acqo_rl.evaluation.run import evaluate
+    from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+    from acqo_rl.pipeline.pipeline import Pipeline
+    from acqo_rl.reformulation.heuristic import Heuristic
+    from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.rewards import Reward
+    from acqo_rl.searching.path import SearchPath
+    from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+    from acqo_rl.types import Document, Query
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "AdaptiveSearcher": "searching.searcher",
+    "Document": "types",
+    "Heuristic": "reformulation.heuristic",
+    "Pipeline": "pipeline.pipeline",
+    "Policy": "reformulation.policy",
+    "Query": "types",
+    "RankScoreFusion": "fusion",
+    "ReciprocalRankFusion": "fusion",
+    "Reward": "rewards",
+    "SearchPath": "searching.path",
+    "Timeouts": "searching.searcher",
+    "evaluate": "evaluation.run",
+    "load_retriever": "retrieval.build",
+    "read_corpus": "data.beir",
+}
+
+__all__ = [
+    "AdaptiveSearcher",
+    "Document",
+    "Heuristic",
+    "Pipeline",
+    "Policy",
+    "Query",
+    "RankScoreFusion",
+    "ReciprocalRankFusion",
+    "Reward",
+    "SearchPath",
+    "Timeouts",
+    "__version__",
+    "evaluate",
+    "load_retriever",
+    "read_corpus",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -134,7 +134,7 @@ def load_difficulties(file: str | Path) -> list[Difficulty]:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
         return [Difficulty(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
-        raise ConfigError(f"{file} does not hold difficulties ({error}); run scripts/score_difficulty.py.") from error
+        raise ConfigError(f"{file} does not hold difficulties ({error}); run acqo difficulty.") from error
 
 
 def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examples: int = 5) -> None:

@@ -49,7 +49,7 @@ def model_card(
         repo_id: NAME/MODEL.
         merged: True for a merged model, False for an adapter.
         run: folder of the run (``config.json``, ``environment.json``).
-        evaluation: output folder of ``scripts/evaluate.py`` with results of this model (or of an export of it) and
+        evaluation: output folder of ``acqo evaluate`` with results of this model (or of an export of it) and
             of the systems that it is compared to.
 
     Raises:
@@ -198,7 +198,7 @@ def _name_of(model: Path, evaluation: Path) -> str:
             return str(name)
     raise HubError(
         f"{evaluation} has no results of {model}; it has results of: {', '.join(finished) or 'no system'}. Evaluate the"
-        " model or its export with scripts/evaluate.py, or omit the evaluation."
+        " model or its export with acqo evaluate, or omit the evaluation."
     )
 
 

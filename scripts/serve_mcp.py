@@ -1,39 +1,6 @@
-r"""Serve the tools search and reformulate to a language model, over stdin and stdout (Model Context Protocol).
+"""Runs ``acqo mcp`` from a checkout."""
 
-    python scripts/serve_mcp.py --config configs/serve/embedded.yaml
-    python scripts/serve_mcp.py --collections wiki=data/wiki,indexes/wiki --strategies policy=outputs/mine/policy rules
-
-A client starts it by itself, for example with this in its list of servers:
-
-    {"mcpServers": {"acqo-rl": {"command": "/path/to/.venv/bin/python", "args": ["/path/to/scripts/serve_mcp.py",
-     "--collections", "wiki=/data/wiki,/indexes/wiki"]}}}
-"""
-
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import Any
-
-from acqo_rl import command
-from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.serving.load import ServiceSettings, load_service
-
-
-def make_parser() -> Any:
-    """The parser of this script."""
-    return command.make_parser(ServiceSettings, StrategySettings, description=__doc__)
-
-
-def main(settings: ServiceSettings, strategies: StrategySettings) -> None:
-    """Load everything but the model that writes answers, then serve until stdin ends."""
-    from acqo_rl.integrations.mcp import make_server, run
-
-    service = load_service(replace(settings, answer_model=None), strategies)
-    try:
-        run(make_server(service))
-    finally:
-        service.close()
-
+from acqo_rl.cli import launch
 
 if __name__ == "__main__":
-    command.run(main, make_parser())
+    launch("mcp")

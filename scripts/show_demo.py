@@ -5,11 +5,12 @@ python scripts/show_demo.py --output_dir outputs/demo
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl import command
+from acqo_rl.cli import command
 
 if TYPE_CHECKING:
     from acqo_rl.evaluation.run import Evaluation, QueryResult
@@ -62,10 +63,8 @@ def main(config: ShowDemoConfig) -> None:
     for kind in KINDS:
         show_example(kind, evaluations["raw"], evaluations["policy"], titles)
     print(f"\nThe whole report, with plots: {out / 'evaluation' / 'report.html'}\n\nGo on:")
-    print(f"  .venv/bin/python scripts/search.py --data {out}/data --index {out}/index --model {out}/policy")
-    print(
-        "  .venv/bin/python train/acqo.py --config configs/acqo/embedded.yaml --data BEIR_DIR --output_dir outputs/mine"
-    )
+    print(f"  .venv/bin/acqo search --data {out}/data --index {out}/index --model {out}/policy")
+    print("  .venv/bin/acqo train --config configs/train/embedded.yaml --data BEIR_DIR --output_dir outputs/mine")
 
 
 def show_example(kind: str, raw: Evaluation, policy: Evaluation, titles: dict[str, str]) -> None:
@@ -91,4 +90,4 @@ def gain(before: QueryResult, after: QueryResult) -> float:
 
 
 if __name__ == "__main__":
-    command.run(main, make_parser())
+    command.run(main, make_parser(), sys.argv[1:])

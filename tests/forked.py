@@ -1,4 +1,4 @@
-"""Scripts in processes of their own that do not wait ten seconds for imports: each is forked from one that has them."""
+"""Commands in processes that need not wait for slow imports: each is forked from a process that has them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import atexit
 import io
 import multiprocessing
 import os
-import runpy
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from acqo_rl.cli import main
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
@@ -18,13 +19,13 @@ _CONTEXT.set_forkserver_preload(
 )
 
 
-def run_script(script, *arguments, status=0, text="", env=None, timeout=300):
-    """Runs a script as ``python script arguments`` does.
+def run_command(name, *arguments, status=0, text="", env=None, timeout=300):
+    """Runs ``acqo NAME arguments``.
 
     What is set before Python starts (the seed of hashes, encodings) is that of the tests.
 
     Args:
-        script: its path.
+        name: of the command.
         arguments: of the command line.
         status: with which it must end.
         text: its standard input.
@@ -34,7 +35,7 @@ def run_script(script, *arguments, status=0, text="", env=None, timeout=300):
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("stdin", "stdout", "stderr")]
         files[0].write_text(text, encoding="utf-8", errors="surrogateescape")
-        argv = list(map(str, (script, *arguments)))
+        argv = ["acqo", *map(str, (name, *arguments))]
         process = _CONTEXT.Process(target=_run, args=(argv, files, dict(env or os.environ), Path.cwd()))
         process.start()
         process.join(timeout)
@@ -58,9 +59,8 @@ def _run(argv, files, environment, folder):
     sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "surrogateescape")
     sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
     sys.argv = argv
-    sys.path.insert(0, str(Path(argv[0]).parent))
     try:
-        runpy.run_path(argv[0], run_name="__main__")
+        main()
     finally:
         atexit._run_exitfuncs()
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Scripts that serve, as processes of their own."""
+"""Commands that serve, as processes of their own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+
+from shared import ACQO
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,9 +47,9 @@ class Server:
 
 
 @contextmanager
-def started(script, *arguments, **environment):
+def started(command, *arguments, **environment):
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "scripts" / script), "--port", "0", *map(str, arguments)],
+        [*ACQO, command, "--port", "0", *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **environment},

@@ -12,6 +12,10 @@ from contextlib import contextmanager
 PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
 
+ACQO = (sys.executable, "-m", "acqo_rl.cli")
+"""The command, as it is run without being installed."""
+
+
 def load_script(path, name):
     """The module of a script, known by a name of its own, so that its dataclasses find it."""
     spec = importlib.util.spec_from_file_location(name, path)
@@ -34,14 +38,14 @@ def in_thread(server, waiting):
         thread.join()
 
 
-def help_of(script):
-    """What ``--help`` prints, and which of the packages that take seconds to import it imported."""
+def help_of(name):
+    """What ``acqo NAME --help`` prints, and which of the packages that take seconds to import it imported."""
     code = (
-        "import json, runpy, sys\n"
-        "sys.argv = [sys.argv[1], '--help']\n"
-        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "import json, sys\n"
+        "from acqo_rl.cli import main\n"
+        "try: main([sys.argv[1], '--help'])\n"
         "except SystemExit: pass\n"
-        "print(json.dumps(sorted({'torch', 'faiss', 'datasets', 'peft'} & set(sys.modules))), file=sys.stderr)"
+        "print(json.dumps(sorted({'torch', 'faiss', 'datasets', 'peft', 'trl'} & set(sys.modules))), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(script)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
     return done.stdout, json.loads(done.stderr.splitlines()[-1])

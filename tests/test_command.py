@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from acqo_rl import command
+from acqo_rl.cli import command
 from acqo_rl.errors import AcqoError, ConfigError
 
 

@@ -11,50 +11,61 @@ import sys
 from pathlib import Path
 
 import pytest
-from shared import load_script
+from shared import help_of, load_script
 
-from acqo_rl import command
+from acqo_rl.cli import COMMANDS, command, main, module_of, parser_of
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = sorted(
-    p for folder in ("train", "scripts") for p in (ROOT / folder).rglob("*.py") if "make_parser" in p.read_text()
-)
+CLI = ROOT / "acqo_rl" / "cli"
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
 LAUNCHES = sorted((ROOT / "configs" / "accelerate").glob("*.yaml"))
-PROGRAM = re.compile(r"(?:\w+=\S+ )*(?:\S*/)?(?:python3?|accelerate|torchrun|bash)\s")
+PROGRAM = re.compile(r"(?:\w+=\S+ )*(?:\S*/)?(?:acqo|python3?|accelerate|torchrun|bash)\s")
 BLOCK = re.compile(r"^ *```(?:bash|sh|console)\n(.*?)^ *```", re.M | re.S)
+LAUNCHER = re.compile(r"launch\(\"([\w-]+)\"\)")
 
 
 def name(path):
     return str(path.relative_to(ROOT))
 
 
-def parser_of(script):
-    return load_script(script, f"entry_{script.stem}").make_parser()
-
-
 def commands(text):
-    """The lines of a text that run a program; a backslash joins lines."""
+    """The lines of a text that run the command, a script or a launcher; a backslash joins lines."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     stripped = (line.strip().removeprefix("$ ") for line in lines)
-    return [line for line in stripped if PROGRAM.match(line) and re.search(r"\.(py|sh)\b", line)]
+    return [line for line in stripped if PROGRAM.match(line) and re.search(r"\bacqo [a-z]|\.(py|sh)\b", line)]
 
 
 def accept(line, tmp_path):
-    """Parses a command with the parser of its script; fails where there is no such script, file or setting."""
+    """Parses a command with its parser; fails where there is no such command, script, file or setting."""
     words = shlex.split(re.sub(r"\s[|>&].*", "", line), comments=True)
-    place = next(i for i, word in enumerate(words) if word.endswith((".py", ".sh")))
-    script, arguments = ROOT / words[place], words[place + 1 :]
-    assert script.is_file(), line
-    if "--config_file" in words[:place]:
+    if "--config_file" in words:
         assert (ROOT / words[words.index("--config_file") + 1]).is_file(), line
-    if script.suffix == ".py":
-        arguments = [str(ROOT / a) if i and arguments[i - 1] == "--config" else a for i, a in enumerate(arguments)]
-        command.parse(parser_of(script), arguments)
+    place = next(i for i, word in enumerate(words) if Path(word).name == "acqo" or word.endswith((".py", ".sh")))
+    if Path(words[place]).name == "acqo":
+        command_name, arguments = words[place + 1], words[place + 2 :]
+        assert command_name in COMMANDS, line
+        parser = parser_of(command_name)
+    else:
+        script, arguments = ROOT / words[place], words[place + 1 :]
+        assert script.is_file(), line
+        if script.suffix == ".sh":
+            return
+        launched = LAUNCHER.search(script.read_text())
+        module = load_script(script, f"entry_{script.stem}")
+        parser = parser_of(launched[1]) if launched else module.make_parser()
+    at_root = [
+        str(ROOT / a) if i and arguments[i - 1] == "--config" and "/" in a else a for i, a in enumerate(arguments)
+    ]
+    command.parse(parser, at_root)
 
 
 def examples():
-    shown = [(name(s), line) for s in SCRIPTS for line in commands(ast.get_docstring(ast.parse(s.read_text())))]
+    shown = [(command_name, line) for command_name in COMMANDS for line in commands(module_of(command_name).__doc__)]
+    shown += [
+        (name(p), line)
+        for p in sorted([*(ROOT / "benchmarks").glob("*.py"), ROOT / "scripts" / "show_demo.py"])
+        for line in commands(ast.get_docstring(ast.parse(p.read_text())))
+    ]
     shown += [
         (name(p), line)
         for p in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -74,7 +85,7 @@ def test_what_is_shown_is_accepted(where, line, tmp_path):
 def test_config_opens_with_the_command_that_reads_it(config):
     first = config.read_text().splitlines()[0]
     read_by_accelerate = r"--config_file \S+ " if config in LAUNCHES else ""
-    assert re.match(rf"# (python|accelerate launch) {read_by_accelerate}(train|scripts)/\S+\.py ", first)
+    assert re.match(rf"# (acqo \S+|accelerate launch {read_by_accelerate}(train|scripts)/\S+\.py) ", first)
     assert f"{'--config_file' if config in LAUNCHES else '--config'} {name(config)}" in first
 
 
@@ -86,7 +97,7 @@ def test_accelerate_launches_the_processes_that_its_config_names(file, processes
     from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 
     config = str(ROOT / "configs" / "accelerate" / f"{file}.yaml")
-    words = ["--config_file", config, str(ROOT / "train" / "grpo.py")]
+    words = ["--config_file", config, "grpo"]
     launch = _validate_launch_command(launch_command_parser().parse_args(words))[0]
     assert (launch.num_processes, launch.num_machines, launch.mixed_precision) == (processes, 1, "bf16")
     kinds = {"ddp": launch.multi_gpu, "fsdp": launch.use_fsdp, "deepspeed": launch.use_deepspeed}
@@ -98,23 +109,48 @@ def test_accelerate_launches_the_processes_that_its_config_names(file, processes
         assert launch.zero_stage == 2
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=name)
-def test_help_answers_at_once_and_shows_examples(script):
+@pytest.mark.parametrize("command_name", COMMANDS)
+def test_help_answers_at_once_and_shows_examples(command_name):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, str(script), "--help"], capture_output=True, text=True, check=True)
+    printed, heavy = help_of(command_name)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert not heavy
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2  # torch alone takes more
-    assert f"python {name(script)}" in done.stdout or f"accelerate launch {name(script)}" in done.stdout
-    assert "--config FILE" in done.stdout
-    without_help = re.findall(r"^  (--\w+)(?: \S+)*\n  --", done.stdout, re.M)
+    assert f"acqo {command_name}" in printed
+    assert "--config FILE" in printed
+    without_help = re.findall(r"^  (--\w+)(?: \S+)*\n  --", printed, re.M)
     assert not without_help
+
+
+LAUNCHERS = sorted(
+    p for folder in ("train", "scripts") for p in (ROOT / folder).glob("*.py") if "launch(" in p.read_text()
+)
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS, ids=name)
+def test_a_launcher_runs_its_command(launcher):
+    done = subprocess.run([sys.executable, str(launcher), "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"usage: acqo {LAUNCHER.search(launcher.read_text())[1]} ")
+
+
+def test_the_command_lists_all_and_names_them_where_one_is_not_there(capsys):
+    main([])
+    listed = capsys.readouterr().out
+    assert all(f"  {command_name} " in listed for command_name in COMMANDS)
+    assert sorted(COMMANDS) == sorted(
+        p.stem.replace("_", "-") for p in CLI.glob("*.py") if "make_parser() ->" in p.read_text()
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["serach"])
+    assert ended.value.code == 2
+    assert "search" in capsys.readouterr().err
 
 
 def test_a_wrong_example_would_be_noticed(tmp_path):
     for line in (
-        "python train/grpo.py --surprise 1",
+        "python acqo grpo --surprise 1",
         "python train/nowhere.py",
-        "python train/grpo.py --config no.yaml",
+        "python acqo grpo --config no.yaml",
     ):
         with pytest.raises((AssertionError, SystemExit, command.ConfigError)):
             accept(line, tmp_path)

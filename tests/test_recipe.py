@@ -6,9 +6,9 @@ import json
 import sys
 
 import pytest
-from test_entry_points import ROOT, parser_of
+from test_entry_points import ROOT
 
-from acqo_rl import command
+from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Document, Query
@@ -16,12 +16,11 @@ from acqo_rl.types import Document, Query
 
 @pytest.fixture(scope="module")
 def recipe():
-    parser_of(ROOT / "train" / "acqo.py")
-    return sys.modules["entry_acqo"]
+    return module_of("train")
 
 
 def config_of(recipe, name, *arguments):
-    return command.parse(recipe.make_parser(), ["--config", str(ROOT / "configs/acqo" / name), *arguments])[0]
+    return command.parse(recipe.make_parser(), ["--config", str(ROOT / "configs/train" / name), *arguments])[0]
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from test_entry_points import ROOT, accept, parser_of
+from test_entry_points import ROOT, accept
 
-from acqo_rl import command
+from acqo_rl.cli import command, module_of
 
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*\ssrc=\"([^\"]+)\"")
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -17,14 +16,14 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 @pytest.fixture(scope="module")
 def reproduce():
-    parser_of(ROOT / "scripts" / "reproduce.py")
-    return sys.modules["entry_reproduce"]
+    return module_of("reproduce")
 
 
 @pytest.fixture(scope="module")
 def listed(reproduce):
     config = command.parse(reproduce.make_parser(), ["--config", str(ROOT / "configs" / "results.yaml")])[0]
-    return config.data_sets, reproduce.read_results(config.results)
+    data_sets, results = reproduce.listing(config)
+    return data_sets, reproduce.read_results(results)
 
 
 def shown_pictures(text):

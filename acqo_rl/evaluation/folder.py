@@ -112,7 +112,7 @@ def read_evaluations(path: str | Path) -> dict[str, Evaluation]:
     try:
         finished = json.loads(file.read_text(encoding="utf-8"))["finished"]
     except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{path} holds no evaluation ({error}); run scripts/evaluate.py.") from error
+        raise ConfigError(f"{path} holds no evaluation ({error}); run acqo evaluate.") from error
     return {
         name: read_per_query(Path(path) / f"{name}.per_query.jsonl", name, entry["unmeasured"])
         for name, entry in finished.items()

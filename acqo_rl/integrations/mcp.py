@@ -7,7 +7,7 @@
     settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])
     run(make_server(load_service(settings, StrategySettings())))  # over stdin and stdout
 
-scripts/serve_mcp.py does this from a file of settings. Needs ``pip install 'acqo-rl[mcp]'``.
+acqo mcp does this from a file of settings. Needs ``pip install 'acqo-rl[mcp]'``.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def settings_file(path: str) -> str:
     except OSError as error:
         raise GrammarError(
             f"{path!r} is not an exported policy: {SETTINGS_FILE} was not found ({error}). "
-            f"Give the folder or Hub id that training or scripts/push_to_hub.py wrote."
+            f"Give the folder or Hub id that training or acqo push wrote."
         ) from error
 
 

@@ -9,7 +9,7 @@ from acqo_rl.retrieval.gpu import IndexDevice
 from acqo_rl.types import Retriever
 
 INDEX_HELP = (
-    "Index folder written by scripts/build_index.py, or URL of a retriever server. Join several by '+' to search them "
+    "Index folder written by acqo index, or URL of a retriever server. Join several by '+' to search them "
     "together, such as DENSE+BM25."
 )
 

@@ -129,7 +129,7 @@ def read_log(folder: str | Path, name: str) -> Log:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"{file} is no log of a run ({type(error).__name__}: {error}); give the folder of a finished run, "
-            f"as train/warm_start.py or train/grpo.py wrote it."
+            f"as acqo warm-start or acqo grpo wrote it."
         ) from error
     if not any("reward" in values for values in steps.values()):
         steps = {

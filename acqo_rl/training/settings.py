@@ -129,7 +129,7 @@ class GrpoSettings:
         default=True, metadata={"help": "Read the prompt of a group once; False: TRL's generation and pass."}
     )
     difficulty: str | None = field(
-        default=None, metadata={"help": "File of scripts/score_difficulty.py: keep the queries inside the band."}
+        default=None, metadata={"help": "File of acqo difficulty: keep the queries inside the band."}
     )
     band_low: float = field(default=0.05, metadata={"help": "Least mean reward of a kept query."})
     band_high: float = field(default=5 / 3, metadata={"help": "Largest mean reward of a kept query."})

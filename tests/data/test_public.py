@@ -9,8 +9,8 @@ from pathlib import Path
 import datasets
 import huggingface_hub
 import pytest
-
 from acqo_rl.command import parse
+
 from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
 from acqo_rl.data.public.readers import passage, read_article
@@ -337,7 +337,7 @@ def test_wrong_settings_are_refused(tmp_path):
 @pytest.fixture
 def script(monkeypatch):
     """The script, as online: a stream of local files needs no network."""
-    spec = importlib.util.spec_from_file_location("prepare_data", ROOT / "scripts" / "prepare_data.py")
+    spec = importlib.util.spec_from_file_location("prepare_data", "data")
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "prepare_data", module)
     spec.loader.exec_module(module)
@@ -444,9 +444,7 @@ def test_script_writes_nothing_where_columns_changed(script, hub, tmp_path):
 def test_script_says_what_to_do_without_a_network(tmp_path):
     out = tmp_path / "out"
     arguments = ["--dataset", "squad", "--output", str(out)]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "prepare_data.py"), *arguments], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "data", *arguments], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert "rajpurkar/squad cannot be read from the Hugging Face Hub" in done.stderr
     assert "HF_HUB_OFFLINE=1" in done.stderr

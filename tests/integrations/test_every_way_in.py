@@ -17,8 +17,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mcp.client import Client
-from shared import PLACES, load_script
+from shared import PLACES
 
+from acqo_rl.cli import module_of
 from acqo_rl.conversations import Turn
 from acqo_rl.data.beir import Beir, read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
@@ -112,9 +113,9 @@ class Ways:
         self.data, self.index, self.fusion = str(folder / "data"), index, fusion
         self.output = folder / "output"
         self.corpus = read_corpus(self.data)
-        self.evaluate = load_script(SCRIPTS / "evaluate.py", "ways_evaluate")
-        self.compare = load_script(SCRIPTS / "compare.py", "ways_compare")
-        self.search = load_script(SCRIPTS / "search.py", "ways_search")
+        self.evaluate = module_of("evaluate")
+        self.compare = module_of("compare")
+        self.search = module_of("search")
         models = [name if name in WITHOUT_MODEL else f"{name}=model" for name in NAMES]
         self.service = load_service(
             ServiceSettings([f"world={self.data},{index}"], strategies=models, fusion=fusion), StrategySettings()

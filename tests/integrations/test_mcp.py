@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 from mcp_types import PromptMessage, TextContent
 from serving_stand_ins import Words
+from shared import ACQO
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES
 from stand_ins import BrokenRetriever
 
@@ -24,7 +25,6 @@ from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = str(ROOT / "scripts" / "serve_mcp.py")
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
@@ -38,10 +38,10 @@ def service(folder):
 
 @asynccontextmanager
 async def process(folder, *arguments):
-    """A client of scripts/serve_mcp.py as a process."""
+    """A client of acqo mcp as a process."""
     server = StdioServerParameters(
         command=sys.executable,
-        args=[SCRIPT, "--collections", f"world={folder}/data,{folder}/index", *arguments],
+        args=[*ACQO[1:], "mcp", "--collections", f"world={folder}/data,{folder}/index", *arguments],
         env=ENVIRONMENT,
     )
     async with Client(server, read_timeout_seconds=60) as client:
@@ -98,7 +98,7 @@ def test_a_broken_emoji_is_replaced_and_what_follows_is_answered(folder):
         ),
     ]
     with subprocess.Popen(
-        [sys.executable, SCRIPT, "--collections", f"world={folder}/data,{folder}/index", "--strategies", "turns"],
+        [*ACQO, "mcp", "--collections", f"world={folder}/data,{folder}/index", "--strategies", "turns"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=ENVIRONMENT,

@@ -1,8 +1,7 @@
-"""train/ and scripts/score_difficulty.py as a user runs them, on a world of twelve passages."""
+"""train/ and acqo difficulty as a user runs them, on a world of twelve passages."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import shutil
@@ -14,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from forked import run_script
+from forked import run_command
 from server_process import started
 
-from acqo_rl import command
+from acqo_rl.cli import command, module_of
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
@@ -45,20 +44,22 @@ GRPO = {
 pytestmark = pytest.mark.slow
 
 
-def command_of(script, settings, launcher=(sys.executable,)):
-    arguments = (text for key, value in settings.items() for text in (f"--{key}", str(value)))
-    return [*launcher, str(ROOT / script), *arguments]
+def arguments_of(settings):
+    return [text for key, value in settings.items() for text in (f"--{key}", str(value))]
 
 
-def run(script, settings, status=0):
-    return run_script(*command_of(script, settings)[1:], status=status, env=ENVIRONMENT)
+def command_of(name, settings, launcher=(sys.executable,)):
+    return [*launcher, "-m", "acqo_rl.cli", name, *arguments_of(settings)]
+
+
+def run(name, settings, status=0):
+    return run_command(name, *arguments_of(settings), status=status, env=ENVIRONMENT)
 
 
 def train_here(monkeypatch, settings):
-    """train/grpo.py inside this process."""
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    script = importlib.import_module("grpo")
-    script.main(*command.parse(script.make_parser(), command_of("train/grpo.py", settings)[2:]))
+    """acqo grpo inside this process."""
+    script = module_of("grpo")
+    script.main(*command.parse(script.make_parser(), arguments_of(settings)))
 
 
 def log_of(folder):
@@ -78,7 +79,7 @@ def shared(data, index, passing):
 def whole(shared, tmp_path_factory):
     """A GRPO run that nothing interrupts."""
     folder = tmp_path_factory.mktemp("grpo") / "whole"
-    done = run("train/grpo.py", {**shared, **GRPO, "output_dir": folder})
+    done = run("grpo", {**shared, **GRPO, "output_dir": folder})
     assert "nDCG@10 on dev was" in done.stdout
     return folder
 
@@ -107,7 +108,7 @@ def test_grpo_killed_and_started_again(whole, shared, tmp_path):
     """The same command goes on from the checkpoint to the same rewards; then there is nothing left to do."""
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run"}
     process = subprocess.Popen(
-        command_of("train/grpo.py", settings), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command_of("grpo", settings), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 240
     while not (tmp_path / "run" / "checkpoint-2" / "sampler.json").exists() and time.monotonic() < deadline:
@@ -117,11 +118,11 @@ def test_grpo_killed_and_started_again(whole, shared, tmp_path):
     process.wait()
     assert not (tmp_path / "run" / "model").exists()
 
-    run("train/grpo.py", settings)
+    run("grpo", settings)
     assert rewards_of(tmp_path / "run") == pytest.approx(rewards_of(whole))
 
-    assert "is finished" in run("train/grpo.py", settings).stdout
-    refused = run("train/grpo.py", {**settings, "learning_rate": 0.5}, status=2)
+    assert "is finished" in run("grpo", settings).stdout
+    refused = run("grpo", {**settings, "learning_rate": 0.5}, status=2)
     assert "learning_rate: 0.001 -> 0.5" in refused.stderr
     assert "Traceback" not in refused.stderr
 
@@ -129,11 +130,11 @@ def test_grpo_killed_and_started_again(whole, shared, tmp_path):
 def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     """Greedy, so that completions do not hang on the seed of a process."""
     greedy = {**shared, **GRPO, "temperature": 0.01, "eval_steps": 4}
-    run("train/grpo.py", {**greedy, "output_dir": tmp_path / "one"})
+    run("grpo", {**greedy, "output_dir": tmp_path / "one"})
     two = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     half = GRPO["per_device_train_batch_size"] // 2
     halved = {**greedy, "per_device_train_batch_size": half, "output_dir": tmp_path / "two"}
-    words = command_of("train/grpo.py", halved, launcher=two)
+    words = command_of("grpo", halved, launcher=two)
     done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=300, check=True)
     assert done.stdout.count("nDCG@10 on dev was") == 1
     assert len(set(rewards_of(tmp_path / "one"))) > 1
@@ -144,10 +145,10 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
 
 
 def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monkeypatch):
-    """Two steps against scripts/serve_retriever.py: every number of the log is equal to the last bit."""
+    """Two steps against acqo serve-retriever: every number of the log is equal to the last bit."""
     settings = {**shared, **GRPO, "max_steps": 2, "eval_steps": 1}
     train_here(monkeypatch, {**settings, "output_dir": tmp_path / "folder"})
-    with started("serve_retriever.py", "--index", shared["index"]) as server:
+    with started("serve-retriever", "--index", shared["index"]) as server:
         train_here(monkeypatch, {**settings, "index": server.url, "output_dir": tmp_path / "server"})
     logs = [log_of(tmp_path / name) for name in ("folder", "server")]
     numbers = [
@@ -162,7 +163,7 @@ def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monke
 def difficulty(shared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("difficulty") / "run"
     settings = {**shared, "output_dir": folder, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5}
-    return folder, run("scripts/score_difficulty.py", settings)
+    return folder, run("difficulty", settings)
 
 
 def test_score_difficulty(difficulty):
@@ -177,8 +178,7 @@ def test_score_difficulty(difficulty):
 
 def test_score_difficulty_goes_on_where_it_was_interrupted(shared, tmp_path, monkeypatch):
     """The scored queries stay scored; only those after them are answered again."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    script = importlib.import_module("score_difficulty")
+    script = module_of("difficulty")
     settings = {**shared, "output_dir": tmp_path / "run", "rollouts": 2, "temperature": 1.0, "top_p": 1.0}
     config = script.DifficultyConfig(**{key: str(v) if isinstance(v, Path) else v for key, v in settings.items()})
     monkeypatch.setattr("acqo_rl.curriculum._BATCH", 3)
@@ -216,17 +216,17 @@ def test_warm_start(data, index, tiny, tmp_path):
         "data": data, "index": index, "model": tiny, "output_dir": tmp_path / "run", "examples": 8, "batch_size": 4,
         "micro_batch_size": 2, "lora_rank": 0, "max_new_tokens": 8,
     }  # fmt: skip
-    done = run("train/warm_start.py", settings)
+    done = run("warm-start", settings)
     assert "Chosen to train on: " in done.stdout
     examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
     assert 1 <= len(examples) <= 8
     assert all(e["reward"] >= e["raw_reward"] for e in examples)
     policy = Policy.from_pretrained(str(tmp_path / "run" / "model"))
     assert policy.settings.max_new_tokens == 8
-    assert "is finished" in run("train/warm_start.py", settings).stdout
+    assert "is finished" in run("warm-start", settings).stdout
 
     second = {**settings, "model": tmp_path / "run" / "model", "samples": 2, "output_dir": tmp_path / "second"}
-    done = run("train/warm_start.py", second)
+    done = run("warm-start", second)
     assert "ask the policy" in done.stderr
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
@@ -234,8 +234,7 @@ def test_warm_start(data, index, tiny, tmp_path):
 @pytest.fixture
 def warm_start(monkeypatch):
     """The script as a module."""
-    monkeypatch.syspath_prepend(str(ROOT / "train"))
-    return importlib.import_module("warm_start")
+    return module_of("warm-start")
 
 
 def test_scoring_goes_on_where_it_was_interrupted(warm_start, data, index, passing, tmp_path, monkeypatch):
@@ -336,11 +335,11 @@ def test_what_a_policy_does_with_kinds_to_keep_is_its_target(warm_start, data, i
 
 def test_a_policy_to_keep_is_asked_as_it_is_served(data, index, passing, tmp_path):
     settings = {"data": data, "index": index, "output_dir": tmp_path / "run", "keep": "pass", "max_new_tokens": 4}
-    done = run("train/warm_start.py", {**settings, "model": passing, "feedback_results": 2}, status=2)
+    done = run("warm-start", {**settings, "model": passing, "feedback_results": 2}, status=2)
     assert "other settings: feedback_results 0 -> 2" in done.stderr
     plain = shutil.copytree(passing, tmp_path / "plain")
     (plain / "acqo.json").unlink()
-    done = run("train/warm_start.py", {**settings, "model": plain}, status=2)
+    done = run("warm-start", {**settings, "model": plain}, status=2)
     assert f"keep wants answers of a trained policy; {plain} is none" in done.stderr
     assert not (tmp_path / "run").exists()
 

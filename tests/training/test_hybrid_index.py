@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from shared import load_script
 
-from acqo_rl import command
+from acqo_rl.cli import command, module_of
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.data.beir import read_corpus
 from acqo_rl.retrieval import (
@@ -41,7 +40,7 @@ def hybrid(data, tmp_path_factory):
 
 def run(script, settings):
     """A command inside this process."""
-    module = load_script(ROOT / script, f"on_hybrid_{Path(script).stem}")
+    module = module_of(script)
     words = [str(word) for key, value in settings.items() for word in (f"--{key}", value)]
     module.main(*command.parse(module.make_parser(), words))
 
@@ -52,7 +51,7 @@ def shared(data, hybrid, passing):
 
 
 def test_warm_start(shared, tmp_path):
-    run("train/warm_start.py", {**shared, "examples": 8, "batch_size": 4, "micro_batch_size": 2, "lora_rank": 0,
+    run("warm-start", {**shared, "examples": 8, "batch_size": 4, "micro_batch_size": 2, "lora_rank": 0,
         "feedback_results": 1, "max_new_tokens": 8, "output_dir": tmp_path / "run"})  # fmt: skip
     examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
     assert examples
@@ -60,7 +59,7 @@ def test_warm_start(shared, tmp_path):
 
 
 def test_difficulty(shared, tmp_path):
-    run("scripts/score_difficulty.py", {**shared, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5,
+    run("difficulty", {**shared, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5,
         "output_dir": tmp_path / "run"})  # fmt: skip
     scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
     assert len(scored) == 8
@@ -70,7 +69,7 @@ def test_difficulty(shared, tmp_path):
 @pytest.mark.parametrize("stage", ["explore", "converge"])
 def test_grpo(shared, stage, tmp_path):
     """A look back at the raw query is left out, since scores of a fusion do not compare."""
-    run("train/grpo.py", {**shared, "stage": stage, "max_steps": 2, "per_device_train_batch_size": 8,
+    run("grpo", {**shared, "stage": stage, "max_steps": 2, "per_device_train_batch_size": 8,
         "num_generations": 4, "lora_rank": 0, "learning_rate": 1e-3, "eval_steps": 2, "max_new_tokens": 4,
         "temperature": 1.0, "top_p": 1.0, "feedback_results": 1, "raw_lead": 0.05, "alarm_patience": 0,
         "output_dir": tmp_path / "run"})  # fmt: skip

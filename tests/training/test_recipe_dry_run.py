@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from shared import load_script
 
-from acqo_rl import command
+from acqo_rl.cli import command, module_of
 from acqo_rl.curriculum import load_difficulties
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.training.run_folder import open_run
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def recipe(data, passing, tmp_path):
     """Settings of hotpotqa.yaml, changed only where they name a size, a GPU, a model or a network."""
-    settings = yaml.safe_load((ROOT / "configs/acqo/hotpotqa.yaml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load((ROOT / "configs/train/hotpotqa.yaml").read_text(encoding="utf-8"))
     python = f"{sys.executable} -m accelerate.commands.launch"
     settings |= {
         "data": str(data),
@@ -46,7 +45,7 @@ def recipe(data, passing, tmp_path):
     settings["stage2"] |= SMALL
     settings["difficulty"] |= {"rollouts": 4, "temperature": 1.0, "top_p": 1.0}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    script = load_script(ROOT / "train/acqo.py", "dry_run_acqo")
+    script = module_of("train")
     return script, command.parse(script.make_parser(), ["--config", str(tmp_path / "recipe.yaml")])[0]
 
 
@@ -56,10 +55,8 @@ def run(stage):
         done = subprocess.run(stage.argv(), cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
         assert done.returncode == 0, done.stderr[-3000:]
         return
-    words = stage.argv()
-    place = next(i for i, word in enumerate(words) if word.endswith(".py"))
-    script = load_script(ROOT / words[place], f"dry_run_{Path(words[place]).stem}")
-    script.main(*command.parse(script.make_parser(), words[place + 1 :]))
+    script = module_of(stage.command)
+    script.main(*command.parse(script.make_parser(), stage.arguments()))
 
 
 def test_every_stage_of_the_recipe_runs(recipe, monkeypatch, tmp_path):

@@ -1,0 +1,78 @@
+"""The command ``acqo``: one module per subcommand, each with ``make_parser()`` and ``main(...)``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from acqo_rl import __version__
+
+if TYPE_CHECKING:
+    from acqo_rl.cli.command import Parser
+
+COMMANDS = {
+    "data": "write a data set as a BEIR folder: your own files, a public set, the embedded one",
+    "index": "build a dense, BM25 or hybrid index",
+    "search": "search a corpus: one query, or a conversation",
+    "evaluate": "measure reformulators on the queries of a data set",
+    "compare": "compare reformulators, retrievers and fusions",
+    "measure-pipeline": "measure the steps of the answering pipeline",
+    "everyday": "measure reformulators on a hundred everyday questions",
+    "tune": "tune a prompted strategy on dev queries",
+    "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
+    "warm-start": "fine-tune a base model on examples that the reward has verified",
+    "grpo": "run one stage of GRPO",
+    "difficulty": "score how difficult the training queries are for a policy",
+    "plot": "plot the curves of training runs",
+    "push": "export a trained policy, write its model card, push it to the Hub",
+    "serve": "serve search, reformulation and answers over HTTP",
+    "serve-retriever": "serve an index over HTTP",
+    "mcp": "serve search as tools for a language model (Model Context Protocol)",
+    "skill": "write an agent skill for an assistant that runs commands",
+    "reproduce": "run a published result again and compare its figures",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a subcommand; ``acqo`` alone lists them."""
+    name, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
+    if name in ("-h", "--help"):
+        print(overview())
+    elif name == "--version":
+        print(__version__)
+    elif name in COMMANDS:
+        launch(name, rest)
+    else:
+        sys.stderr.write(f"error: There is no command {name!r}; there are: {', '.join(COMMANDS)}.\n")
+        raise SystemExit(2)
+
+
+def launch(name: str, arguments: Sequence[str] | None = None) -> None:
+    """Runs one subcommand with its arguments, by default those of the command line."""
+    from acqo_rl.cli import command
+
+    module = module_of(name)
+    command.run(module.main, parser_of(name), sys.argv[1:] if arguments is None else arguments)
+
+
+def module_of(name: str) -> ModuleType:
+    """The module of a subcommand."""
+    return import_module(f"acqo_rl.cli.{name.replace('-', '_')}")
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of a subcommand."""
+    parser: Parser = module_of(name).make_parser()
+    parser.prog = f"acqo {name}"
+    return parser
+
+
+def overview() -> str:
+    """All subcommands, one per line."""
+    lines = [f"  {name:17} {what}" for name, what in COMMANDS.items()]
+    return "\n".join(
+        ["usage: acqo COMMAND [settings]", "", *lines, "", "acqo COMMAND --help shows settings and examples."]
+    )

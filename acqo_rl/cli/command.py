@@ -1,0 +1,158 @@
+"""Settings of the subcommands; nothing else in the library knows of command lines.
+
+A subcommand is a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a flat YAML file (``--config``),
+and the command line overrides them. An unknown key is an error in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from transformers import HfArgumentParser
+
+from acqo_rl.errors import AcqoError, ConfigError
+
+_NOT_WRITABLE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
+    errno.ENOSPC, errno.EDQUOT,
+}  # fmt: skip
+
+
+class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Shows defaults, and example commands as they are written."""
+
+
+class Parser(HfArgumentParser):
+    """Parses dataclasses, reads ``--config``, and validates YAML values like command-line values."""
+
+    def format_help(self) -> str:
+        """With ``--config``, which is no field of a dataclass."""
+        return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
+
+    def error(self, message: str) -> NoReturn:
+        """Raises, so that :func:`parse` reports every mistake in the same way."""
+        raise ValueError(message)
+
+    def parse_with_config(self, arguments: Sequence[str]) -> tuple[Any, ...]:
+        """Dataclass instances from the command line and the YAML file that it names."""
+        rest = list(arguments)
+        while "--config" in rest:
+            place = rest.index("--config")
+            if place + 1 == len(rest):
+                raise ValueError("--config needs a file")
+            self._read(rest[place + 1])
+            del rest[place : place + 2]
+        return tuple(self.parse_args_into_dataclasses(rest))
+
+    def _read(self, name: str) -> None:
+        import yaml
+
+        with open(find_config(name, self.prog.split()[-1]), encoding="utf-8") as file:
+            settings = yaml.safe_load(file)
+        if not isinstance(settings, dict):
+            raise ValueError(f"{name} must contain a YAML mapping, not {settings!r}")
+        actions = {action.dest: action for action in self._actions}
+        if unknown := settings.keys() - actions.keys():
+            raise ValueError(f"{name} has unknown settings: {', '.join(sorted(map(str, unknown)))}")
+        for key, value in settings.items():
+            action = actions[key]
+            plain = value is None or (action.type is dict and isinstance(value, dict))
+            action.default = value if plain else self._checked(action, value)
+            action.required = False
+
+    def _checked(self, action: argparse.Action, value: Any) -> Any:
+        """Parses a YAML value like a command-line value."""
+        values = value if isinstance(value, list) else [value]
+        if action.nargs != "+" and isinstance(value, list):
+            raise argparse.ArgumentError(action, f"expected one value, got {value!r}")
+        if action.nargs == "+" and any(isinstance(one, dict | list) for one in values):
+            raise argparse.ArgumentError(action, f"expected a list of plain values, got {value!r}")
+        read = [self._get_value(action, str(one)) for one in values]
+        for one in read:
+            self._check_value(action, one)
+        return read if action.nargs == "+" else read[0]
+
+
+def make_parser(*config_types: type, description: str) -> Parser:
+    """Builds the parser of one subcommand.
+
+    Args:
+        config_types: dataclasses whose fields have ``metadata={"help": ...}``; mappings are given as JSON on the
+            command line.
+        description: the module's docstring; its line breaks are kept, so that example commands stay readable.
+    """
+    parser = Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
+    parser.register("type", dict, json.loads)
+    for action in parser._actions:  # the parser repeats the help text of --x for --no_x
+        if f"--no_{action.dest}" in action.option_strings:
+            action.help = f"Turn off --{action.dest}."
+    return parser
+
+
+def configs_folder() -> Path:
+    """The configs that come with the package: in a wheel within it, in a checkout beside it."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def find_config(name: str, command: str) -> Path:
+    """The file of a config: a path, or the name of one that comes with the package (``embedded``, ``grpo/stage1``).
+
+    Args:
+        name: what ``--config`` was given.
+        command: the subcommand; its own configs need no folder in their names.
+
+    Raises:
+        FileNotFoundError: there is no such file; it lists the configs of the subcommand.
+    """
+    if Path(name).exists() or name.endswith((".yaml", ".yml")):
+        return Path(name)
+    folder = configs_folder()
+    own = folder / command.replace("-", "_")
+    for file in (own / f"{name}.yaml", folder / f"{name}.yaml"):
+        if file.is_file():
+            return file
+    there = sorted(file.stem for file in own.glob("*.yaml"))
+    raise FileNotFoundError(f"there is no config {name!r}; give a file, or one of: {', '.join(there) or 'none'}")
+
+
+def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:
+    """Returns dataclass instances read from the command line and the YAML file.
+
+    Raises:
+        ConfigError: the YAML file is missing or not a mapping, a key is unknown, or a value is invalid.
+    """
+    from yaml import YAMLError
+
+    try:
+        return parser.parse_with_config(args)
+    except (ValueError, OSError, YAMLError, argparse.ArgumentError) as error:
+        raise ConfigError(f"Invalid configuration: {error} (--help lists all settings).") from error
+
+
+def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
+    """Parses the settings and calls ``main``.
+
+    The process exits with a message and status 2 on an :class:`AcqoError` or an output path that cannot be written,
+    and with status 130 on an interrupt. Other exceptions propagate.
+    """
+    try:
+        main(*parse(parser, args))
+    except AcqoError as error:
+        sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(2) from error
+    except OSError as error:
+        if error.errno not in _NOT_WRITABLE:
+            raise
+        sys.stderr.write(f"error: {error}; fix the path or choose another one, then run the same command again\n")
+        raise SystemExit(2) from error
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted; written files are kept, run the same command again to continue\n")
+        raise SystemExit(130) from None

@@ -1,0 +1,72 @@
+r"""Score how hard each training query is for a policy, and report what a difficulty band would keep.
+
+    acqo difficulty --data BEIR_DIR --index INDEX_DIR --model RUN/model --output_dir OUT
+
+Each query is answered --rollouts times with the temperature of training, and scored by the Stage I reward. OUT gets
+difficulty.jsonl (for acqo grpo --difficulty), report.md and histogram.png. Started again after an interruption,
+the command goes on after the last scored batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from acqo_rl.cli import command
+from acqo_rl.training.settings import PathSettings, RewardSettings
+
+
+@dataclass
+class DifficultyConfig(RewardSettings, PathSettings):
+    """Settings of a scoring."""
+
+    rollouts: int = field(default=8, metadata={"help": "Completions a query (K of the paper)."})
+    temperature: float = field(default=0.8, metadata={"help": "Of sampling, as in training."})
+    top_p: float = field(default=0.8, metadata={"help": "Of sampling, as in training."})
+    batch_size: int = field(default=64, metadata={"help": "Completions generated at once."})
+    band_low: float = field(default=0.05, metadata={"help": "Least mean reward of a kept query."})
+    band_high: float = field(default=5 / 3, metadata={"help": "Largest mean reward of a kept query."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(DifficultyConfig, description=__doc__)
+
+
+def main(config: DifficultyConfig) -> None:
+    """Scores what is not scored yet, then reports."""
+    from pathlib import Path
+
+    from transformers import set_seed
+
+    from acqo_rl.curriculum import load_difficulties, save_difficulties, score_difficulty, select_band, write_report
+    from acqo_rl.reformulation.policy import Policy
+    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.settings import PromptSettings
+
+    folder = Path(config.output_dir)
+    open_run(folder, asdict(config))
+    file = folder / "difficulty.jsonl"
+    policy = Policy.from_pretrained(
+        config.model, temperature=config.temperature, top_p=config.top_p, batch_size=config.batch_size
+    )
+    settings = policy.settings
+    prompt = PromptSettings(feedback_results=settings.feedback_results, feedback_words=settings.feedback_words)
+    materials = open_materials(config, prompt)
+    if not file.exists():
+        reward = materials.reward("explore", config, settings)
+        scored_file = folder / "scored.jsonl"
+        scored = load_difficulties(scored_file) if scored_file.exists() else []
+        set_seed(config.seed + len(scored))
+        left = materials.train[len(scored) :]
+        for batch in score_difficulty(left, materials.qrels, policy, reward, config.rollouts):
+            scored += batch
+            save_difficulties(scored, scored_file)
+        scored_file.replace(file)
+    band = select_band(load_difficulties(file), config.band_low, config.band_high)
+    write_report(band, materials.train, folder)
+    print(
+        f"Kept {len(band.kept)} queries; dropped {len(band.too_easy)} as too easy (mean reward over "
+        f"{band.high:.2f}) and {len(band.too_hard)} as too hard (under {band.low:.2f}). See {folder / 'report.md'}."
+    )

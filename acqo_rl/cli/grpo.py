@@ -1,0 +1,129 @@
+r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II converges (all of them).
+
+    accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
+        --model WARM_START/model --output_dir outputs/stage1
+    torchrun --standalone --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # on CPU
+    acqo grpo --config configs/grpo/embedded_stage1.yaml --max_steps 4
+
+The run's folder ends with log.json (every metric of every step) and model/ (the best model by the dev measure).
+Starting the same command again resumes from the last checkpoint, or says that the run is finished.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.measures import check_measures
+from acqo_rl.searching.lists import DEPTH
+from acqo_rl.training.settings import GrpoSettings, PathSettings, PromptSettings, RewardSettings, policy_settings
+
+if TYPE_CHECKING:
+    from acqo_rl.types import Query
+
+
+@dataclass
+class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
+    """Settings of a GRPO run."""
+
+    def __post_init__(self) -> None:
+        """Refuses what training cannot do with.
+
+        Raises:
+            ConfigError: a setting is out of range, there is no such measure, a checkpoint would fall between two passes
+                over one generated batch, which a resumed run cannot take up again, or searches cannot be credited.
+        """
+        super().__post_init__()
+        check_measures([self.eval_measure], DEPTH)
+        if self.eval_steps % self.num_iterations:
+            raise ConfigError(
+                f"eval_steps is {self.eval_steps}, num_iterations is {self.num_iterations}; "
+                f"make eval_steps a multiple of num_iterations."
+            )
+        if self.credit_searches and (self.stage, self.scale_rewards) != ("converge", "none"):
+            raise ConfigError(
+                f"credit_searches needs stage converge, where all searches count, and scale_rewards none, so that their"
+                f" shares are on the scale of the rewards; stage is {self.stage}, scale_rewards {self.scale_rewards}."
+            )
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(GrpoRunConfig, description=__doc__)
+
+
+def main(config: GrpoRunConfig) -> None:
+    """Trains, or goes on training."""
+    from pathlib import Path
+
+    from accelerate import PartialState
+
+    from acqo_rl.language_models.local import TransformersModel, default_device
+    from acqo_rl.reformulation.policy import prompt_of
+    from acqo_rl.training.callbacks import Alarms
+    from acqo_rl.training.data import grpo_dataset
+    from acqo_rl.training.grpo import build_trainer, finish
+    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.model import load_trainable, told_differences
+    from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
+
+    check_tracking(config.report_to)
+    folder = Path(config.output_dir)
+    state = PartialState(cpu=default_device() == "cpu")
+    batch = config.per_device_train_batch_size * config.gradient_accumulation_steps * state.num_processes
+    if batch % config.num_generations:
+        raise ConfigError(
+            f"A step has {batch} completions, no multiple of num_generations {config.num_generations}; "
+            f"change per_device_train_batch_size, gradient_accumulation_steps or num_generations."
+        )
+    with state.main_process_first():
+        status = open_run(folder, asdict(config))
+    if status == "finished":
+        state.print(f"{folder} is finished: {folder / 'model'}")
+        return
+    materials = open_materials(config, config)
+    queries = within_band(config, materials.train)
+    model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
+    settings = policy_settings(config)
+    if differences := told_differences(config.model, settings):
+        state.print(differences)
+    prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
+    trainer = build_trainer(
+        config,
+        model=model,
+        tokenizer=tokenizer,
+        policy=settings,
+        reward=materials.reward(config.stage, config, settings, credit_searches=config.credit_searches),
+        train_dataset=grpo_dataset(queries, materials.qrels, prompt),
+        dev_measures=partial(materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure),
+        output_dir=folder,
+        seed=config.seed,
+        callbacks=[Alarms(config.alarm_patience, folder)],
+    )
+    trainer.resume(last_checkpoint(folder))
+    state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
+
+
+def within_band(config: GrpoRunConfig, queries: list[Query]) -> list[Query]:
+    """The hardest of the queries whose difficulty is inside the band; all where no difficulty is given.
+
+    Raises:
+        ConfigError: fewer are left than one batch needs.
+    """
+    from acqo_rl.curriculum import hardest_of, load_difficulties, select_band
+
+    if config.difficulty is not None:
+        kept = select_band(load_difficulties(config.difficulty), config.band_low, config.band_high).kept
+        kept = hardest_of(kept, config.hardest)
+        names = {difficulty.query_id for difficulty in kept}
+        queries = [query for query in queries if query.id in names]
+    batch = config.per_device_train_batch_size * config.gradient_accumulation_steps // config.num_generations
+    if len(queries) < batch:
+        raise ConfigError(
+            f"{len(queries)} queries are left to learn from, one batch holds {batch} groups; "
+            f"widen the band, take more queries, or make the batch smaller."
+        )
+    return queries

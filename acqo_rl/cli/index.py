@@ -1,0 +1,264 @@
+"""Builds a search index from a BEIR folder or from embeddings that were computed before.
+
+    acqo index --data data/my_corpus --output indexes/my_corpus
+    acqo index --config configs/index/hnsw.yaml --data data/my_corpus --output indexes/hnsw
+    acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
+    acqo index --data data/my_corpus --output indexes/both --kind hybrid
+    acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
+    acqo index --data data/my_corpus --output indexes/split --split_passages True
+    accelerate launch --num_processes 4 acqo index --data data/my_corpus --output indexes/my_corpus
+
+An interrupted build goes on where it was when the same command is started again. A finished index is never
+overwritten: the same build says so, another one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from accelerate import PartialState
+    from numpy.typing import NDArray
+
+    from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
+    from acqo_rl.types import Document
+
+
+@dataclass
+class BuildIndexConfig:
+    """Settings of one build."""
+
+    output: str = field(metadata={"help": "folder of the index"})
+    data: str | None = field(default=None, metadata={"help": "BEIR folder (corpus.jsonl)"})
+    embeddings: str | None = field(
+        default=None,
+        metadata={"help": "computed before, in place of encoding: float[documents, dim] as .npy or .npz"},
+    )
+    ids: str | None = field(
+        default=None, metadata={"help": "ids of the embeddings, one a line; without it those of --data, in its order"}
+    )
+    kind: Literal["dense", "bm25", "hybrid"] = field(
+        default="dense", metadata={"help": "hybrid: a dense and a bm25 index in one folder, searched as one"}
+    )
+    encoder: str = field(default="embedded:minilm", metadata={"help": "sentence-transformers model: Hub id or folder"})
+    revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder"})
+    query_prompt: str | None = field(default=None, metadata={"help": "put before queries; the model's own if not set"})
+    passage_prompt: str | None = field(default=None, metadata={"help": "put before passages, likewise"})
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = field(
+        default="auto", metadata={"help": "of the encoder"}
+    )
+    batch_size: int = field(default=32, metadata={"help": "passages encoded at once"})
+    max_length: int | None = field(default=None, metadata={"help": "tokens of a passage that count"})
+    split_passages: bool = field(
+        default=False,
+        metadata={"help": "split documents that are longer than the encoder reads; each is found by its best passage"},
+    )
+    factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
+    build_parameters: str = field(default="", metadata={"help": "of FAISS, such as efConstruction=200"})
+    search_parameters: str = field(default="", metadata={"help": "of FAISS, such as efSearch=128 or nprobe=32"})
+    language: str = field(default="english", metadata={"help": "of bm25, for stems and stop words; none: neither"})
+    k1: float = field(default=1.5, metadata={"help": "bm25: how fast repetitions of a word saturate"})
+    b: float = field(default=0.75, metadata={"help": "bm25: how much long documents are held back, 0 to 1"})
+    shard_size: int = field(default=8192, metadata={"help": "passages encoded between two writes"})
+    threads: int | None = field(default=None, metadata={"help": "of FAISS; with 1 an HNSW graph is reproducible"})
+
+
+def make_parser() -> Any:
+    """Parser of the settings."""
+    return command.make_parser(BuildIndexConfig, description=__doc__ or "")
+
+
+def main(config: BuildIndexConfig) -> None:
+    """Builds the index; under ``accelerate launch`` every process encodes its shards and the first one indexes."""
+    check(config)
+    import torch
+    from accelerate import PartialState
+
+    from acqo_rl.data.beir import read_corpus
+    from acqo_rl.retrieval.build import plan_shards
+    from acqo_rl.retrieval.manifest import FILE_NAME
+    from acqo_rl.retrieval.splitting import long_documents, split_passages
+
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # a slow process is waited for
+    documents = list(read_corpus(config.data).values()) if config.data else None
+    encoder = load_encoder(config, state) if config.kind != "bm25" else None
+    passages = documents
+    finished = (Path(config.output) / FILE_NAME).exists()
+    dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
+    if documents and encoder and not config.embeddings and (config.split_passages or not finished):
+        long = long_documents(documents, encoder)
+        passages = split_passages(documents, encoder, long) if config.split_passages else documents
+        if long and not finished and state.is_main_process:
+            print(length_note(documents, passages, long, encoder), flush=True)
+    if not finished and state.is_main_process:
+        print(estimate(config, documents, passages, encoder), flush=True)
+    if not finished and not (dense / FILE_NAME).exists() and passages and encoder and not config.embeddings:
+        shards = plan_shards(dense, passages, encoder, config.shard_size)
+        if state.is_main_process:
+            print(f"{len(shards.missing()):,} of {shards.total:,} shards are to be encoded.", flush=True)
+        state.wait_for_everyone()
+        shards.encode(passages, encoder, state.process_index, state.num_processes)
+        state.wait_for_everyone()
+    if state.is_main_process:
+        manifest = build(config, documents, passages, encoder)
+        size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
+        print(f"{config.output}: {manifest.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
+        print(manifest.fingerprint[:16], "(was there already, nothing to do)" if finished else "(ready to search)")
+    if state.num_processes > 1:
+        state.destroy_process_group()
+
+
+def check(config: BuildIndexConfig) -> None:
+    """Refuses settings that contradict each other, before anything is loaded."""
+    if config.kind == "bm25" and config.embeddings:
+        raise ConfigError("A bm25 index is made from text: give data, not embeddings.")
+    if config.split_passages and config.embeddings:
+        raise ConfigError("Embeddings that are given cannot be split: leave split_passages out, or give data alone.")
+    if config.split_passages and config.kind == "bm25":
+        raise ConfigError("A bm25 index holds the whole documents: leave split_passages out.")
+    if config.kind == "hybrid" and not config.data:
+        raise ConfigError("The bm25 part of a hybrid index is made from text: give data, too.")
+    if not config.data and not (config.embeddings and config.ids):
+        raise ConfigError("Nothing to index: give data, or embeddings and ids.")
+
+
+def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTransformerEncoder:
+    """The encoder of the settings; each of several processes has a device of its own."""
+    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+
+    return SentenceTransformerEncoder(
+        config.encoder,
+        revision=config.revision,
+        query_prompt=config.query_prompt,
+        passage_prompt=config.passage_prompt,
+        dtype=config.dtype,
+        batch_size=config.batch_size,
+        max_length=config.max_length,
+        device=str(state.device) if state.num_processes > 1 else None,
+    )
+
+
+def length_note(
+    documents: list[Document], passages: list[Document], long: list[int], encoder: SentenceTransformerEncoder
+) -> str:
+    """How many documents the encoder does not read to their ends, and what becomes of these ends."""
+    counted = f"{len(long):,} of {len(documents):,} passages are longer than {encoder.max_tokens} tokens"
+    if len(passages) > len(documents):
+        return f"{counted}; they are split, which makes {len(passages):,} passages."
+    return f"{counted}; their ends are not searched. --split_passages splits them."
+
+
+def estimate(
+    config: BuildIndexConfig,
+    documents: list[Document] | None,
+    passages: list[Document] | None,
+    encoder: SentenceTransformerEncoder | None,
+) -> str:
+    """What the build will make, and how large."""
+    from acqo_rl.retrieval import bm25, faiss_index
+
+    count = len(documents) if documents else len(read_embeddings(config))
+    size, kinds = 0, []
+    if encoder:
+        size += faiss_index.estimate_bytes(encoder.dim, config.factory, len(passages) if passages else count)
+        kinds.append(f"{config.factory}, {encoder.dim} dimensions")
+    if config.kind != "dense":
+        size += bm25.estimate_bytes(documents or [], config.language)
+        kinds.append(f"BM25, {config.language}")
+    return f"{count:,} documents; index of about {size / 1e6:,.1f} MB ({' and '.join(kinds)})."
+
+
+def build(
+    config: BuildIndexConfig,
+    documents: list[Document] | None,
+    passages: list[Document] | None,
+    encoder: SentenceTransformerEncoder | None,
+) -> Manifest:
+    """Makes the index, or finds it finished."""
+    from acqo_rl.retrieval.build_hybrid import build_hybrid_index
+
+    builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents or [])}
+    if encoder is not None:
+        builders = {"dense": partial(build_dense, config, documents, passages, encoder), **builders}
+    if config.kind == "hybrid":
+        return build_hybrid_index(config.output, builders)
+    return builders[config.kind](Path(config.output))
+
+
+def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path) -> Manifest:
+    """Makes an index of words."""
+    from acqo_rl.retrieval.build import build_bm25_index
+
+    return build_bm25_index(folder, documents, language=config.language, k1=config.k1, b=config.b)
+
+
+def build_dense(
+    config: BuildIndexConfig,
+    documents: list[Document] | None,
+    passages: list[Document] | None,
+    encoder: SentenceTransformerEncoder,
+    folder: Path,
+) -> Manifest:
+    """Makes an index of embeddings, those that are given or the encoder's."""
+    from acqo_rl.retrieval.build import build_dense_index, build_embeddings_index
+
+    faiss_settings: dict[str, Any] = {
+        "factory": config.factory,
+        "build_parameters": config.build_parameters,
+        "search_parameters": config.search_parameters,
+        "threads": config.threads,
+    }
+    if config.embeddings:
+        embeddings = read_embeddings(config)
+        ids = read_ids(config.ids) if config.ids else [document.id for document in documents or []]
+        return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
+    return build_dense_index(
+        folder, documents or [], encoder, passages=passages, shard_size=config.shard_size, **faiss_settings
+    )
+
+
+def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:
+    """The precomputed embeddings; those of a .npy file are memory-mapped."""
+    import zipfile
+    import zlib
+
+    import numpy as np
+
+    try:
+        with Path(config.embeddings or "").open("rb") as file:
+            zipped = file.read(2) == b"PK"
+            file.seek(0)
+            loaded = only_array(np.load(file)) if zipped else np.load(file.name, mmap_mode="r")
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{config.embeddings} cannot be read as a .npy or .npz array: {error}") from error
+    if loaded.dtype.kind not in "fiu":
+        raise DataError(f"{config.embeddings} holds {loaded.dtype}, wanted numbers: float[documents, dim].")
+    return loaded
+
+
+def only_array(arrays: Mapping[str, NDArray[np.floating]]) -> NDArray[np.floating]:
+    """The array of a .npz file, which holds one."""
+    names = list(arrays)
+    if len(names) != 1:
+        raise ValueError(f"it holds {len(names)} arrays ({', '.join(names)}), wanted one")
+    return arrays[names[0]]
+
+
+def read_ids(path: str) -> list[str]:
+    """One id a line; blank lines at the end are none."""
+    try:
+        ids = Path(path).read_text(encoding="utf-8-sig").rstrip().split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as ids, one a line: {error}") from error
+    if blank := [number for number, doc_id in enumerate(ids, start=1) if not doc_id.strip()]:
+        raise DataError(f"{path}, line {blank[0]}: blank; write one id a line, without gaps.")
+    return ids

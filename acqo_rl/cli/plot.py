@@ -1,0 +1,64 @@
+r"""Draw learning curves of runs that are finished, overlaid, as PNG figures and the CSV files behind them.
+
+    acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --output outputs/figures
+    acqo plot --run outputs/demo/warm_start --output outputs/figures/warm_start
+    acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --evaluation outputs/demo/evaluation \
+        --difficulty outputs/difficulty_before outputs/demo/difficulty --output outputs/figures
+
+From log.json of warm starts and RL runs: learning_curve (dev measure, searches, pass share), loss, reward,
+reward_parts, completions (entropy, length, format, cut), groups (without reward variance) and sub_queries, as far as
+the logs have them. --difficulty adds histograms side by side, --evaluation the number of sub-queries by kind of query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+
+
+@dataclass
+class PlotTrainingConfig:
+    """Settings of the figures."""
+
+    output: str = field(metadata={"help": "Folder of the figures; those of the same name are replaced."})
+    run: list[str] = field(default_factory=list, metadata={"help": "Folders of finished runs, one colour each."})
+    difficulty: list[str] = field(
+        default_factory=list, metadata={"help": "Folders of acqo difficulty, drawn from left to right."}
+    )
+    evaluation: str | None = field(default=None, metadata={"help": "Folder of acqo evaluate."})
+    window: int = field(default=5, metadata={"help": "Logged steps that the lines are a mean of; 1 does not smooth."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(PlotTrainingConfig, description=__doc__)
+
+
+def main(config: PlotTrainingConfig) -> None:
+    """Draws what the given folders hold."""
+    from acqo_rl.curriculum import load_difficulties
+    from acqo_rl.data.beir import write_atomic
+    from acqo_rl.evaluation.folder import read_evaluations
+    from acqo_rl.training.curves import draw_difficulty, draw_kinds, draw_training, name_folders, read_log
+
+    if config.window < 1:
+        raise ConfigError(f"window is {config.window}; it must be at least 1.")
+    if not (config.run or config.difficulty or config.evaluation):
+        raise ConfigError("Nothing to draw: give --run, --difficulty or --evaluation.")
+    logs = [read_log(folder, name) for name, folder in name_folders(config.run).items()]
+    drawings = draw_training(logs, config.window)
+    if config.difficulty:
+        folders = name_folders(config.difficulty)
+        drawings["difficulty"] = draw_difficulty(
+            {name: load_difficulties(folder / "difficulty.jsonl") for name, folder in folders.items()}
+        )
+    if config.evaluation:
+        drawings["sub_queries_by_kind"] = draw_kinds(list(read_evaluations(config.evaluation).values()))
+    for name, drawing in drawings.items():
+        write_atomic(Path(config.output, f"{name}.csv"), drawing.csv_lines())
+        Path(config.output, f"{name}.png").write_bytes(drawing.picture)
+        print(Path(config.output, f"{name}.png"))

@@ -1,0 +1,373 @@
+r"""Search a corpus with a reformulator: one query, or a conversation.
+
+    acqo search --data data/embedded --index indexes/embedded --model runs/acqo/model \
+        --query "Compare the populations of Oslo and Bergen"
+    acqo search --data data/embedded --index indexes/embedded --reformulator rules
+    acqo search --data data/embedded --index indexes/embedded --reformulator rules \
+        --multi_step auto --answer_model openai:qwen3@http://localhost:8000/v1 --query "What led to the fall of Rome?"
+    acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
+        --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
+
+The reformulator is policy_else_rules (a trained policy, and where it passes the rules), policy (the policy alone), raw,
+rules, turns, prompted, adaptive, rewrite_retrieve_read (which rewrites only where the raw query finds nothing similar),
+or a strategy that asks a language model: multi_query, hyde, step_back, decomposition, expansion, rewrite, or several
+joined by "+". The model is a folder, a Hub id, embedded:smollm2, or for all but a policy a server: openai:NAME@URL,
+openai:NAME, anthropic:NAME. A search of weight w counts as much as w copies of it.
+
+--multi_step searches more than once and looks at results in between: recursive splits the question and follows what
+passages refer to, multi_hop searches for what is missing, self_query for each gap, simple searches once; auto chooses
+one of the four by the question. All but recursive need --answer_model, which says what is missing, and answers.
+
+Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
+conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, Literal
+
+from acqo_rl.cli import command
+from acqo_rl.conversations import Turn, read_history
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.threshold import check_score_threshold
+from acqo_rl.text import one_line, within_limits
+from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, SubQuery
+
+if TYPE_CHECKING:
+    from acqo_rl.pipeline.multi_step import MultiStepResult, MultiStepRetriever
+
+SHOWN_OF_EACH = 5
+WORDS_OF_ANSWER = 20
+ANSWER_TOKENS = 256
+CELL = 40
+
+
+@dataclass
+class SearchConfig(IndexSettings):
+    """Settings of a search."""
+
+    data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
+    index: str = field(metadata={"help": INDEX_HELP})
+    reformulator: str = field(default="policy_else_rules", metadata={"help": "Who writes the searches; see above."})
+    model: str | None = field(
+        default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
+    )
+    query: str | None = field(default=None, metadata={"help": "What to search; without it, you are asked."})
+    history: list[str] = field(
+        default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..." or without marks.'}
+    )
+    k: int = field(default=10, metadata={"help": "Documents of the fused list."})
+    score_threshold: float | None = field(
+        default=None,
+        metadata={"help": "Least cosine of a document; nothing is found where none reaches it. Dense indexes only."},
+    )
+    multi_step: Literal["off", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
+        default="off", metadata={"help": "Search more than once, and answer; see above."}
+    )
+    answer_model: str | None = field(
+        default=None, metadata={"help": "Language model of --multi_step, named as that of a strategy."}
+    )
+    max_model_calls: int = field(default=20, metadata={"help": "Model calls of one --multi_step question, at most."})
+    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
+    rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
+    json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
+
+
+class Searcher:
+    """Corpus, index, reformulator and fusion, opened once."""
+
+    def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
+        from acqo_rl.data.beir import corpus_hash, read_corpus
+        from acqo_rl.fusion import fusion_named
+        from acqo_rl.pipeline.rewrite_retrieve_read import look_first
+        from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+        from acqo_rl.searching.path import SearchPath
+
+        self.k = config.k
+        self.corpus = read_corpus(config.data)
+        self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
+        check_score_threshold(config.score_threshold, [self.retriever])
+        lexicon = lexicon_for([config.reformulator], self.corpus.values())
+        reformulator: Reformulator = load_reformulator(
+            config.reformulator, config.model or "", strategies, lexicon=lexicon
+        )
+        fusion = fusion_named(config.fusion, config.rrf_k)
+        if config.reformulator == LOOKS_FIRST:
+            threshold = strategies.similarity_threshold
+            reformulator = look_first(reformulator, self.retriever, fusion, self.corpus, threshold)
+        self.path = SearchPath(
+            reformulator, self.retriever, fusion, self.corpus, score_threshold=config.score_threshold
+        )
+        self.retriever.search(["the first search of a process is slow"], 1)
+        self.in_steps = None if config.multi_step == "off" else self._multi_step(config, strategies)
+
+    def _multi_step(self, config: SearchConfig, strategies: StrategySettings) -> MultiStepRetriever:
+        from acqo_rl.language_models.load import load_language_model
+        from acqo_rl.pipeline.multi_step import MultiStepRetriever
+        from acqo_rl.reformulation.load import most_calls
+        from acqo_rl.reformulation.pass_through import PassThrough
+        from acqo_rl.searching.searcher import AdaptiveSearcher
+
+        model = None
+        if config.answer_model:
+            model = load_language_model(
+                config.answer_model,
+                max_new_tokens=ANSWER_TOKENS,
+                timeout=strategies.timeout,
+                max_retries=strategies.max_retries,
+            )
+        fusion, threshold = self.path.fusion, config.score_threshold
+        searcher = AdaptiveSearcher(
+            self.path.reformulator, self.retriever, fusion, corpus=self.corpus, score_threshold=threshold
+        )
+        return MultiStepRetriever(
+            AdaptiveSearcher(PassThrough(), self.retriever, fusion, score_threshold=threshold),
+            self.corpus,
+            model,
+            searcher=searcher,
+            reformulation_calls=most_calls(config.reformulator, strategies),
+            max_model_calls=config.max_model_calls,
+        )
+
+    def ask(self, text: str, history: object) -> SearchResult:
+        """The result of one query."""
+        [result] = self.path.search([within_limits(Query("query", text, history))], self.k)
+        return result
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(SearchConfig, StrategySettings, description=__doc__)
+
+
+def main(config: SearchConfig, strategies: StrategySettings) -> None:
+    """Answer one query, or talk."""
+    check(config)
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    searcher = Searcher(config, strategies)
+    if config.query is None:
+        converse(searcher, config)
+    else:
+        answer_one(config.query, config.history, searcher, config)
+
+
+def check(config: SearchConfig) -> None:
+    """Refuses settings that would fail late.
+
+    Raises:
+        ConfigError: the query is empty, ``k`` is out of range, there is no such reformulator, or it lacks its model.
+    """
+    if config.query is not None and not one_line(config.query):
+        raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
+    if config.k < 1:
+        raise ConfigError(f"k is {config.k}; it must be at least 1.")
+    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", LOOKS_FIRST)
+    if config.reformulator not in single and not asks_model(config.reformulator):
+        raise ConfigError(
+            f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
+            f"or join some of the last {len(STRATEGIES)} by '+'."
+        )
+    if config.multi_step not in ("off", "recursive") and not config.answer_model:
+        raise ConfigError(f"--multi_step {config.multi_step} needs a language model: give --answer_model MODEL.")
+    if config.reformulator not in WITHOUT_MODEL and not config.model:
+        raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
+
+
+def converse(searcher: Searcher, config: SearchConfig) -> None:
+    """Asks for queries until the end of the input; the best document's first words are the system's turn."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  (input() uses it to edit lines)
+    if not config.json:
+        print("Type a query. :new starts a new conversation, :quit ends.")
+    history = list(read_history(config.history))
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        while one_line(text := input("" if config.json else "\nquery> ")) != ":quit":
+            if one_line(text) == ":new":
+                history = []
+            elif one_line(text):
+                if not config.json:
+                    print()
+                said = answer_one(text, history, searcher, config)
+                history.append(Turn("user", text))
+                if said:
+                    history.append(Turn("assistant", " ".join(one_line(said).split(" ")[:WORDS_OF_ANSWER])))
+
+
+def answer_one(text: str, history: object, searcher: Searcher, config: SearchConfig) -> str:
+    """Prints what a query finds, and returns what the system says to it: the answer, else the best document."""
+    if searcher.in_steps is None or config.multi_step == "off":
+        answer = searcher.ask(text, history)
+        show(answer, searcher, config)
+        return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.fused.doc_ids[:1]), "")
+    result = searcher.in_steps.query(Query("query", text, history), config.multi_step)
+    if config.json:
+        print(json.dumps(steps_as_json(result, config.k)), flush=True)
+    else:
+        width = shutil.get_terminal_size((120, 0)).columns
+        for line in step_lines(result, config.k):
+            print(cut(line, width), flush=True)
+    return result.answer or next((chunk.document.text for chunk in result.state.ranked()[:1]), "")
+
+
+def step_lines(result: MultiStepResult, k: int) -> Iterator[str]:
+    """What every step searched, the passages, and the answer."""
+    state = result.state
+    yield f"mode: {result.mode}, {state.budget.used} model calls"
+    for step in state.trace.steps:
+        yield f"   {one_line(step.name)}: {one_line(step.detail)}"
+    yield ""
+    rows = [
+        (str(rank), f"{chunk.similarity:.3f}", chunk.document.id, chunk.query, chunk.document.title)
+        for rank, chunk in enumerate(state.ranked()[:k], start=1)
+    ]
+    yield from table(("rank", "best", "id", "found by", "title"), rows)
+    yield ""
+    yield f"answer: {one_line(result.answer) or 'none; ' + one_line('; '.join(state.skipped + state.failures))}"
+
+
+def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
+    """The result for machines: the whole texts."""
+    state = result.state
+    return {
+        "query": state.query.text,
+        "history": [*map(str, state.query.history)],
+        "mode": result.mode,
+        "answer": result.answer,
+        "model_calls": state.budget.used,
+        "hops": [asdict(hop) for hop in state.hops],
+        "iterations": [asdict(iteration) for iteration in state.iterations],
+        "sub_questions": [asdict(part) for part in state.sub_questions],
+        "path": [asdict(step) for step in state.path],
+        "documents": [
+            {
+                "id": chunk.document.id,
+                "similarity": chunk.similarity,
+                "found_by": chunk.query,
+                "title": chunk.document.title,
+                "text": chunk.document.text,
+                "metadata": chunk.document.metadata,
+            }
+            for chunk in state.ranked()[:k]
+        ],
+        "skipped": state.skipped,
+        "failures": state.failures,
+    }
+
+
+def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None:
+    """Prints an answer."""
+    if config.json:
+        print(json.dumps(as_json(answer, searcher.corpus)), flush=True)
+        return
+    width = shutil.get_terminal_size((120, 0)).columns
+    for line in lines(answer, searcher.corpus, "1/P" if config.fusion == "rsf" else "score"):
+        print(cut(line, width), flush=True)
+
+
+def lines(answer: SearchResult, corpus: dict[str, Document], score_name: str) -> Iterator[str]:
+    """The answer as text for a terminal; each line is free of control characters."""
+    reformulation, fused = answer.reformulation, answer.fused
+    yield f"route: {reformulation.route}, by {reformulation.made_by}"
+    if reformulation.reasoning:
+        yield one_line(reformulation.reasoning)
+    if reformulation.problem:
+        yield f"problem: {one_line(reformulation.problem)}"
+    for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
+        yield ""
+        yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
+        if sub_query.lead is not None and not ranking.doc_ids:
+            yield f"   left out: its best score does not lead by {sub_query.lead:g}"
+            continue
+        top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
+        top_rows = [
+            (str(rank), f"{score:.3f}", d, document_of(corpus, d).title) for rank, (d, score) in enumerate(top, start=1)
+        ]
+        yield from table(("rank", "score", "id", "title"), top_rows)
+    yield ""
+    yield "fused"
+    scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+    rows = [
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, document_of(corpus, d).title, document_of(corpus, d).text[:500])
+        for rank, (d, score, best) in enumerate(scored, start=1)
+    ]
+    yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
+    yield ""
+    yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Aligned lines; left of the column ``id`` stand numbers."""
+    if not rows:
+        yield "   nothing found"
+        return
+    cells = [[one_line(cell) for cell in row] for row in (header, *rows)]
+    cells = [[*(cut(cell, CELL) for cell in row[:-1]), row[-1]] for row in cells]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numbers = header.index("id")
+    for row in cells:
+        aligned = [c.rjust(w) if i < numbers else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        yield f"   {'  '.join(aligned)}".rstrip()
+
+
+def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
+    """Each sub-query and its list."""
+    return list(zip(found.reformulation.sub_queries, found.rankings, strict=True))
+
+
+def as_json(answer: SearchResult, corpus: dict[str, Document]) -> dict[str, Any]:
+    """The answer for machines: the whole texts."""
+    reformulation, fused = answer.reformulation, answer.fused
+    return {
+        "query": reformulation.query.text,
+        "history": [*map(str, reformulation.query.history)],
+        "route": reformulation.route,
+        "made_by": reformulation.made_by,
+        "query_type": reformulation.query_type,
+        "reasoning": reformulation.reasoning,
+        "problem": reformulation.problem,
+        "completion": reformulation.completion,
+        "model_calls": reformulation.calls,
+        "sub_queries": [
+            {
+                "text": sub_query.text,
+                "kind": sub_query.kind,
+                "weight": sub_query.weight,
+                "lead": sub_query.lead,
+                "documents": [
+                    {"id": doc_id, "score": score}
+                    for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)
+                ],
+            }
+            for sub_query, ranking in searches(answer)
+        ],
+        "documents": [
+            {
+                "id": d,
+                "score": score,
+                "similarity": best,
+                "title": document_of(corpus, d).title,
+                "text": document_of(corpus, d).text,
+                "metadata": document_of(corpus, d).metadata,
+            }
+            for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+        ],
+        "ms": {step.name: step.ms for step in answer.trace},
+    }
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` characters."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"

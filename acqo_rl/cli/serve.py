@@ -1,0 +1,89 @@
+r"""Serve search, reformulation and answers over HTTP.
+
+    acqo serve --config configs/serve/embedded.yaml
+    acqo serve --collections wiki=data/wiki,indexes/wiki faq=data/faq,indexes/faq_dense,indexes/faq_bm25 \
+        --strategies policy=outputs/mine/policy rules
+    acqo serve --config configs/serve/adaptive.yaml --model openai:qwen3@http://localhost:8000/v1
+
+Then, for example:
+
+    curl localhost:8080/v1/search -H 'Content-Type: application/json' -d '{"query": "Compare Peru and Chad"}'
+    curl -N localhost:8080/v1/answer -H 'Content-Type: application/json' -d '{"query": "Where is Lima?"}'
+
+The page at / shows what a question became and how fusion moved every document; /docs shows every path with examples;
+/healthz, /readyz and /metrics are for machines. Where the environment variable ACQO_API_KEYS holds keys, separated by
+commas, every path under /v1 needs one of them. SIGTERM lets no new request in and finishes
+those in flight. The log is one JSON object a line on stdout and holds neither queries nor keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.serving.load import ServiceSettings, load_service
+
+if TYPE_CHECKING:
+    from acqo_rl.serving.limits import Limits
+
+
+@dataclass
+class ServeConfig:
+    """Settings of the server."""
+
+    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
+    port: int = field(default=8080, metadata={"help": "Port to listen at; 0 takes a free one."})
+    root_path: str = field(default="", metadata={"help": "Prefix behind a reverse proxy, such as /search."})
+    cors_origins: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Origins whose pages may call, such as https://app.example.org; * for all, none by default."},
+    )
+    max_body_bytes: int = field(default=262_144, metadata={"help": "Greatest body of a request; above it: 413."})
+    rate: str = field(default="", metadata={"help": "Requests of one client, such as 20/second; above it: 429."})
+    requests_at_once: int = field(default=32, metadata={"help": "Requests worked on at the same time."})
+    requests_waiting: int = field(default=64, metadata={"help": "Requests that wait for their turn; above it: 429."})
+    waiting_seconds: float = field(default=5.0, metadata={"help": "How long they wait; then: 429."})
+    graceful_seconds: float = field(
+        default=90.0, metadata={"help": "For what is in flight when the service ends; more than an answer may take."}
+    )
+    log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(ServiceSettings, StrategySettings, ServeConfig, description=__doc__)
+
+
+def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
+    """Load everything, then answer requests until told to end."""
+    try:
+        from acqo_rl.serving.app import make_app
+        from acqo_rl.serving.http import serve
+        from acqo_rl.serving.logs import configure_logs
+        from acqo_rl.serving.metrics import Metrics
+        from acqo_rl.serving.web import Web
+    except ImportError as error:
+        raise ConfigError(f"The service needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
+
+    configure_logs(config.log_level)
+    metrics = Metrics()
+    limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
+    app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits, web)
+    serve(app, config.host, config.port, config.graceful_seconds)
+
+
+def make_limits(config: ServeConfig) -> Limits:
+    """The limits of a configuration, and the keys of the environment."""
+    from acqo_rl.serving.limits import Limits, keys_of_environment
+
+    return Limits(
+        keys=keys_of_environment(),
+        body_bytes=config.max_body_bytes,
+        rate=config.rate,
+        concurrency=config.requests_at_once,
+        waiting=config.requests_waiting,
+        waiting_seconds=config.waiting_seconds,
+    )

@@ -1,0 +1,75 @@
+r"""Serve an index over HTTP, so that several processes share one copy.
+
+    acqo serve-retriever --index outputs/demo/index --port 8100
+    acqo serve-retriever --config configs/serve_retriever/retriever.yaml
+
+Where a command takes an index, http://127.0.0.1:8100 then stands for this one and gives the same rankings:
+
+    acqo grpo --config configs/grpo/embedded_stage1.yaml --index http://127.0.0.1:8100
+
+Where the environment variable ACQO_API_KEYS holds keys, separated by commas, clients give one of them as
+ACQO_RETRIEVER_KEY.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+
+
+@dataclass
+class ServeRetrieverConfig(IndexSettings):
+    """Settings of a retriever server."""
+
+    index: str = field(metadata={"help": INDEX_HELP})
+    mmap: bool = field(default=False, metadata={"help": "Leave the index on disk and read what is needed."})
+    threads: int | None = field(default=None, metadata={"help": "Of a search; FAISS decides by default."})
+    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
+    port: int = field(default=8100, metadata={"help": "Port to listen at; 0 takes a free one."})
+    root_path: str = field(default="", metadata={"help": "Prefix behind a reverse proxy, such as /search."})
+    cors_origins: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Origins whose pages may call, such as https://app.example.org; * for all, none by default."},
+    )
+    max_body_bytes: int = field(default=16_777_216, metadata={"help": "Greatest body of a request; above it: 413."})
+    waiting: int = field(default=256, metadata={"help": "Calls that wait for their turn; above it: 429."})
+    waiting_seconds: float = field(default=30.0, metadata={"help": "How long they wait; then: 429."})
+    graceful_seconds: float = field(default=30.0, metadata={"help": "For what is in flight when the server ends."})
+    log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(ServeRetrieverConfig, description=__doc__)
+
+
+def main(config: ServeRetrieverConfig) -> None:
+    """Open the index, then answer requests until told to end."""
+    try:
+        from acqo_rl.retrieval.remote import describe
+        from acqo_rl.serving.http import serve
+        from acqo_rl.serving.limits import Limits, keys_of_environment
+        from acqo_rl.serving.logs import configure_logs
+        from acqo_rl.serving.metrics import Metrics
+        from acqo_rl.serving.retriever_app import make_retriever_app
+        from acqo_rl.serving.web import Web
+    except ImportError as error:
+        raise ConfigError(f"The server needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
+
+    configure_logs(config.log_level)
+    web = Web(config.root_path, tuple(config.cors_origins))  # refused before the index is opened
+    retriever = config.open_index(config.index, mmap=config.mmap, threads=config.threads)
+    retriever.search(["the first search of a process is slow"], 1)
+    limits = Limits(
+        keys=keys_of_environment(),
+        body_bytes=config.max_body_bytes,
+        concurrency=1,
+        waiting=config.waiting,
+        waiting_seconds=config.waiting_seconds,
+    )
+    app = make_retriever_app(retriever, describe(config.index), Metrics(), limits, web)
+    serve(app, config.host, config.port, config.graceful_seconds)

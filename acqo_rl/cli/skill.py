@@ -1,0 +1,67 @@
+r"""Write an agent skill: how an assistant that runs commands searches, builds indexes, serves and measures with us.
+
+    acqo skill --output ~/.claude/skills
+    acqo skill --output .agents/skills
+
+It makes the folder adaptive-search there, in the open Agent Skills format: SKILL.md, and the help of each command in
+references/. What an earlier call wrote is written anew; a skill of that name by somebody else is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from acqo_rl import __version__
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+
+NAME = "adaptive-search"
+TITLE = "# Adaptive search"
+EXPLAINED = ("index", "search", "serve", "mcp", "evaluate")
+COLUMNS = "110"
+
+
+@dataclass
+class SkillConfig:
+    """Settings of a skill."""
+
+    output: str = field(metadata={"help": "Folder of skills, where an assistant looks for them."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(SkillConfig, description=__doc__)
+
+
+def main(config: SkillConfig) -> None:
+    """Write the skill and say where it is."""
+    from jinja2 import Environment, StrictUndefined
+
+    from acqo_rl.data.beir import write_atomic
+
+    template = (files("acqo_rl") / "templates" / "skill.md").read_text(encoding="utf-8")
+    skill = Environment(undefined=StrictUndefined).from_string(template)
+    folder = Path(config.output).expanduser() / NAME
+    file = folder / "SKILL.md"
+    if file.exists() and TITLE not in file.read_text(encoding="utf-8", errors="replace"):
+        raise ConfigError(f"{file} is not a skill that this command wrote: move it away, or choose another --output.")
+    for name in EXPLAINED:
+        lines = [f"# acqo {name}", "", "```text", *help_of(name).splitlines(), "```"]
+        write_atomic(folder / "references" / f"{name}.md", lines)
+    text = skill.render(name=NAME, version=__version__, programs=shlex.quote(str(Path(sys.executable).parent)))
+    write_atomic(file, text.splitlines())
+    print(f"Wrote {file} with {len(EXPLAINED)} references.")
+
+
+def help_of(name: str) -> str:
+    """What a command answers to --help, in lines of 110 characters."""
+    words = [sys.executable, "-m", "acqo_rl.cli", name, "--help"]
+    environment = {**os.environ, "COLUMNS": COLUMNS}
+    return subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout

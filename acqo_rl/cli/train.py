@@ -1,0 +1,348 @@
+r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, export, evaluation.
+
+    acqo train --config configs/train/embedded.yaml
+    acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
+    acqo train --config configs/train/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
+    acqo train --config configs/train/hotpotqa.yaml --plan True
+
+--plan prints what the recipe needs (GPU memory, index, steps, tokens, hours) and starts nothing.
+Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
+--output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
+own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are read
+before the first stage begins, and may be changed until their stage has written something; to train a stage anew with
+other settings, delete its folder and those after it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from acqo_rl.cli import command, parser_of
+from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.training.settings import PromptSettings, RewardSettings
+
+Settings = dict[str, Any]
+_FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
+"""What is there when a stage is done."""
+
+
+@dataclass
+class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
+    """Settings of the recipe."""
+
+    data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated set."})
+    output_dir: str = field(default="outputs/acqo", metadata={"help": "Folder of all stages."})
+    model: str = field(default="embedded:smollm2", metadata={"help": "Base model: Hub id, folder or embedded:smollm2."})
+    encoder: str = field(
+        default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
+    )
+    index_kind: Literal["dense", "bm25", "hybrid"] = field(
+        default="dense", metadata={"help": "Index of the run; hybrid searches with embeddings and words."}
+    )
+    index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
+    index_build_parameters: str = field(default="", metadata={"help": "Of FAISS, such as efConstruction=2000."})
+    flat_evaluation: bool = field(
+        default=False,
+        metadata={"help": "Evaluate with an exact index, which is built beside that of training (encodes once more)."},
+    )
+    stage1_hardest: float = field(
+        default=1.0,
+        metadata={"help": "Share of the training queries that Stage I learns from: the hardest for the warm start."},
+    )
+    dev_split: str = field(default="dev", metadata={"help": "Split that chooses checkpoints."})
+    test_split: str = field(default="test", metadata={"help": "Split of the final table."})
+    seed: int = field(default=0, metadata={"help": "Of everything."})
+    launcher: str = field(default="", metadata={"help": "Put before training stages, such as 'accelerate launch'."})
+    prompted_baseline: bool = field(default=True, metadata={"help": "Evaluate the prompted base model too."})
+    warm_start: str | dict = field(default="{}", metadata={"help": "Settings of acqo warm-start."})
+    stage1: str | dict = field(default="{}", metadata={"help": "Settings of acqo grpo in Stage I."})
+    difficulty: str | dict = field(default="{}", metadata={"help": "Settings of acqo difficulty."})
+    stage2: str | dict = field(default="{}", metadata={"help": "Settings of acqo grpo in Stage II."})
+    plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours; start nothing."})
+    passages: int = field(default=0, metadata={"help": "For --plan, of data that are not there yet."})
+    queries: int = field(default=0, metadata={"help": "For --plan, training queries, likewise."})
+    minutes: list[float] = field(
+        default_factory=list, metadata={"help": "Minutes of each stage where it was measured; for the time estimate."}
+    )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One command of the recipe."""
+
+    name: str
+    command: str
+    settings: Settings
+    launcher: Sequence[str] = ()
+
+    def argv(self) -> list[str]:
+        """The command, ready to run."""
+        return [*(self.launcher or [sys.executable]), "-m", "acqo_rl.cli", self.command, *self.arguments()]
+
+    def shown(self) -> str:
+        """The command as a person types it."""
+        typed = [*self.launcher, "-m", "acqo_rl.cli"] if self.launcher else ["acqo"]
+        return shlex.join([*typed, self.command, *self.arguments()])
+
+    def arguments(self) -> list[str]:
+        """The settings on the command line."""
+        return [
+            text
+            for key, value in self.settings.items()
+            if value is not None
+            for text in (f"--{key}", *(map(str, value) if isinstance(value, list) else [str(value)]))
+        ]
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(RecipeConfig, description=__doc__)
+
+
+def main(config: RecipeConfig) -> None:
+    """Runs the stages in order."""
+    from acqo_rl.training.run_folder import check_tracking, open_run
+
+    if config.plan:
+        show_plan(config)
+        return
+    stages = plan(config)
+    for stage in stages:
+        check(stage)
+        check_tracking(stage.settings.get("report_to", "none"))
+    open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
+    begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
+    for number, stage in enumerate(stages):
+        minutes = (time.monotonic() - begin) / 60
+        print(f"\n== {number + 1}/{len(stages)} {stage.name}  {_clock(minutes, expected, number)}", flush=True)
+        print(f"   {stage.shown()}", flush=True)
+        ended = subprocess.run(stage.argv()).returncode
+        if ended == 130:
+            raise KeyboardInterrupt
+        if ended != 0:
+            raise AcqoError(
+                f"The stage '{stage.name}' ended with status {ended}; its message stands above. "
+                f"Earlier stages are kept: start the same command again when the cause is mended."
+            )
+    print(f"\nAll stages are done after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+
+
+def plan(config: RecipeConfig) -> list[Stage]:
+    """The stages with their settings.
+
+    Raises:
+        ConfigError: the settings of a stage are no mapping.
+    """
+    out = Path(config.output_dir).resolve()
+    embedded = config.data == "embedded"
+    data = out / "data" if embedded else Path(config.data).resolve()
+    index = out / "index"
+    device = _pick(config, IndexSettings)
+    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
+    reward = _pick(config, RewardSettings)
+    shared = {**paths, **reward, **_pick(config, PromptSettings)}
+    warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
+    launch = launcher_of(config)
+    difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
+    build = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
+    exact = out / "flat_index" if config.flat_evaluation else index
+    hardest: Settings = {}
+    if config.stage1_hardest < 1:
+        hardest = {
+            "difficulty": out / "warm_start_difficulty" / "difficulty.jsonl",
+            "hardest": config.stage1_hardest,
+            "band_low": -1.0,
+            "band_high": 10.0,
+        }  # all rewards
+    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
+    stages = [
+        Stage("index", "index",
+              {**build, "output": index, "factory": config.index_factory,
+               "build_parameters": config.index_build_parameters or None}),
+        Stage("warm start", "warm-start",
+              {**shared, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")}, launch),
+        Stage("Stage I: explore", "grpo",
+              {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **hardest,
+               **_mapping(config, "stage1")}, launch),
+        Stage("difficulty", "difficulty", {**difficulty, "output_dir": out / "difficulty"}),
+        Stage("Stage II: converge", "grpo",
+              {**shared, "stage": "converge", "model": one, "output_dir": two.parent,
+               "difficulty": out / "difficulty" / "difficulty.jsonl", **_mapping(config, "stage2")}, launch),
+        Stage("export", "push", export),
+        Stage("evaluation", "evaluate",
+              {"data": data, "split": config.test_split, "index": exact, **device, "output": out / "evaluation",
+               "reformulator": [
+                   "raw", "rules", *([f"prompted={config.model}"] if config.prompted_baseline else []),
+                   f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]}),
+        Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
+    ]  # fmt: skip
+    names = [stage.name for stage in stages]
+    if config.flat_evaluation:
+        flat = Stage("flat index", "index", {**build, "output": exact, "factory": "Flat"})
+        stages.insert(names.index("evaluation"), flat)
+    if hardest:
+        settings = {**difficulty, "model": warm, "output_dir": out / "warm_start_difficulty"}
+        scoring = Stage("difficulty for the warm start", "difficulty", settings)
+        stages.insert(names.index("Stage I: explore"), scoring)
+    if embedded:
+        made = {"dataset": "embedded", "output": data, "seed": config.seed}
+        stages.insert(0, Stage("data", "data", made))
+    return stages
+
+
+def show_plan(config: RecipeConfig) -> None:
+    """Prints what the stages of GRPO need; see :mod:`acqo_rl.training.estimate` for the formulas.
+
+    Raises:
+        ConfigError: the data are not there and their sizes are not given, or the model's size is not known.
+    """
+    from acqo_rl.training import estimate
+
+    passages, queries = sizes_of(config)
+    shape = estimate.shape_of(config.model)
+    processes, sharding = processes_of(launcher_of(config))
+    print(
+        f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; "
+        f"{processes} {'process' if processes == 1 else 'processes'} {sharding}".rstrip()
+    )
+    if config.index_kind != "bm25":
+        index = estimate.index_gigabytes(passages, estimate.dimension_of(config.encoder), config.index_factory)
+        print(f"dense index ({config.index_factory}) of {passages:,} passages: {index:.1f} GB in memory")
+    if config.index_kind != "dense":
+        print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
+    total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
+    for stage in plan(config):
+        if not stage.name.startswith("Stage"):
+            continue
+        given = check(stage)
+        share = config.stage1_hardest if stage.name.startswith("Stage I:") else 1.0
+        per_step = given.per_device_train_batch_size * given.gradient_accumulation_steps * processes
+        wanted = estimate.Stage(
+            queries=round(queries * share),
+            epochs=given.num_train_epochs,
+            rollouts=given.num_generations,
+            per_process=given.per_device_train_batch_size,
+            per_step=per_step,
+            steps=max(given.max_steps, 0),
+        )
+        feedback = round(1.4 * given.feedback_results * given.feedback_words)
+        longest = estimate.MEAN_PROMPT + given.history_tokens + given.query_tokens + feedback
+        prompt = estimate.MEAN_PROMPT + given.history_tokens / 2 + feedback
+        checkpointing = given.gradient_checkpointing
+        memory = estimate.memory_of(
+            shape, wanted, longest, given.max_new_tokens, lora_rank=given.lora_rank, checkpointing=checkpointing,
+            processes=processes, sharding=sharding,
+        )  # fmt: skip
+        print(f"\n{stage.name}")
+        print(
+            f"  {wanted.optimizer_steps:,} steps of {per_step} completions: {wanted.completions:,} completions,",
+            end=" ",
+        )
+        print(f"{wanted.completions * estimate.MEAN_COMPLETION / 1e6:,.1f} million tokens written")
+        vllm = given.vllm_gpu_memory_utilization if given.use_vllm and given.vllm_mode == "colocate" else 0.0
+        print(
+            f"  GB a process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}"
+            + (f"; vLLM {vllm:.0%} of the card" if vllm else "")
+        )
+        completion = min(estimate.MEAN_COMPLETION, given.max_new_tokens)
+        for card, cards in ((estimate.H100, 1), (estimate.H20, 8)):
+            hours = estimate.hours_of(shape, wanted, prompt, completion, card, cards, checkpointing=checkpointing)
+            total[card.name] += hours
+            needed = memory.on(card, vllm)
+            fits = "" if needed <= card.gigabytes else f"; DOES NOT FIT: {needed:.0f} GB of {card.gigabytes:.0f}"
+            print(f"  about {hours:.1f} hours on {cards} x {card.name}{fits}")
+    print("\nBoth stages, with all queries in Stage II, of which its band keeps fewer: about", end=" ")
+    print(f"{total['H100']:.1f} hours on one H100, {total['H20']:.1f} on 8 x H20 ({8 * total['H20']:.0f} GPU-hours).")
+    print(
+        "Formulas: training 8 N operations a token (10 N with checkpointing), at 35 % of the peak; decoding reads 2 N"
+        "\nbytes a step, at 70 % of the bandwidth; details in acqo_rl/training/estimate.py. For the paper's run on"
+        f"\nHotpotQA, 12.1 GPU-hours on 8 x H20, they give {estimate.gpu_hours_of_the_paper():.1f}: expect a factor of"
+        " 3 either way."
+    )
+
+
+def sizes_of(config: RecipeConfig) -> tuple[int, int]:
+    """Passages and training queries, of the data where they are there, else as given."""
+    from acqo_rl.data.beir import read_beir
+
+    if Path(config.data).is_dir():
+        data = read_beir(config.data, "train")
+        return len(data.corpus), len(data.queries["train"])
+    if config.passages < 1 or config.queries < 1:
+        raise ConfigError(
+            f"{config.data} is not there, and --passages {config.passages} and --queries {config.queries} cannot stand"
+            " in for it; give both, at least 1, to plan without the data."
+        )
+    return config.passages, config.queries
+
+
+def launcher_of(config: RecipeConfig) -> list[str]:
+    """The words of the launcher; a file of ``configs/`` that is not here is the one that comes with the package."""
+    words = shlex.split(config.launcher)
+    shipped = command.configs_folder().parent
+    return [str(shipped / word) if word.startswith("configs/") and not Path(word).exists() else word for word in words]
+
+
+def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
+    """How many processes a launcher starts, and what they share, by the file that ``--config_file`` names."""
+    import yaml
+
+    if "--config_file" not in launcher:
+        return 1, ""
+    file = Path(launcher[launcher.index("--config_file") + 1])
+    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(settings["distributed_type"], "")
+    return settings["num_processes"], sharding
+
+
+def check(stage: Stage) -> Any:
+    """The settings of a stage, as its own command reads them.
+
+    Raises:
+        ConfigError: a setting is unknown or out of range; it names the stage.
+    """
+    try:
+        return command.parse(parser_of(stage.command), stage.arguments())[0]
+    except ConfigError as error:
+        raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
+
+
+def unfinished(out: Path) -> list[str]:
+    """The stages with settings of their own that come after the last finished one."""
+    done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
+    names = list(_FINISHED)
+    return names[max((names.index(name) + 1 for name in done), default=0) :]
+
+
+def _pick(config: RecipeConfig, settings: type) -> Settings:
+    values = asdict(config)
+    return {f.name: values[f.name] for f in fields(settings)}
+
+
+def _mapping(config: RecipeConfig, name: str) -> Settings:
+    value = getattr(config, name)
+    try:
+        value = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name} is {getattr(config, name)!r}; it must be a mapping of settings, in YAML or JSON.")
+    return value
+
+
+def _clock(minutes: float, expected: list[float], number: int) -> str:
+    left = sum(expected[number:])
+    if not left:
+        return f"({minutes:.0f} min so far)"
+    done = sum(expected[:number])
+    pace = minutes / done if minutes > 1 and done > 1 else 1.0
+    return f"({minutes:.0f} min so far, about {left * pace:.0f} min left)"

@@ -1,0 +1,232 @@
+r"""How many requests the service answers, and how soon: 1, 8 and 32 clients at once, with and without batching.
+
+    python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index \
+        --strategy policy=outputs/demo/policy
+    python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index --strategy rules \
+        --requests 960
+
+Two processes of acqo serve answer over loopback, one that puts concurrent reformulations into one call of the
+model and one that calls it for each; they take turns, so that what else the machine does meets them alike. Clients and
+servers share the machine. No result is cached, and every answer is compared with the one that the same query got when
+it was asked alone:
+
+    errors      no answer, or one that is no 200
+    partial     something failed or was too late; the answer names it
+    mixed up    the id, the query, the searches or the documents of another request: must be 0
+    other       searches or documents that no query got alone; a model rounds otherwise in a batch
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.settings import IndexSettings
+
+if TYPE_CHECKING:
+    import httpx
+
+Content = tuple[frozenset[str], tuple[str, ...]]
+VERDICTS = ("errors", "partial", "mixed up", "other")
+HEADINGS = ("clients", "batching", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS, "requests")
+
+
+@dataclass
+class BenchmarkConfig(IndexSettings):
+    """Settings of the benchmark."""
+
+    collection: str = field(metadata={"help": "NAME=DATA,INDEX, as acqo serve takes it."})
+    split: str = field(default="dev", metadata={"help": "Whose queries are asked: DATA/qrels/SPLIT.tsv."})
+    strategy: str = field(default="rules", metadata={"help": "NAME or NAME=MODEL, as acqo serve takes it."})
+    clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Requests at the same time."})
+    requests: int = field(default=96, metadata={"help": "Requests of each line of the table."})
+    turns: int = field(default=3, metadata={"help": "Parts of a line, between which the servers take turns."})
+    batch_size: int = field(default=32, metadata={"help": "Queries of one call of the model where they are batched."})
+    batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
+    seconds: float = field(default=60.0, metadata={"help": "For a request, and for its reformulation."})
+
+
+@dataclass
+class Line:
+    """What was seen of one number of clients at one server."""
+
+    seconds: list[float] = field(default_factory=list)
+    passed: float = 0.0
+    batches: tuple[float, float] = (0.0, 0.0)
+    verdicts: list[str] = field(default_factory=list)
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(BenchmarkConfig, description=__doc__)
+
+
+def main(config: BenchmarkConfig) -> None:
+    """Starts the servers, asks, and prints one line for each number of clients and server."""
+    from acqo_rl.data.beir import read_queries
+    from acqo_rl.serving.collections import split_paths
+
+    if min(config.requests, config.turns, *config.clients) < 1:
+        raise ConfigError("requests, turns and clients must be at least 1.")
+    data = split_paths(config.collection.partition("=")[2])[0]
+    texts = list(dict.fromkeys(query.text for query in read_queries(data, config.split)))[: config.requests]
+    lines = {(clients, batching): Line() for clients in config.clients for batching in ("off", "on")}
+    with ExitStack() as stack:
+        servers = {
+            "off": stack.enter_context(serving(config, batch_size=1, wait_ms=0.0)),
+            "on": stack.enter_context(serving(config, batch_size=config.batch_size, wait_ms=config.batch_wait_ms)),
+        }
+        urls = {batching: wait_until_up() for batching, wait_until_up in servers.items()}
+        alone = asyncio.run(ask_all(urls["off"], texts, 1, config.seconds))
+        known = {text: content(answer) for text, answer, _ in alone}
+        for turn in range(config.turns):
+            begin, end = (config.requests * i // config.turns for i in (turn, turn + 1))
+            part = [texts[i % len(texts)] for i in range(begin, end)]
+            for (clients, batching), line in lines.items():
+                measure(line, urls[batching], part, clients, config.seconds, known)
+    print(f"| {' | '.join(HEADINGS)} |\n|{' ---: |' * len(HEADINGS)}")
+    for (clients, batching), line in lines.items():
+        print(f"| {clients} | {batching} | {' | '.join(figures(line))} |")
+
+
+@contextmanager
+def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterator[Callable[[], str]]:
+    """A server process that caches nothing and refuses nobody; the function waits until it is up and gives its URL."""
+    settings = {
+        "collections": config.collection, "strategies": config.strategy, "port": 0, "batch_size": batch_size,
+        "batch_wait_ms": wait_ms, "result_cache_size": 0, "cache_ttl": 0, "requests_waiting": max(config.clients),
+        "total_seconds": config.seconds, "reformulation_seconds": config.seconds, "waiting_seconds": config.seconds,
+        "index_device": config.index_device, "index_float16": config.index_float16,
+    }  # fmt: skip
+    arguments = [word for key, value in settings.items() for word in (f"--{key}", str(value))]
+    with tempfile.TemporaryDirectory() as folder, open(Path(folder, "log"), "w") as log:
+        program = [sys.executable, "-m", "acqo_rl.cli", "serve", *arguments]
+        process = subprocess.Popen(program, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield partial(address, process, Path(log.name))
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where a server listens, as its log tells.
+
+    Raises:
+        ConfigError: it does not start.
+    """
+    while not (found := re.search(r"running on (http://[\w.:]+)", log.read_text())):
+        if process.poll() is not None:
+            raise ConfigError(f"The service did not start: {log.read_text().strip()[-1000:]}")
+        time.sleep(0.05)
+    return found[1]
+
+
+def measure(
+    line: Line, url: str, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
+) -> None:
+    """One turn of a line."""
+    before, begin = batches(url), time.perf_counter()
+    answers = asyncio.run(ask_all(url, texts, clients, seconds))
+    line.passed += time.perf_counter() - begin
+    after = batches(url)
+    line.batches = (line.batches[0] + after[0] - before[0], line.batches[1] + after[1] - before[1])
+    line.seconds += [spent for _, _, spent in answers]
+    line.verdicts += [verdict(text, answer, known) for text, answer, _ in answers]
+
+
+async def ask_all(
+    url: str, texts: Sequence[str], clients: int, seconds: float
+) -> list[tuple[str, dict[str, Any] | None, float]]:
+    """Text, answer and seconds of each request, so many of them at a time; an answer of ``None`` is an error."""
+    import httpx
+
+    waiting = iter(enumerate(texts))
+    done: list[tuple[str, dict[str, Any] | None, float]] = []
+
+    async def client(http: httpx.AsyncClient) -> None:
+        for number, text in waiting:
+            begin = time.perf_counter()
+            answer = await ask(http, f"request-{number}", text)
+            done.append((text, answer, time.perf_counter() - begin))
+
+    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
+    direct = httpx.AsyncHTTPTransport(limits=limits)  # not through a proxy of the environment
+    async with httpx.AsyncClient(base_url=url, timeout=2 * seconds, transport=direct) as http:
+        await asyncio.gather(*(client(http) for _ in range(clients)))
+    return done
+
+
+async def ask(http: httpx.AsyncClient, request_id: str, text: str) -> dict[str, Any] | None:
+    """One answer, with the id it should bear."""
+    import httpx
+
+    body = {"query": text, "limit": 10, "include_rankings": True}
+    try:
+        answer = await http.post("/v1/search", json=body, headers={"X-Request-ID": request_id})
+    except httpx.HTTPError:
+        return None
+    return {**answer.json(), "asked as": request_id} if answer.status_code == 200 else None
+
+
+def content(answer: dict[str, Any] | None) -> Content:
+    """What was searched, whether it came back or not, and the documents found, best first."""
+    if answer is None:
+        return frozenset(), ()
+    searched = {row["query"] for row in answer["rankings"]} | {f["sub_query"] for f in answer["failures"]}
+    return frozenset(searched), tuple(row["document_id"] for row in answer["results"])
+
+
+def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content]) -> str:
+    """One of ``VERDICTS``, or ``fine``: whether an answer is whole, and that of its request."""
+    if answer is None:
+        return "errors"
+    own = answer["request_id"] == answer["asked as"] and answer["query_rewrite_info"]["original_query"] == text
+    (searched, documents), (searched_alone, documents_alone) = content(answer), known[text]
+    others = [other for query, other in known.items() if query != text]
+    strange_search = searched != searched_alone and searched in (words for words, _ in others)
+    strange_documents = documents != documents_alone and documents in (found for _, found in others if found)
+    if not own or strange_search or strange_documents:
+        return "mixed up"
+    if answer["failures"]:
+        return "partial"
+    return "fine" if (searched, documents) == known[text] else "other"
+
+
+def batches(url: str) -> tuple[float, float]:
+    """Queries and calls of the model so far."""
+    import httpx
+
+    text = httpx.get(f"{url}/metrics", trust_env=False).text
+    read = (re.search(rf"^acqo_batch_size_{name} (\S+)", text, re.M) for name in ("sum", "count"))
+    queries, calls = (float(found[1]) if found else 0.0 for found in read)
+    return queries, calls
+
+
+def figures(line: Line) -> list[str]:
+    """The cells of a line after its name."""
+    spent = sorted(line.seconds)
+    cuts = statistics.quantiles(spent, n=100, method="inclusive") if len(spent) > 1 else spent * 99
+    queries, calls = line.batches
+    counts = [str(line.verdicts.count(name)) for name in VERDICTS]
+    answered = len(spent) - line.verdicts.count("errors")
+    milliseconds = [f"{1000 * cuts[percent - 1]:.0f}" for percent in (50, 95, 99)]
+    batch = f"{queries / calls:.1f}" if calls else ""
+    return [f"{answered / line.passed:.1f}", *milliseconds, batch, *counts, str(len(spent))]
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser(), sys.argv[1:])

@@ -1,0 +1,231 @@
+"""acqo index as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared import ACQO, help_of
+
+from acqo_rl.cli import command, module_of
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever, passage_text
+from acqo_rl.types import Document
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = "index"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+INDEX_FILES = ("index.faiss", "doc_ids.json")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("build_index") / "data"
+    animals = ["otter", "heron", "badger", "lynx", "newt"]
+    documents = [
+        Document(f"d{i}", f"Note {i}" if i % 2 else "", f"The {animals[i % 5]} was seen {i} times. " * (1 + i % 3))
+        for i in range(40)
+    ]
+    write_beir(folder, documents, [], {})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def script():
+    return module_of(SCRIPT)
+
+
+@pytest.fixture
+def build(script):
+    """Runs the script in this process; gives an argument list to the parser, as the command line does."""
+
+    def run(*arguments):
+        script.main(*command.parse(script.make_parser(), list(map(str, arguments))))
+
+    return run
+
+
+def test_help_is_complete_and_loads_nothing_that_takes_seconds(script):
+    printed, imported = help_of(SCRIPT)
+    assert "accelerate launch" in printed
+    assert all(f"--{name} " in printed for name in script.BuildIndexConfig.__dataclass_fields__)
+    assert imported == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "index").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_config_is_accepted(script, path):
+    (config,) = command.parse(script.make_parser(), ["--config", str(path), "--data", "D", "--output", "O"])
+    script.check(config)
+    assert path.read_text().startswith("# ")
+    assert f"--config {path.relative_to(ROOT)} --data DATA --output OUTPUT" in path.read_text()
+
+
+@pytest.mark.slow
+def test_two_processes_build_the_same_index_as_one(data, tmp_path):
+    """On CPU ``--multi_gpu`` only makes accelerate start several processes; they talk through gloo."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    settings = ["--data", data, "--shard_size", "8", "--threads", "1"]
+    first = subprocess.run(
+        [*ACQO, SCRIPT, *settings, "--output", one],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    assert "40 documents; index of about 0.1 MB (Flat, 384 dimensions)." in first.stdout
+    assert "5 of 5 shards are to be encoded." in first.stdout
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
+    second = subprocess.run(
+        [*launch, "-m", "acqo_rl.cli", SCRIPT, *settings, "--output", two],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.count("ready to search") == 1
+    for name in INDEX_FILES:
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+    assert sorted(path.name for path in two.iterdir()) == ["doc_ids.json", "index.faiss", "manifest.json"]
+
+
+@pytest.mark.slow
+def test_a_killed_build_goes_on_and_ends_the_same(data, tmp_path, build):
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    settings = ["--data", data, "--shard_size", "1", "--threads", "1"]
+    process = subprocess.Popen(
+        [*ACQO, SCRIPT, *settings, "--output", killed], env=ENVIRONMENT, stderr=subprocess.DEVNULL
+    )
+    while process.poll() is None and not list(killed.rglob("000002.npy")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 3 <= len(list(killed.rglob("*.npy"))) < 40
+    assert not (killed / "manifest.json").exists()
+    build(*settings, "--output", killed)
+    build(*settings, "--output", whole)
+    assert (killed / "doc_ids.json").read_bytes() == (whole / "doc_ids.json").read_bytes()
+    texts = ["otter", "five herons"]
+    for a, b in zip(load_retriever(killed).search(texts, 5), load_retriever(whole).search(texts, 5), strict=True):
+        assert a.doc_ids == b.doc_ids
+        assert a.scores == pytest.approx(b.scores, abs=1e-6)
+
+
+def test_a_finished_index_is_found_and_another_one_refused(data, tmp_path, build, capsys):
+    build("--data", data, "--output", tmp_path, "--kind", "bm25")
+    assert "40 documents; index of about 0.0 MB (BM25, english).\n" in capsys.readouterr().out
+    build("--data", data, "--output", tmp_path, "--kind", "bm25")
+    printed = capsys.readouterr().out
+    assert "was there already, nothing to do" in printed
+    assert "about" not in printed
+    with pytest.raises(IndexMismatchError, match=r"k1 is 1.5, .* 2.0"):
+        build("--data", data, "--output", tmp_path, "--kind", "bm25", "--k1", "2")
+    assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
+
+
+@pytest.mark.parametrize("kind", ["dense", "hybrid"])
+def test_long_documents_are_counted_and_split_where_that_is_asked(tmp_path, build, capsys, kind):
+    filler = "The committee met and discussed the agenda. " * 60
+    pages = [Document("a", "", f"{filler} Goats eat thistles."), Document("b", "", f"{filler} Owls sleep by day.")]
+    write_beir(tmp_path / "data", [*pages, Document("c", "", "A short note.")], [], {})
+    given = ["--data", tmp_path / "data", "--kind", kind]
+    build(*given, "--output", tmp_path / "cut")
+    assert "2 of 3 passages are longer than 256 tokens; their ends are not searched." in capsys.readouterr().out
+    build(*given, "--output", tmp_path / "split", "--split_passages", "True")
+    assert "2 of 3 passages are longer than 256 tokens; they are split" in capsys.readouterr().out
+    build(*given, "--output", tmp_path / "split", "--split_passages", "True")
+    assert "nothing to do" in capsys.readouterr().out
+    with pytest.raises(IndexMismatchError):
+        build(*given, "--output", tmp_path / "split")
+    found = load_retriever(tmp_path / "split").search(["what do goats eat?", "when do owls sleep?"], 3)
+    assert [ranking.doc_ids[0] for ranking in found] == ["a", "b"]
+    assert all(len(ranking.doc_ids) == len(set(ranking.doc_ids)) for ranking in found)
+
+
+def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_path, build):
+    documents = list(read_corpus(data).values())
+    embeddings = SentenceTransformerEncoder("embedded:minilm").encode_passages([passage_text(d) for d in documents])
+    np.save(tmp_path / "vectors.npy", embeddings)
+    (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents))
+    given = ["--embeddings", tmp_path / "vectors.npy"]
+    build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "ids")
+    build(*given, "--data", data, "--output", tmp_path / "data")
+    by_ids, by_data = (load_retriever(tmp_path / name).search(["a lynx"], 5)[0] for name in ("ids", "data"))
+    assert by_ids == by_data
+    assert read_corpus(data)[by_ids.doc_ids[0]].text.startswith("The lynx")
+    with pytest.raises(DataError, match=r"shape \(40, 384\).* 39 ids"):
+        (tmp_path / "ids.txt").write_text("".join(f"{d.id}\n" for d in documents[1:]))
+        build(*given, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "short")
+
+
+@pytest.fixture
+def vectors():
+    return np.random.default_rng(0).normal(size=(3, 384)).astype(np.float32)
+
+
+def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, build, vectors):
+    np.save(tmp_path / "plain.npy", vectors)
+    np.savez_compressed(tmp_path / "packed.npz", anything=vectors)
+    (tmp_path / "ids.txt").write_bytes("\ufeffd1\r\nd2\r\nd3\r\n \r\n\r\n".encode())
+    for file in ("plain.npy", "packed.npz"):
+        build("--embeddings", tmp_path / file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / f"of {file}")
+    plain, packed = (load_retriever(tmp_path / f"of {file}") for file in ("plain.npy", "packed.npz"))
+    assert sorted(plain.search(["x"], 3)[0].doc_ids) == ["d1", "d2", "d3"]
+    assert plain.search(["x"], 3) == packed.search(["x"], 3)
+    assert plain.fingerprint == packed.fingerprint
+    (tmp_path / "ids.txt").write_text("d1\n\nd3\n")
+    with pytest.raises(DataError, match=r"ids\.txt, line 2: blank"):
+        build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.txt", "--output", tmp_path / "gap")
+
+
+@pytest.mark.parametrize("content", ["two arrays", "words", "empty", "no zip"])
+def test_embeddings_that_cannot_be_read_are_named(tmp_path, build, vectors, content):
+    file = tmp_path / "vectors.npz"
+    if content == "two arrays":
+        np.savez(file, one=vectors, two=vectors)
+    elif content == "words":
+        np.savez(file, np.array([["a"], ["b"], ["c"]]))
+    else:
+        file.write_bytes(b"" if content == "empty" else b"PK\x03\x04 cut off")
+    (tmp_path / "ids.txt").write_text("d1\nd2\nd3\n")
+    with pytest.raises(DataError, match=r"vectors\.npz"):
+        build("--embeddings", file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / "index")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "D", "--kind", "tree"], "'tree'"),
+        (["--embeddings", "E.npy", "--ids", "I", "--kind", "hybrid"], "made from text"),
+        (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "made from text"),
+        (["--embeddings", "E.npy", "--ids", "I", "--split_passages"], "cannot be split"),
+        (["--embeddings", "E.npy", "--data", "D", "--split_passages"], "cannot be split"),
+        (["--data", "D", "--kind", "bm25", "--split_passages"], "whole documents"),
+        (["--embeddings", "E.npy"], "Nothing to index"),
+        ([], "Nothing to index"),
+        (["--colour", "red"], "colour"),
+    ],
+)
+def test_contradictory_settings_are_refused_before_anything_is_loaded(tmp_path, build, arguments, message):
+    with pytest.raises((ConfigError, DataError), match=message):
+        build("--output", tmp_path / "index", *arguments)
+
+
+def test_an_error_ends_with_status_2_and_no_traceback(tmp_path):
+    done = subprocess.run(
+        [*ACQO, SCRIPT, "--data", tmp_path / "nowhere", "--output", tmp_path / "index", "--kind", "bm25"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 2
+    assert "nowhere: no such folder" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "index").exists()

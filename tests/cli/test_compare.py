@@ -1,0 +1,267 @@
+"""acqo compare as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from forked import run_command
+from server_process import started
+from shared import PLACES
+from stand_ins import ScriptedLanguageModel
+from tiny_policy import full_model
+
+from acqo_rl.cli import command, module_of
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.language_models import load as language_models
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.types import Document, Query
+
+SCRIPT = "compare"
+STRATEGIES = Path(__file__).parents[2] / "configs" / "compare" / "strategies.yaml"
+
+
+@pytest.fixture(scope="module")
+def script():
+    return module_of(SCRIPT)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Data of two kinds of questions, two indexes of words that weigh length differently, and a random policy."""
+    folder = tmp_path_factory.mktemp("compare")
+    documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
+    documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin, as usual.") for p in PLACES]
+    queries, qrels, metadata = [], {}, {}
+    for place, other in zip(PLACES, [*list(PLACES)[1:], "Peru"], strict=True):
+        queries.append(Query(f"s-{place}", f"What is the capital of {place}?"))
+        queries.append(Query(f"c-{place}", f"What is the capital of {place} and which currency is used in {other}?"))
+        qrels |= {f"s-{place}": {f"{place}-capital": 1}, f"c-{place}": {f"{place}-capital": 1, f"{other}-money": 1}}
+        metadata |= {f"s-{place}": {"kind": "simple"}, f"c-{place}": {"kind": "compound"}}
+    dev = {"s-Peru": {"Peru-capital": 1}}
+    write_beir(folder / "data", documents, queries, {"test": qrels, "dev": dev}, metadata)
+    for name, b in (("short", 1.0), ("long", 0.0)):
+        build_bm25_index(folder / name, list(read_corpus(folder / "data").values()), b=b)
+    full_model(folder, feedback_results=2, max_new_tokens=4)
+    return folder
+
+
+def arguments(world, output, **changed):
+    settings = {
+        "data": world / "data",
+        "split": "test",
+        "retriever": [f"short={world / 'short'}"],
+        "measures": ["nDCG@10", "R@5"],
+        "output": output,
+    } | changed
+    return [
+        str(word)
+        for key, value in settings.items()
+        for word in (f"--{key}", *(value if isinstance(value, list) else [value]))
+    ]
+
+
+def answers(output):
+    """How many answers of each asked one the folder keeps."""
+    with sqlite3.connect(output / "cache.sqlite") as database:
+        return dict(database.execute("SELECT asked, count(*) FROM answers GROUP BY asked"))
+
+
+def systems(output):
+    content = json.loads((output / "comparison.json").read_text())
+    return {(s["reformulator"], s["retriever"], s["fusion"]): s for s in content["systems"]}
+
+
+@pytest.mark.slow
+def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
+    output = tmp_path / "out"
+    first = run_command(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"]))
+    assert "reformulate by rules: 100%" in first.stderr
+    assert "Against raw" in first.stdout
+    before, kept = answers(output), systems(output)
+    assert kept["rules", "short", "rsf"]["by_kind"]["compound"]["sub_queries"] == 2
+
+    added = arguments(
+        world,
+        output,
+        reformulator=["raw", "rules", f"policy={world / 'model'}"],
+        retriever=[
+            f"short={world / 'short'}",
+            f"long={world / 'long'}",
+            "both=short+long",
+        ],
+        fusion=["rsf", "rrf", "combsum"],
+        robustness=["typos"],
+        measures=["R@5", "nDCG@10"],
+    )
+    capsys.readouterr()
+    command.run(script.main, script.make_parser(), added)
+    after, now = answers(output), systems(output)
+    assert len(now) == 27
+    for asked, number in before.items():
+        if asked.startswith("reformulate"):
+            assert after[asked] == number + 12  # the typos
+    for system, was in kept.items():
+        assert now[system]["overall"]["measures"] == was["overall"]["measures"]
+        assert now[system]["cost"] == was["cost"]
+    assert now["policy", "short", "rsf"]["cost"]["calls"] > 0
+    assert (output / "report.html").stat().st_size > 50_000
+
+    command.run(script.main, script.make_parser(), added)
+    assert answers(output) == after
+    assert "reformulate" not in capsys.readouterr().err.rpartition("search and measure")[2]
+    assert systems(output) == now
+
+
+@pytest.mark.slow
+def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path):
+    local = arguments(world, tmp_path / "local")
+    command.run(script.main, script.make_parser(), local)
+    with started("serve-retriever", "--index", world / "short") as server:
+        remote = arguments(world, tmp_path / "remote", retriever=[f"short={server.url}"])
+        command.run(script.main, script.make_parser(), remote)
+    figures = [systems(tmp_path / name) for name in ("local", "remote")]
+    assert figures[0].keys() == figures[1].keys() == {("raw", "short", "rsf"), ("rules", "short", "rsf")}
+    for system, here in figures[0].items():
+        assert figures[1][system]["overall"]["measures"] == here["overall"]["measures"]
+    assert answers(tmp_path / "local") == answers(tmp_path / "remote")  # known by the index, not by where it is
+
+
+@pytest.mark.slow
+def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch):
+    """Over 200 queries each strategy of the shipped config makes a call a batch, and two models serve all of them."""
+    loaded = []
+
+    def load(name, **settings):
+        assert settings["batch_size"] == 256
+        loaded.append(ScriptedLanguageModel("simple\nLima\ncapital city of Peru"))
+        return loaded[-1]
+
+    monkeypatch.setattr(language_models, "load_language_model", load)
+    texts = [f"{start} {i}" for i in range(40) for start in ("How do I open", "Why is", "Who is", "Compare A and", "x")]
+    documents = [Document("d", "Peru", " ".join(texts))]
+    queries = [Query(str(i), text) for i, text in enumerate(texts)]
+    write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
+    build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
+    given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"dense={tmp_path / 'index'}"}
+    given |= {
+        "generation_batch": 256,
+        "batch_size": 256,
+        "measures": "nDCG@10",
+        "output": tmp_path / "out",
+        "similarity_threshold": 2,
+        "fusion": "rrf",
+    }
+    words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
+    command.run(script.main, script.make_parser(), words)
+
+    assert len(loaded) == 2
+    calls = [len(conversations) for model in loaded for conversations in model.calls]
+    adaptive = [40, 40, 40, 80]  # decomposition for those that compare, and so on; two strategies for how-to questions
+    assert sorted(calls) == sorted([200] * 8 + [400] * 2 + adaptive)
+    assert len(systems(tmp_path / "out")) == 14
+    looked = systems(tmp_path / "out")["rewrite_retrieve_read", "dense", "rrf"]["cost"]
+    assert (looked["calls"], looked["searches"], looked["embedded"]) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("config", sorted(STRATEGIES.parent.glob("*.yaml")), ids=lambda path: path.stem)
+def test_an_interruption_costs_a_few_queries_by_default(script, config):
+    """Answers are kept batch by batch, and those of a server have been paid for."""
+    given = ["--config", str(config), "--data", "d", "--retriever", "r=i", "--output", "o"]
+    assert command.parse(script.make_parser(), given)[0].batch_size <= 32
+
+
+def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch):
+    """The rules are asked for four queries at a time; the second batch is interrupted."""
+    from acqo_rl.reformulation.heuristic import Heuristic
+
+    whole, asked = Heuristic.reformulate, []
+
+    def interrupted(self, queries):
+        asked.append(len(queries))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return whole(self, queries)
+
+    monkeypatch.setattr(Heuristic, "reformulate", interrupted)
+    shown = arguments(world, tmp_path / "out", reformulator=["rules"], batch_size=4)
+    with pytest.raises(SystemExit) as stopped:
+        command.run(script.main, script.make_parser(), shown)
+    assert stopped.value.code == 130
+    command.run(script.main, script.make_parser(), shown)
+    assert asked == [4, 4, 4, 4]
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "once", reformulator=["rules"]))
+    halves, once = (next(iter(systems(tmp_path / name).values()))["overall"] for name in ("out", "once"))
+    assert halves == once
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"split": "tset"}, "dev, test"),
+        ({"retriever": "short"}, "short=INDEX or short=ONE+OTHER"),
+        ({"retriever": ["x=nowhere"]}, "manifest.json"),
+        ({"retriever": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
+        ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
+        ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
+        ({"reformulator": "policy=nowhere"}, "acqo.json"),
+        ({"reformulator": "multiquery=openai:m"}, "'multiquery'; choose prompted, adaptive, multi_query"),
+        ({"reformulator": "multi_query+hyd=nowhere"}, "'hyd'"),
+        (
+            {"retriever": ["a=x", "b=y", "c=a+b@orignal"]},
+            "'b@orignal'",
+        ),
+        ({"retriever": ["c=a+b", "a=x", "b=y"]}, "given before 'c=a+b': none"),
+        ({"retriever": ["a=x", "c=a+c"]}, "given before 'c=a+c': a"),
+        ({"retriever": ["a=x", "c=a+a"]}, "names one retriever twice"),
+        ({"fusion": ["rsf", "rsf"]}, "fusion holds 'rsf' more than once"),
+        ({"measures": ["R@5", "R@5"]}, "measures holds 'R@5' more than once"),
+        ({"reformulator": "raw=model"}, "needs no model"),
+        ({"baseline": "policy"}, "none of the reformulators raw, rules"),
+        ({"reformulator": "rewrite_retrieve_read=x"}, "none of the reformulators"),
+        ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "looks at cosines; give a retriever that is a dense"),
+        ({"fusion": "magic"}, "rsf, rrf"),
+        ({"robustness": "noise"}, "choose typos, paraphrases"),
+        ({"claims": "nowhere.yaml"}, "holds no list of claims"),
+        ({"limit": 0}, "must be at least 1"),
+        ({"measures": "nDGC@10"}, "nDGC@10"),
+    ],
+)
+def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message):
+    with pytest.raises(SystemExit) as refused:
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **changed))
+    assert refused.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
+    """A compound question is three searches, its parts by one index and itself by the other."""
+    given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
+    shown = arguments(world, tmp_path / "out", retriever=given, reformulator="rules", measures="R@5", fusion="rrf")
+    command.run(script.main, script.make_parser(), shown)
+    costs = {retriever: s["cost"]["searches"] for (_, retriever, _), s in systems(tmp_path / "out").items()}
+    assert costs == {"short": 1.5, "long": 1.5, "paths": 2.5}
+
+
+def test_a_folder_of_other_queries_is_refused(script, world, tmp_path, capsys):
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="raw"))
+    with pytest.raises(SystemExit):
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", split="dev"))
+    assert "split: 'test' -> 'dev'" in capsys.readouterr().err
+
+
+def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(script, world, tmp_path):
+    sizes = []
+    for limit in ({"limit": 3}, {}, {"limit": 3}):
+        command.run(
+            script.main, script.make_parser(), arguments(world, tmp_path / "out", reformulator="rules", **limit)
+        )
+        [asked] = [number for who, number in answers(tmp_path / "out").items() if who.startswith("reformulate")]
+        with (tmp_path / "out" / "queries.csv").open() as rows:
+            sizes.append((asked, len(list(rows)) - 1))
+    assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
+    assert sizes[1][0] == 1 + sizes[1][1] > 4
+    assert sizes[2] == (sizes[1][0], 3)

@@ -1,0 +1,173 @@
+"""acqo evaluate as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from forked import run_command
+from shared import PLACES
+
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.reformulation.policy import PolicySettings
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.types import Document, Query
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = "evaluate"
+QUICK = ("--measures", "nDCG@10", "AllGold@10")
+
+
+def run(*arguments, status=0):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    return run_command(SCRIPT, *arguments, status=status, env=environment)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate") / "data"
+    documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
+    documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin.") for p in PLACES]
+    queries, qrels, metadata = [], {}, {}
+    places = list(PLACES)
+    for place, other in zip(places, places[1:] + places[:1], strict=True):
+        queries.append(Query(f"s-{place}", f"capital of {place}"))
+        queries.append(Query(f"c-{place}", f"What is the capital of {place} and which currency is used in {other}?"))
+        queries.append(Query(f"a-{place}", "and its currency?", history=(f"U: where is {place}", "S: on a map")))
+        qrels |= {f"s-{place}": {f"{place}-capital": 1}, f"a-{place}": {f"{place}-money": 1}}
+        qrels[f"c-{place}"] = {f"{place}-capital": 1, f"{other}-money": 1}
+        metadata |= {f"{k[0]}-{place}": {"kind": k} for k in ("simple", "compound", "ambiguous")}
+    write_beir(folder, documents, queries, {"test": qrels, "dev": {"s-Peru": {"Peru-capital": 1}}}, metadata)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def index(data):
+    folder = data.parent / "index"
+    build_bm25_index(folder, list(read_corpus(data).values()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def untrained(data):
+    """A policy folder as training writes it, around a model of random weights."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    folder = data.parent / "policy"
+    vocabulary = {word: i for i, word in enumerate(["<pad>", "<eos>", "<unk>", "pass", "resolve", "split", "capital"])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>", padding_side="left"
+    )
+    fast.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=7, hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, pad_token_id=0
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    fast.save_pretrained(folder)
+    PolicySettings(feedback_results=2, max_new_tokens=4).save(folder)
+    return folder
+
+
+def test_judgements_of_documents_that_are_not_there_are_left_out_and_counted_once(data, index, tmp_path):
+    folder = tmp_path / "data"
+    shutil.copytree(data, folder)
+    with (folder / "qrels" / "test.tsv").open("a") as file:
+        file.write("s-Peru\tnone\t1\n")
+    shared = ("--split", "test", "--index", index, "--reformulator", "raw", *QUICK)
+    whole = run("--data", data, "--output", tmp_path / "whole", *shared)
+    lacking = run("--data", folder, "--output", tmp_path / "lacking", *shared)
+    assert "test.tsv" not in whole.stderr
+    assert lacking.stderr.count("document 'none'") == 1
+    rows = [(tmp_path / name / "raw.per_query.jsonl").read_text() for name in ("whole", "lacking")]
+    assert [json.loads(line)["measures"] for line in rows[0].splitlines()] == [
+        json.loads(line)["measures"] for line in rows[1].splitlines()
+    ]
+
+
+@pytest.mark.slow
+def test_compares_reports_and_computes_nothing_twice(data, index, untrained, tmp_path):
+    output = tmp_path / "out"
+    shared = ("--data", data, "--split", "test", "--index", index, "--output", output)
+    first = run(*shared, "--reformulator", "raw", "rules")
+    assert "| raw " in first.stdout
+    assert "evaluate rules: 100%" in first.stderr
+    kept = (output / "rules.per_query.jsonl").stat().st_mtime_ns
+
+    second = run(*shared, "--reformulator", "raw", "rules", f"untrained={untrained}")
+    assert "raw is evaluated already" in second.stdout
+    assert "evaluate rules" not in second.stderr
+    assert "evaluate untrained: 100%" in second.stderr
+    assert (output / "rules.per_query.jsonl").stat().st_mtime_ns == kept
+
+    summary = json.loads((output / "summary.json").read_text())
+    assert list(summary["reformulators"]) == ["raw", "rules", "untrained"]
+    raw, rules, policy = summary["reformulators"].values()
+    assert raw["by_kind"]["simple"]["measures"]["nDCG@10"] == 1.0
+    assert rules["by_kind"]["compound"]["sub_queries"] == 2
+    assert rules["overall"]["queries"] == 18
+    assert policy["tokens"] > 0
+    assert policy["problem_rate"] + policy["pass_rate"] > 0
+    twice = run(*shared, "--reformulator", "raw", f"twice={untrained}", "--rounds", 2)
+    assert "raw is evaluated already" in twice.stdout
+    looks = json.loads((output / "summary.json").read_text())["reformulators"]["twice"]
+    assert looks["tokens"] == 2 * policy["tokens"]
+    lines = [json.loads(line) for line in (output / "untrained.per_query.jsonl").read_text().splitlines()]
+    assert len(lines[0]["reformulation"]["query"]["feedback"]) == 2
+    for name in ("raw.trec", "rules.trec", "report.md", "report.html", "plots/gain_by_kind.png"):
+        assert (output / name).stat().st_size > 0
+
+    refused = run(*shared, "--reformulator", "raw", "--fusion", "rrf", status=2)
+    assert "fusion: there 'rsf', wanted 'rrf'" in refused.stderr
+    os.utime(untrained / "model.safetensors")
+    refused = run(*shared, "--reformulator", f"untrained={untrained}", status=2)
+    assert "made with something else" in refused.stderr
+
+
+def test_settings_from_a_file_and_a_limit(data, index, tmp_path):
+    config = tmp_path / "evaluate.yaml"
+    config.write_text(
+        f"data: {data}\nsplit: test\nindex: {index}\noutput: {tmp_path / 'out'}\nreformulator: [raw]\nlimit: 5\n"
+    )
+    run("--config", config, *QUICK)
+    assert len((tmp_path / "out" / "raw.per_query.jsonl").read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"--split": "tset"}, "dev, test"),
+        ({"--data": "nowhere"}, "nowhere"),
+        ({"--index": "nowhere"}, "nowhere"),
+        ({"--reformulator": "policy"}, "policy=MODEL or --model MODEL"),
+        ({"--reformulator": "policy=nowhere"}, "acqo.json"),
+        ({"--reformulator": "raw=model"}, "needs no model"),
+        ({"--reformulator": "../raw=x"}, "cannot name result files"),
+        ({"--fusion": "magic"}, "rsf, rrf, combsum, combmnz"),
+        ({"--limit": "0"}, "must be at least 1"),
+        ({"--measures": "nDGC@10"}, "nDGC@10"),
+    ],
+)
+def test_errors_say_what_to_do(data, index, tmp_path, changed, message):
+    arguments = {"--data": data, "--split": "test", "--index": index, "--output": tmp_path / "out"} | changed
+    done = run(*(part for pair in arguments.items() for part in pair), status=2)
+    assert message in done.stderr
+    assert "evaluate raw" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_of_another_corpus_is_refused(data, index, tmp_path):
+    other = tmp_path / "data"
+    other.mkdir()
+    for name in ("queries.jsonl", "qrels"):
+        (other / name).symlink_to(data / name)
+    (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
+    done = run("--data", other, "--split", "test", "--index", index, "--output", tmp_path / "out", *QUICK, status=2)
+    assert "another corpus" in done.stderr

@@ -1,0 +1,106 @@
+"""Every command that searches opens its index where --index_device says."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+from shared import load_script
+from tiny_policy import full_model
+
+from acqo_rl.cli import COMMANDS as COMMAND_NAMES
+from acqo_rl.cli import command, module_of, parser_of
+from acqo_rl.data.beir import read_corpus, write_beir
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.types import Document, Query
+
+ROOT = Path(__file__).parents[2]
+DEVICE = ["--index_device", "shards", "--index_float16", "True"]
+COMMANDS = {
+    "grpo": "--data DATA --index INDEX --model MODEL --output_dir OUT --num_generations 2"
+    " --per_device_train_batch_size 2",
+    "warm-start": "--data DATA --index INDEX --model MODEL --output_dir OUT",
+    "difficulty": "--data DATA --index INDEX --model MODEL --output_dir OUT",
+    "evaluate": "--data DATA --split dev --index INDEX --output OUT",
+    "compare": "--data DATA --split dev --retriever words=INDEX --output OUT",
+    "measure-pipeline": "--data DATA --split dev --index INDEX --systems plain --output OUT",
+    "search": "--data DATA --index INDEX --reformulator raw --query Peru",
+    "serve": "--collections world=DATA,INDEX",
+    "mcp": "--collections world=DATA,INDEX",
+    "serve-retriever": "--index INDEX",
+}
+
+
+class Opened(Exception):
+    """The command has come to its index."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """What the commands need: data with two splits, an index, a policy."""
+    folder = tmp_path_factory.mktemp("world")
+    documents = [Document("lima", "Peru", "Lima is the capital."), Document("oslo", "Norway", "Oslo is the capital.")]
+    queries = [Query("p", "capital of Peru"), Query("n", "capital of Norway")]
+    write_beir(folder / "data", documents, queries, {"train": {"p": {"lima": 1}}, "dev": {"n": {"oslo": 1}}})
+    build_bm25_index(folder / "index", list(read_corpus(folder / "data").values()))
+    return {"DATA": folder / "data", "INDEX": folder / "index", "MODEL": full_model(folder, max_new_tokens=4)}
+
+
+@pytest.mark.parametrize("script", COMMANDS)
+def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
+    given = {}
+
+    def load(index, **options):
+        given.update(options, index=index)
+        raise Opened
+
+    monkeypatch.setattr("acqo_rl.retrieval.build.load_retriever", load)
+    monkeypatch.setattr("acqo_rl.serving.logs.configure_logs", lambda level: None)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    words = COMMANDS[script]
+    for name, value in {**world, "OUT": tmp_path / "out"}.items():
+        words = words.replace(name, str(value))
+    module = module_of(script)
+    with pytest.raises(Opened):
+        module.main(*command.parse(module.make_parser(), [*words.split(), *DEVICE]))
+    assert (given["index"], given["device"], given["float16"]) == (str(world["INDEX"]), "shards", True)
+
+
+def test_the_service_benchmark_hands_it_to_the_server(monkeypatch):
+    started = []
+
+    def start(program, **_):
+        started.append(program)
+        raise Opened
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    module = load_script(ROOT / "benchmarks/service.py", "placed_benchmark_service")
+    [config] = command.parse(module.make_parser(), ["--collection", "w=data,index", *DEVICE])
+    with pytest.raises(Opened), module.serving(config, 1, 0.0):
+        pass
+    words = started[0]
+    assert words[words.index("--index_device") + 1] == "shards"
+    assert words[words.index("--index_float16") + 1] == "True"
+
+
+def test_the_recipe_hands_it_to_every_stage_that_searches():
+    recipe = module_of("train")
+    [config] = command.parse(recipe.make_parser(), DEVICE)
+    searching = [stage for stage in recipe.plan(config) if "index" in stage.settings]
+    assert len(searching) == 5
+    assert all(stage.settings["index_device"] == "shards" for stage in searching)
+    assert all(stage.settings["index_float16"] is True for stage in searching)
+
+
+def test_no_command_has_a_setting_of_its_own_for_it():
+    """A command with an index or collections has the shared settings; --device is the name of none."""
+    for command_name in COMMAND_NAMES:
+        names = {action.dest for action in parser_of(command_name)._actions}
+        assert "device" not in names, command_name
+        opens = names & {"index", "collections", "collection", "retriever"}
+        wanted = {f.name for f in dataclasses.fields(IndexSettings)}
+        assert not opens or wanted <= names, command_name

@@ -1,0 +1,52 @@
+"""acqo plot as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acqo_rl.cli import command, module_of
+from acqo_rl.curriculum import Difficulty, save_difficulties
+from acqo_rl.errors import ConfigError
+
+
+def plot(*arguments):
+    module = module_of("plot")
+    module.main(*command.parse(module.make_parser(), [str(a) for a in arguments]))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    for name in ("one/run", "two/run"):
+        (tmp_path / name).mkdir(parents=True)
+        rows = [{"reward": float(step), "loss": 0.0, "step": step} for step in range(1, 4)]
+        (tmp_path / name / "log.json").write_text(json.dumps(rows))
+    return tmp_path / "one" / "run", tmp_path / "two" / "run"
+
+
+def test_figures_with_their_tables(runs, tmp_path, capsys):
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        save_difficulties([Difficulty("1", 1.0, 0.5, 2.0)], tmp_path / name / "difficulty.jsonl")
+    scored = (tmp_path / "before", tmp_path / "after")
+    output = tmp_path / "figures"
+    plot("--run", *runs, "--difficulty", *scored, "--output", output, "--window", 2)
+    names = {"loss", "reward", "difficulty"}
+    assert {path.name for path in output.iterdir()} == {f"{n}.{end}" for n in names for end in ("png", "csv")}
+    assert capsys.readouterr().out.split() == [str(output / f"{n}.png") for n in ("loss", "reward", "difficulty")]
+    table = (output / "reward.csv").read_text().splitlines()
+    assert table[:2] == ["run,step,reward", "one/run,1,1"]
+    assert len(table) == 7
+
+
+def test_what_cannot_be_drawn_is_refused(runs, tmp_path):
+    for arguments, message in (
+        ((), "Nothing to draw"),
+        (("--run", runs[0], "--window", 0), "window is 0"),
+        (("--run", tmp_path), "no log of a run"),
+        (("--evaluation", tmp_path), "holds no evaluation"),
+        (("--difficulty", tmp_path), "does not hold difficulties"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            plot("--output", tmp_path / "figures", *arguments)

@@ -1,0 +1,291 @@
+"""acqo search as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import types
+
+import pytest
+from forked import run_command
+from pipeline_stand_ins import ModelByRole
+from shared import ACQO, help_of
+from tiny_policy import full_model
+
+from acqo_rl.cli import module_of
+from acqo_rl.data.beir import write_beir
+from acqo_rl.language_models import load
+from acqo_rl.retrieval import SentenceTransformerEncoder
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
+
+SCRIPT = "search"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+ESCAPES = "\x1b[31mred\x1b]0;title\x07\r\x9b2J"
+DOCUMENTS = [
+    *(Document(f"{name}-capital", name, f"{city} is the capital of {name}.") for name, city in
+      (("Peru", "Lima"), ("Chad", "Ndjamena"), ("Japan", "Tokyo"))),
+    Document("Peru-money", "Peru", "The currency of Peru is the sol."),
+    Document("strange", f"{ESCAPES} 名前\u202e", f"{ESCAPES} strange\nthings " + "and more " * 500),
+]  # fmt: skip
+
+
+def run(folder, *arguments, status=0, text=""):
+    places = ("--data", folder, "--index", folder / "index")
+    done = run_command(SCRIPT, *places, *arguments, status=status, text=text, env=ENVIRONMENT)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A BEIR folder with a BM25 index in it."""
+    folder = tmp_path_factory.mktemp("search")
+    write_beir(folder, DOCUMENTS, [], {})
+    build_bm25_index(folder / "index", DOCUMENTS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def policy(folder):
+    """A policy of random weights that reads the first results."""
+    return full_model(folder, feedback_results=2, max_new_tokens=4)
+
+
+def test_a_compound_query_by_the_rules(folder):
+    out = run(folder, "--reformulator", "rules", "--query", "Compare the capital of Peru and Chad").stdout
+    assert "route: decompose, by rules" in out
+    assert "\n1. [part] the capital of Peru\n   rank  score  id " in out
+    assert "\n2. [part] the capital of Chad\n" in out
+    fused = out[out.index("\nfused\n") :].splitlines()
+    assert fused[2].split() == ["rank", "1/P", "best", "id", "title", "text"]
+    assert {line.split()[3] for line in fused[3:5]} == {"Peru-capital", "Chad-capital"}
+    assert "retrieval" in fused[-1]
+    assert all(len(line) <= 100 for line in out.splitlines())
+
+
+def test_json_holds_everything(folder):
+    arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
+    answer = json.loads(run(folder, *arguments).stdout)
+    assert answer["route"] == "pass"
+    assert answer["problem"] is None
+    [sub_query] = answer["sub_queries"]
+    assert sub_query["kind"] == "original"
+    assert [document["id"] for document in answer["documents"]] == [d["id"] for d in sub_query["documents"][:2]]
+    best = answer["documents"][0]
+    assert best["text"] == "Lima is the capital of Peru."
+    assert best["score"] == pytest.approx(1 / 61)
+    assert best["similarity"] == sub_query["documents"][0]["score"]
+    assert set(answer["ms"]) == {"reformulation", "retrieval", "fusion"}
+
+
+def test_nothing_is_found_below_the_threshold(folder, tmp_path):
+    """Refused with an index of words, whose scores are no cosines."""
+    encoder = SentenceTransformerEncoder("embedded:minilm")
+    build_dense_index(tmp_path, DOCUMENTS, encoder)
+    given = ("--reformulator", "raw", "--json", "--score_threshold", 0.3, "--query")
+    for steps in ((), ("--multi_step", "recursive")):
+        on, off = (
+            json.loads(run(folder, *steps, "--index", tmp_path, *given, query).stdout)["documents"]
+            for query in ("capital of Peru", "how to bake a chocolate cake")
+        )
+        assert on[0]["id"] == "Peru-capital"
+        assert all(document["similarity"] >= 0.3 for document in on)
+        assert off == []
+    assert "cosines" in run(folder, *given, "capital of Peru", status=2).stderr
+
+
+def test_a_list_without_the_lead_that_it_wants_is_told():
+    script = module_of(SCRIPT)
+    subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", lead=0.05))
+    made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
+    lists = (Ranking(("Peru-capital",), (0.5,)), Ranking((), ()))
+    answer = SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,)))
+    told = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
+    assert told[told.index("2. [original] it") + 1] == "   left out: its best score does not lead by 0.05"
+
+
+@pytest.mark.slow
+def test_a_conversation_with_a_policy(folder, policy):
+    typed = "capital of Peru\n\n  \nand its currency\n:new\ncapital of Chad\n:quit\nnever read\n"
+    done = run(folder, "--reformulator", "policy", "--model", policy, "--json", text=typed)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["query"] for answer in answers] == ["capital of Peru", "and its currency", "capital of Chad"]
+    assert answers[0]["history"] == []
+    assert answers[1]["history"] == ["U: capital of Peru", "S: Lima is the capital of Peru."]
+    assert answers[2]["history"] == []
+    assert all(answer["made_by"] == "policy" and answer["completion"] for answer in answers)
+    assert all(answer["problem"] for answer in answers)  # random weights write no grammar: the raw query is searched
+    assert [answer["documents"][0]["id"] for answer in answers] == ["Peru-capital", "Peru-money", "Chad-capital"]
+    assert all(answer["ms"]["feedback"] > 0 for answer in answers)
+
+
+@pytest.mark.slow
+def test_where_the_policy_passes_the_rules_are_asked_by_default(folder, policy):
+    asked = {"split": "compare lima and quito", "pass": "capital of Peru"}
+    answers = {
+        what: json.loads(run(folder, "--model", policy, "--json", "--query", q).stdout) for what, q in asked.items()
+    }
+    assert [s["text"] for s in answers["split"]["sub_queries"]] == ["lima", "quito"]
+    assert (answers["split"]["made_by"], answers["split"]["model_calls"]) == ("rules", 1)
+    assert answers["pass"]["made_by"] == "policy"
+
+
+def test_the_end_of_the_input_ends_it_and_nothing_found_is_said(folder):
+    done = run(folder, "--reformulator", "raw", "--history", "U: hello", "S: hello", text="xyzzy")
+    assert done.stdout.count("query> ") == 2
+    assert done.stdout.count("nothing found") == 2
+
+
+def test_an_interrupt_at_the_prompt_ends_it(folder):
+    arguments = ("--data", folder, "--index", folder / "index", "--reformulator", "raw")
+    with subprocess.Popen(
+        [ACQO[0], "-u", *ACQO[1:], SCRIPT, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as talk:
+        assert talk.stdout.readline().startswith("Type a query.")
+        assert talk.stdout.read(len("\nquery> ")) == "\nquery> "
+        talk.send_signal(signal.SIGINT)
+        _, errors = talk.communicate(timeout=60)
+    assert talk.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+def test_control_characters_do_not_reach_the_terminal(folder):
+    done = run(folder, "--reformulator", "raw", "--query", f"strange{ESCAPES} things\udcff")
+    assert "strange" in done.stdout
+    assert "名前" in done.stdout
+    assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")]
+
+
+def test_input_that_is_no_utf8(folder):
+    done = subprocess.run(
+        [*ACQO, SCRIPT, "--data", folder, "--index", folder / "index", "--reformulator", "rules"],
+        input=b"caf\xe9 strange \x1b[2J\n",
+        capture_output=True,
+        env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\x1b" not in done.stdout
+    assert b"nothing found" not in done.stdout
+
+
+def test_a_query_of_100000_characters(folder):
+    done = run(folder, "--reformulator", "rules", text="capital of Peru " * 6250)
+    assert "Peru-capital" in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--reformulator", "raw", "--query", " \x1b\n"), "The query is empty"),
+        (("--reformulator", "raw", "--query", "a", "--k", "0"), "k is 0"),
+        (("--query", "a"), "give --model MODEL"),
+        (("--query", "a", "--model", "runs/acqo/modle"), "no such folder"),
+        (("--query", "a", "--reformulator", "raw", "--index", "nowhere"), "nowhere"),
+    ],
+)
+def test_errors_say_what_to_do(folder, arguments, message):
+    assert message in run(folder, *arguments, status=2).stderr
+
+
+def test_help_loads_nothing_that_takes_seconds():
+    printed, imported = help_of(SCRIPT)
+    assert ":quit" in printed
+    assert imported == []
+
+
+class TestStrategies:
+    def test_settings_reach_a_strategy_and_a_failing_server_is_told(self, folder):
+        """Nothing listens at that port, and the query is searched as it stands."""
+        arguments = ("--reformulator", "adaptive", "--model", "openai:m@http://127.0.0.1:9/v1", "--max_retries", "0")
+        out = run(
+            folder, *arguments, "--force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
+            "--query", "What is the capital of Peru?",
+        ).stdout  # fmt: skip
+        assert "route: pass, by adaptive" in out
+        assert "Selected hyde for factual query" in out
+        assert "problem: hyde: APIConnectionError" in out
+        assert "Peru-capital" in out
+        assert " 1.000 " in out
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--reformulator", "magic", "--model", "m"), "no reformulator 'magic'; choose raw"),
+            (("--reformulator", "hyde+policy", "--model", "m"), "no reformulator 'hyde+policy'"),
+            (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
+            (("--reformulator", "rewrite_retrieve_read"), "needs a model"),
+            (("--reformulator", "hyde"), "'hyde' needs a model"),
+            (("--reformulator", "hyde", "--model", "m", "--num_variants", "9"), "num_variants is 9"),
+            (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "'x'"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, folder, arguments, message):
+        assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr
+
+
+class TestMultiStep:
+    REPLIES = types.MappingProxyType(
+        {
+            "gap": ("ANSWERABLE: no\nMISSING: money\nNEXT_QUERY: currency of Peru", "ANSWERABLE: yes"),
+            "completeness": ("SUFFICIENT: no\nMISSING: currency of Peru", "SUFFICIENT: yes"),
+            "synthesis": "The sol.",
+        }
+    )
+
+    @pytest.fixture
+    def answered(self, folder, monkeypatch, capsys):
+        """What the command prints as JSON, with a model that says what it was told to."""
+        monkeypatch.setattr(load, "load_language_model", lambda *_, **__: ModelByRole(**self.REPLIES))
+
+        def answer(mode, query="capital of Peru", model="scripted", *, as_json=True):
+            script = module_of(SCRIPT)
+            places = {"data": str(folder), "index": str(folder / "index"), "reformulator": "raw", "json": as_json}
+            config = script.SearchConfig(**places, multi_step=mode, answer_model=model, query=query)
+            script.check(config)
+            said = script.answer_one(query, [], script.Searcher(config, script.StrategySettings()), config)
+            out = capsys.readouterr().out
+            return (json.loads(out) if as_json else out), said
+
+        return answer
+
+    def test_multi_hop(self, answered):
+        told, said = answered("multi_hop")
+        assert (told["mode"], told["answer"], said, told["model_calls"]) == ("multi_hop", "The sol.", "The sol.", 3)
+        assert [hop["query"] for hop in told["hops"]] == ["capital of Peru", "currency of Peru"]
+        assert [d["found_by"] for d in told["documents"] if d["id"] == "Chad-capital"] == ["capital of Peru"]
+        assert told["documents"][0]["text"] == "Lima is the capital of Peru."
+
+    def test_self_query(self, answered):
+        told, _ = answered("self_query")
+        assert [i["query"] for i in told["iterations"]] == ["capital of Peru", "currency of Peru"]
+
+    def test_auto_chooses(self, answered):
+        assert answered("auto")[0]["mode"] == "simple"
+        assert answered("auto", "How does rain affect the capital of Peru?")[0]["mode"] == "multi_hop"
+
+    def test_the_terminal_shows_every_step_and_the_answer(self, answered):
+        out, _ = answered("multi_hop", as_json=False)
+        assert out.startswith("mode: multi_hop, 3 model calls\n")
+        assert "   multi_hop 2: searched ['currency of Peru']" in out
+        assert out.endswith("answer: The sol.\n")
+
+    def test_references_need_no_model(self, folder):
+        out = run(folder, "--reformulator", "raw", "--multi_step", "recursive", "--query", "capital of Peru").stdout
+        assert "mode: recursive, 0 model calls" in out
+        assert "Peru-capital" in out
+        assert "answer: none; " in out
+
+    def test_the_others_need_one(self, folder):
+        refused = run(folder, "--reformulator", "raw", "--multi_step", "auto", "--query", "Peru", status=2)
+        assert "--answer_model" in refused.stderr

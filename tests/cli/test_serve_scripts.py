@@ -1,0 +1,161 @@
+"""acqo serve and acqo serve-retriever as processes: start, log, end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+from forked import run_command
+from server_process import ROOT, started
+from shared import in_thread
+from tiny_policy import full_model
+
+from acqo_rl.cli import command, module_of
+from acqo_rl.data.beir import write_beir
+from acqo_rl.retrieval.build import build_bm25_index, load_retriever
+from acqo_rl.types import Document
+
+KEY, QUERY = "a-very-secret-key", "the capital of Peru and of Chad"
+DOCUMENTS = [
+    Document(name, name, f"{city} is the capital of {name}.") for name, city in (("Peru", "Lima"), ("Chad", "Ndjamena"))
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serve")
+    write_beir(folder, DOCUMENTS, [], {})
+    build_bm25_index(folder / "index", DOCUMENTS)
+    return folder
+
+
+@pytest.fixture
+def slow_model():
+    """A server of OpenAI's protocol that answers when it is let go."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.asked.set()
+            assert self.server.go.wait(30)
+            message = {"role": "assistant", "content": "1. the capital of Peru\n2. the capital of Chad"}
+            body = json.dumps(
+                {"id": "1", "object": "chat.completion", "created": 1, "model": "m",
+                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+            ).encode()  # fmt: skip
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked, server.go = threading.Event(), threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}/v1"
+    with in_thread(server, server.go):
+        yield server
+
+
+@pytest.mark.slow
+def test_what_is_in_flight_is_finished_and_the_log_tells_it(folder, slow_model):
+    """SIGTERM while a model writes; every line is JSON with the request's id and without secrets."""
+    slow_model.go.set()  # for the first search of the process
+    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
+    more = ("--model", f"openai:m@{slow_model.url}", "--reformulation_seconds", "20", "--total_seconds", "30")
+    with started("serve", *arguments, *more, ACQO_API_KEYS=f"{KEY},other", OPENAI_API_KEY="model-secret") as server:
+        slow_model.go.clear()
+        slow_model.asked.clear()
+        headers = {"X-API-Key": KEY, "X-Request-ID": "request-7"}
+        with httpx.Client(base_url=server.url, timeout=40) as client, ThreadPoolExecutor(1) as pool:
+            assert client.post("/v1/search", json={"query": QUERY}).status_code == 401
+            flying = pool.submit(client.post, "/v1/search", json={"query": QUERY}, headers=headers)
+            assert slow_model.asked.wait(20)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{server.url}/healthz", timeout=5)
+            slow_model.go.set()
+            answer = flying.result(30)
+        assert server.process.wait(30) in (0, -signal.SIGTERM)
+        server.end()
+    assert answer.status_code == 200
+    assert [v["text"] for v in answer.json()["query_rewrite_info"]["variants"]][1:] == [
+        "the capital of Peru",
+        "the capital of Chad",
+    ]
+    assert answer.json()["request_id"] == answer.headers["x-request-id"] == "request-7"
+    rows = [json.loads(line) for line in server.lines]
+    mine = {row["event"]: row for row in rows if row.get("request_id") == "request-7"}
+    assert mine["request_completed"]["status"] == 200
+    rewriting = mine["query_rewriting_completed"]
+    assert (rewriting["strategy"], rewriting["num_variants"]) == ("multi_query", 3)
+    assert rewriting["original_query_length"] == len(QUERY)
+    assert rewriting["rewriting_duration_ms"] > 0
+    for secret in (KEY, "model-secret", "capital"):
+        assert not [line for line in server.lines if secret in line]
+
+
+@pytest.mark.slow
+def test_a_policy_and_the_rules_are_served_from_one_command(folder):
+    policy = full_model(folder, feedback_results=2, max_new_tokens=4)
+    arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", f"policy={policy}", "rules")
+    with started("serve", *arguments) as server, httpx.Client(base_url=server.url, timeout=40) as client:
+        assert client.get("/v1/strategies").json() == {
+            "strategies": ["policy_else_rules", "policy", "rules", "raw"],
+            "default": "policy_else_rules",
+        }
+        bodies = [{"query": f"the capital of Peru number {i}", "rewriting_strategy": "policy"} for i in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda body: client.post("/v1/search", json=body).json(), bodies))
+        assert [f["query_rewrite_info"]["strategy"] for f in found] == ["policy"] * 4
+        assert all(f["results"][0]["document_id"] == "Peru" and f["trace"][0]["name"] == "feedback" for f in found)
+        metrics = client.get("/metrics").text
+        assert 'rag_query_rewriting_total{query_type="unknown",strategy="policy"} 4.0' in metrics
+        assert "acqo_batch_size_count" in metrics
+        assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.slow
+def test_an_index_is_shared(folder, monkeypatch):
+    monkeypatch.setenv("ACQO_RETRIEVER_KEY", KEY)
+    with started("serve-retriever", "--index", folder / "index", ACQO_API_KEYS=KEY) as server:
+        assert httpx.post(f"{server.url}/search", json={"texts": [QUERY]}).status_code == 401
+        behind = load_retriever(server.url)
+        assert behind.search([QUERY, "Lima"], 2) == load_retriever(folder / "index").search([QUERY, "Lima"], 2)
+        behind.close()
+    assert server.process.returncode in (0, -signal.SIGTERM)
+    rows = [json.loads(line) for line in server.lines]
+    assert [row["status"] for row in rows if row.get("path") == "/search"] == [401, 200]
+    assert not [line for line in server.lines if KEY in line or "capital" in line]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--collections", "world"), "write NAME=DATA,INDEX"),
+        (("--collections", "a=nowhere,nowhere"), "nowhere"),
+        (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
+    ],
+)
+def test_errors_say_what_to_do(arguments, message):
+    done = run_command("serve", *arguments, status=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("config", ["embedded", "adaptive"])
+def test_shipped_collections_are_whole(config, monkeypatch):
+    """A comma in a list of YAML parts its items unless they are quoted."""
+    script = module_of("serve")
+    file = ROOT / "configs" / "serve" / f"{config}.yaml"
+    [settings, *_] = command.parse(script.make_parser(), ["--config", str(file)])
+    assert settings.collections == ["embedded=outputs/demo/data,outputs/demo/index"]

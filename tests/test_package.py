@@ -1,0 +1,30 @@
+"""The package as ``import acqo_rl`` gives it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import acqo_rl
+
+HEAVY = {"torch", "transformers", "faiss", "trl", "datasets", "peft", "sentence_transformers", "numpy"}
+
+
+def test_importing_it_is_light():
+    code = "import acqo_rl, json, sys; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert not HEAVY & set(loaded)
+
+
+@pytest.mark.parametrize("name", acqo_rl.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(acqo_rl, name) is not None
+    assert name in dir(acqo_rl)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError):
+        acqo_rl.Nothing  # noqa: B018
