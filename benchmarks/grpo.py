@@ -93,12 +93,14 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
     with tempfile.TemporaryDirectory() as folder:
         trainer = build_trainer(
             GrpoSettings(
-                per_device_train_batch_size=config.completions,
-                max_steps=config.steps,
-                eval_steps=10 * config.steps,
-                share_prompts=bool(shared),
-                temperature=1.0,
-                top_p=1.0,
+                share_prompts="always" if shared else "never",
+                trainer={
+                    "per_device_train_batch_size": config.completions,
+                    "max_steps": config.steps,
+                    "eval_steps": 10 * config.steps,
+                    "temperature": 1.0,
+                    "top_p": 1.0,
+                },
             ),
             model=model,
             tokenizer=tokenizer,

@@ -161,3 +161,34 @@ def test_the_opposite_of_a_switch_has_its_own_help():
     shown = " ".join(command.make_parser(Switch, description="").format_help().split())
     assert shown.count("--fast") == 3
     assert shown.count("A switch.") == 1
+
+
+class TestNested:
+    """``--NAME.KEY VALUE`` changes one key of a mapping."""
+
+    def parse(self, *arguments):
+        return command.parse(command.make_parser(Config, description="x"), ["--data", "d", *arguments])[0].more
+
+    def test_values_are_read_as_json_where_they_can_be(self):
+        given = (
+            "--more.rate",
+            "1e-6",
+            "--more.steps=60",
+            "--more.fast",
+            "True",
+            "--more.note",
+            "none",
+            "--more.off",
+            "null",
+        )
+        assert self.parse(*given) == {"rate": 1e-6, "steps": 60, "fast": True, "note": "none", "off": None}
+
+    def test_other_keys_of_the_file_are_kept(self, tmp_path):
+        file = tmp_path / "c.yaml"
+        file.write_text("more: {steps: 3, inner: {a: 1, b: 2}}\n")
+        assert self.parse("--more.inner.b", "5", "--config", str(file)) == {"steps": 3, "inner": {"a": 1, "b": 5}}
+
+    @pytest.mark.parametrize("arguments", [("--rate.x", "1"), ("--nothing.x", "1"), ("--more.x",)])
+    def test_what_is_no_mapping_is_refused(self, arguments):
+        with pytest.raises(ConfigError, match=arguments[0].split(".")[0].strip("-")):
+            self.parse(*arguments)

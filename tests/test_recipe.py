@@ -76,7 +76,7 @@ class TestPlan:
     @pytest.mark.parametrize("name", ["beir.yaml", "hotpotqa.yaml", "topiocqa.yaml"])
     def test_what_does_not_fit_a_card_is_named(self, planned, name):
         assert "DOES NOT FIT" not in planned(name, "--passages", "1000", "--queries", "1000", data="nowhere")
-        large = '{"per_device_train_batch_size": 4096, "num_generations": 8, "lora_rank": 0, "learning_rate": 1e-6}'
+        large = '{"lora_rank": 0, "trainer": {"per_device_train_batch_size": 4096}}'
         assert "DOES NOT FIT" in planned(name, "--stage1", large)
 
     def test_the_harder_half_is_half_of_the_steps(self, planned):
@@ -103,9 +103,14 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
     ("stage", "settings", "message"),
     [
         ("stage2", '{"temperatur": 1}', r"'Stage II: converge' cannot run: .*--temperatur"),
-        ("stage2", '{"temperature": 0}', r"'Stage II: converge' cannot run: temperature is 0\.0; it must be above 0"),
-        ("stage2", '{"num_iterations": 3}', r"'Stage II: converge' cannot run: eval_steps is \d+, num_iterations is 3"),
-        ("stage1", '{"max_steps": "many"}', r"'Stage I: explore' cannot run: .*invalid int value: 'many'"),
+        ("stage2", '{"trainer": {"temperature": 0}}', r"'Stage II: converge' .*temperature is 0"),
+        (
+            "stage2",
+            '{"trainer": {"num_iterations": 3}}',
+            r"'Stage II: converge' .*eval_steps is \d+, num_iterations is 3",
+        ),
+        ("stage1", '{"trainer": {"max_steps": "many"}}', r"'Stage I: explore' .*max_steps is 'many'"),
+        ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
         ("difficulty", '{"rollouts": 0}', "'difficulty' cannot run: rollouts is 0"),
     ],
 )
@@ -120,7 +125,7 @@ def test_a_tracker_of_a_late_stage_that_is_not_installed_is_told_before_the_firs
     monkeypatch.setitem(sys.modules, "wandb", None)
     out = tmp_path / "out"
     with pytest.raises(ConfigError, match="report_to is wandb, which is not installed"):
-        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage2", '{"report_to": "wandb"}'))
+        recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage2.trainer.report_to", "wandb"))
     assert not out.exists()
 
 
@@ -130,9 +135,9 @@ def test_settings_of_stages_that_have_not_finished_may_be_changed(recipe, tmp_pa
     recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
     (out / "warm_start" / "model").mkdir(parents=True)
     (out / "stage1" / "checkpoint-4").mkdir(parents=True)
-    changed = config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage1", '{"max_steps": 3}')
+    changed = config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage1", '{"trainer": {"max_steps": 3}}')
     recipe.main(changed)
-    assert json.loads((out / "config.json").read_text())["stage1"] == {"max_steps": 3}
+    assert json.loads((out / "config.json").read_text())["stage1"] == {"trainer": {"max_steps": 3}}
     (out / "stage1" / "model").mkdir()
     with pytest.raises(ConfigError, match="stage1: "):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))

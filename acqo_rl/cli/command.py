@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import errno
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ _NOT_WRITABLE = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
     errno.ENOSPC, errno.EDQUOT,
 }  # fmt: skip
+_NESTED = re.compile(r"--\w+(?:\.\w+)+(?:=.*)?", re.S)
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -41,13 +43,18 @@ class Parser(HfArgumentParser):
 
     def parse_with_config(self, arguments: Sequence[str]) -> tuple[Any, ...]:
         """Dataclass instances from the command line and the YAML file that it names."""
-        rest = list(arguments)
+        rest, nested = _split_nested(arguments)
         while "--config" in rest:
             place = rest.index("--config")
             if place + 1 == len(rest):
                 raise ValueError("--config needs a file")
             self._read(rest[place + 1])
             del rest[place : place + 2]
+        for (name, *keys), value in nested:
+            action = next((action for action in self._actions if action.dest == name and action.type is dict), None)
+            if action is None:
+                raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping")
+            action.default = _with(action.default, keys, value)
         return tuple(self.parse_args_into_dataclasses(rest))
 
     def _read(self, name: str) -> None:
@@ -77,6 +84,38 @@ class Parser(HfArgumentParser):
         for one in read:
             self._check_value(action, one)
         return read if action.nargs == "+" else read[0]
+
+
+def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[str], Any]]]:
+    """The arguments without those of the form ``--NAME.KEY VALUE``, and these as (names, value)."""
+    rest: list[str] = []
+    nested: list[tuple[list[str], Any]] = []
+    words = iter(arguments)
+    for word in words:
+        if not _NESTED.fullmatch(word):
+            rest.append(word)
+            continue
+        name, given, value = word.removeprefix("--").partition("=")
+        following = value if given else next(words, None)
+        if following is None:
+            raise ValueError(f"{word} needs a value")
+        nested.append((name.split("."), plain_value(following)))
+    return rest, nested
+
+
+def plain_value(text: str) -> Any:
+    """A value of a mapping on the command line: JSON where it can be read as that (1e-6, true, null), else a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"True": True, "False": False, "None": None}.get(text, text)
+
+
+def _with(mapping: Any, keys: Sequence[str], value: Any) -> dict[str, Any]:
+    """A copy of a mapping (or its JSON) with a value under nested keys."""
+    known = json.loads(mapping) if isinstance(mapping, str) else dict(mapping or {})
+    first, *others = keys
+    return {**known, first: _with(known.get(first, {}), others, value) if others else value}
 
 
 def make_parser(*config_types: type, description: str) -> Parser:

@@ -43,7 +43,6 @@ def main(config: DifficultyConfig) -> None:
     from acqo_rl.reformulation.policy import Policy
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.run_folder import open_run
-    from acqo_rl.training.settings import PromptSettings
 
     folder = Path(config.output_dir)
     open_run(folder, asdict(config))
@@ -52,8 +51,7 @@ def main(config: DifficultyConfig) -> None:
         config.model, temperature=config.temperature, top_p=config.top_p, batch_size=config.batch_size
     )
     settings = policy.settings
-    prompt = PromptSettings(feedback_results=settings.feedback_results, feedback_words=settings.feedback_words)
-    materials = open_materials(config, prompt)
+    materials = open_materials(config, settings.feedback)
     if not file.exists():
         reward = materials.reward("explore", config, settings)
         scored_file = folder / "scored.jsonl"

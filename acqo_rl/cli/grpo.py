@@ -3,7 +3,7 @@ r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II c
     accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
         --model WARM_START/model --output_dir outputs/stage1
     torchrun --standalone --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # on CPU
-    acqo grpo --config configs/grpo/embedded_stage1.yaml --max_steps 4
+    acqo grpo --config configs/grpo/embedded_stage1.yaml --trainer.max_steps 4
 
 The run's folder ends with log.json (every metric of every step) and model/ (the best model by the dev measure).
 Starting the same command again resumes from the last checkpoint, or says that the run is finished.
@@ -11,6 +11,7 @@ Starting the same command again resumes from the last checkpoint, or says that t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,16 @@ from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.lists import DEPTH
-from acqo_rl.training.settings import GrpoSettings, PathSettings, PromptSettings, RewardSettings, policy_settings
+from acqo_rl.training.settings import (
+    LEAST_LORA_RATE,
+    LORA_RATE,
+    GrpoSettings,
+    PathSettings,
+    PromptSettings,
+    RewardSettings,
+    policy_settings,
+    trainer_settings,
+)
 
 if TYPE_CHECKING:
     from acqo_rl.types import Query
@@ -30,23 +40,27 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
     """Settings of a GRPO run."""
 
     def __post_init__(self) -> None:
-        """Refuses what training cannot do with.
+        """Rejects settings that cannot work.
 
         Raises:
-            ConfigError: a setting is out of range, there is no such measure, a checkpoint would fall between two passes
-                over one generated batch, which a resumed run cannot take up again, or searches cannot be credited.
+            ConfigError: a setting is out of range, there is no such measure, ``trainer`` is not a mapping, a checkpoint
+                would fall between two passes over one generated batch, which a resumed run cannot continue, or
+                searches cannot be credited.
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
-        if self.eval_steps % self.num_iterations:
+        trainer = trainer_settings(self)
+        eval_steps, iterations = trainer["eval_steps"], trainer.get("num_iterations", 1)
+        if eval_steps % iterations:
             raise ConfigError(
-                f"eval_steps is {self.eval_steps}, num_iterations is {self.num_iterations}; "
+                f"eval_steps is {eval_steps}, num_iterations is {iterations}; "
                 f"make eval_steps a multiple of num_iterations."
             )
-        if self.credit_searches and (self.stage, self.scale_rewards) != ("converge", "none"):
+        if self.credit_searches and (self.stage, trainer["scale_rewards"]) != ("converge", "none"):
             raise ConfigError(
                 f"credit_searches needs stage converge, where all searches count, and scale_rewards none, so that their"
-                f" shares are on the scale of the rewards; stage is {self.stage}, scale_rewards {self.scale_rewards}."
+                f" shares are on the scale of the rewards; stage is {self.stage}, scale_rewards is"
+                f" {trainer['scale_rewards']}."
             )
 
 
@@ -65,29 +79,30 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.reformulation.policy import prompt_of
     from acqo_rl.training.callbacks import Alarms
     from acqo_rl.training.data import grpo_dataset
-    from acqo_rl.training.grpo import build_trainer, finish
+    from acqo_rl.training.grpo import build_trainer, finish, grpo_config, precision
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import load_trainable, told_differences
     from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
 
-    check_tracking(config.report_to)
+    trainer_args = trainer_settings(config)
+    grpo_config(trainer_args, output_dir=config.output_dir, **precision())
+    check_tracking(trainer_args["report_to"])
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
-    batch = config.per_device_train_batch_size * config.gradient_accumulation_steps * state.num_processes
-    if batch % config.num_generations:
-        raise ConfigError(
-            f"A step has {batch} completions, no multiple of num_generations {config.num_generations}; "
-            f"change per_device_train_batch_size, gradient_accumulation_steps or num_generations."
+    if config.lora_rank and trainer_args["learning_rate"] < LEAST_LORA_RATE:
+        state.print(
+            f"Warning: learning_rate is {trainer_args['learning_rate']:g} and lora_rank {config.lora_rank}. An adapter"
+            f" learns next to nothing below {LEAST_LORA_RATE:g}: use {LORA_RATE:g} or more, or lora_rank 0."
         )
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
-    materials = open_materials(config, config)
-    queries = within_band(config, materials.train)
+    settings = policy_settings(config, config.model)
+    materials = open_materials(config, settings.feedback)
+    queries = within_band(config, materials.train, groups_per_process(trainer_args))
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
-    settings = policy_settings(config)
     if differences := told_differences(config.model, settings):
         state.print(differences)
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
@@ -107,7 +122,13 @@ def main(config: GrpoRunConfig) -> None:
     state.print(finish(trainer, settings, config.model, config.eval_measure, folder))
 
 
-def within_band(config: GrpoRunConfig, queries: list[Query]) -> list[Query]:
+def groups_per_process(trainer: Mapping[str, Any]) -> int:
+    """Groups of one optimizer step in one process."""
+    completions = trainer["per_device_train_batch_size"] * trainer.get("gradient_accumulation_steps", 1)
+    return int(completions // trainer["num_generations"])
+
+
+def within_band(config: GrpoRunConfig, queries: list[Query], least: int) -> list[Query]:
     """The hardest of the queries whose difficulty is inside the band; all where no difficulty is given.
 
     Raises:
@@ -120,10 +141,9 @@ def within_band(config: GrpoRunConfig, queries: list[Query]) -> list[Query]:
         kept = hardest_of(kept, config.hardest)
         names = {difficulty.query_id for difficulty in kept}
         queries = [query for query in queries if query.id in names]
-    batch = config.per_device_train_batch_size * config.gradient_accumulation_steps // config.num_generations
-    if len(queries) < batch:
+    if len(queries) < least:
         raise ConfigError(
-            f"{len(queries)} queries are left to learn from, one batch holds {batch} groups; "
+            f"{len(queries)} queries are left to learn from, one batch holds {least} groups; "
             f"widen the band, take more queries, or make the batch smaller."
         )
     return queries

@@ -28,7 +28,7 @@ from typing import Any, Literal
 from acqo_rl.cli import command, parser_of
 from acqo_rl.errors import AcqoError, ConfigError
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.training.settings import PromptSettings, RewardSettings
+from acqo_rl.training.settings import PromptSettings, RewardSettings, policy_settings, trainer_settings
 
 Settings = dict[str, Any]
 _FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
@@ -96,10 +96,7 @@ class Stage:
     def arguments(self) -> list[str]:
         """The settings on the command line."""
         return [
-            text
-            for key, value in self.settings.items()
-            if value is not None
-            for text in (f"--{key}", *(map(str, value) if isinstance(value, list) else [str(value)]))
+            text for key, value in self.settings.items() if value is not None for text in (f"--{key}", *_words(value))
         ]
 
 
@@ -118,7 +115,7 @@ def main(config: RecipeConfig) -> None:
     stages = plan(config)
     for stage in stages:
         check(stage)
-        check_tracking(stage.settings.get("report_to", "none"))
+        check_tracking(stage.settings.get("trainer", stage.settings).get("report_to", "none"))
     open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
     begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
     for number, stage in enumerate(stages):
@@ -149,7 +146,8 @@ def plan(config: RecipeConfig) -> list[Stage]:
     device = _pick(config, IndexSettings)
     paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
     reward = _pick(config, RewardSettings)
-    shared = {**paths, **reward, **_pick(config, PromptSettings)}
+    prompt = _pick(config, PromptSettings)
+    shared = {**paths, **reward}
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
     launch = launcher_of(config)
     difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
@@ -169,7 +167,8 @@ def plan(config: RecipeConfig) -> list[Stage]:
               {**build, "output": index, "factory": config.index_factory,
                "build_parameters": config.index_build_parameters or None}),
         Stage("warm start", "warm-start",
-              {**shared, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")}, launch),
+              {**shared, **prompt, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")},
+              launch),
         Stage("Stage I: explore", "grpo",
               {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **hardest,
                **_mapping(config, "stage1")}, launch),
@@ -220,26 +219,29 @@ def show_plan(config: RecipeConfig) -> None:
     if config.index_kind != "dense":
         print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
     total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
+    policy = policy_settings(config, config.model)
     for stage in plan(config):
         if not stage.name.startswith("Stage"):
             continue
         given = check(stage)
         share = config.stage1_hardest if stage.name.startswith("Stage I:") else 1.0
-        per_step = given.per_device_train_batch_size * given.gradient_accumulation_steps * processes
+        trainer = trainer_settings(given)
+        per_process = trainer["per_device_train_batch_size"]
+        per_step = per_process * trainer.get("gradient_accumulation_steps", 1) * processes
         wanted = estimate.Stage(
             queries=round(queries * share),
-            epochs=given.num_train_epochs,
-            rollouts=given.num_generations,
-            per_process=given.per_device_train_batch_size,
+            epochs=trainer["num_train_epochs"],
+            rollouts=trainer["num_generations"],
+            per_process=per_process,
             per_step=per_step,
-            steps=max(given.max_steps, 0),
+            steps=max(trainer.get("max_steps", -1), 0),
         )
-        feedback = round(1.4 * given.feedback_results * given.feedback_words)
-        longest = estimate.MEAN_PROMPT + given.history_tokens + given.query_tokens + feedback
-        prompt = estimate.MEAN_PROMPT + given.history_tokens / 2 + feedback
-        checkpointing = given.gradient_checkpointing
+        feedback = round(1.4 * policy.feedback_results * policy.feedback_words)
+        longest = estimate.MEAN_PROMPT + policy.history_tokens + policy.query_tokens + feedback
+        prompt = estimate.MEAN_PROMPT + policy.history_tokens / 2 + feedback
+        checkpointing = trainer.get("gradient_checkpointing", True)
         memory = estimate.memory_of(
-            shape, wanted, longest, given.max_new_tokens, lora_rank=given.lora_rank, checkpointing=checkpointing,
+            shape, wanted, longest, policy.max_new_tokens, lora_rank=given.lora_rank, checkpointing=checkpointing,
             processes=processes, sharding=sharding,
         )  # fmt: skip
         print(f"\n{stage.name}")
@@ -248,12 +250,13 @@ def show_plan(config: RecipeConfig) -> None:
             end=" ",
         )
         print(f"{wanted.completions * estimate.MEAN_COMPLETION / 1e6:,.1f} million tokens written")
-        vllm = given.vllm_gpu_memory_utilization if given.use_vllm and given.vllm_mode == "colocate" else 0.0
+        shares_card = trainer.get("use_vllm") and trainer.get("vllm_mode", "colocate") == "colocate"
+        vllm = trainer.get("vllm_gpu_memory_utilization", 0.3) if shares_card else 0.0
         print(
             f"  GB a process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}"
             + (f"; vLLM {vllm:.0%} of the card" if vllm else "")
         )
-        completion = min(estimate.MEAN_COMPLETION, given.max_new_tokens)
+        completion = min(estimate.MEAN_COMPLETION, policy.max_new_tokens)
         for card, cards in ((estimate.H100, 1), (estimate.H20, 8)):
             hours = estimate.hours_of(shape, wanted, prompt, completion, card, cards, checkpointing=checkpointing)
             total[card.name] += hours
@@ -311,7 +314,12 @@ def check(stage: Stage) -> Any:
         ConfigError: a setting is unknown or out of range; it names the stage.
     """
     try:
-        return command.parse(parser_of(stage.command), stage.arguments())[0]
+        given = command.parse(parser_of(stage.command), stage.arguments())[0]
+        if stage.command == "grpo":
+            from acqo_rl.training.grpo import check_trainer
+
+            check_trainer(trainer_settings(given))
+        return given
     except ConfigError as error:
         raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
 
@@ -321,6 +329,13 @@ def unfinished(out: Path) -> list[str]:
     done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
     names = list(_FINISHED)
     return names[max((names.index(name) + 1 for name in done), default=0) :]
+
+
+def _words(value: Any) -> list[str]:
+    """A setting as words of the command line."""
+    if isinstance(value, list):
+        return list(map(str, value))
+    return [json.dumps(value) if isinstance(value, dict) else str(value)]
 
 
 def _pick(config: RecipeConfig, settings: type) -> Settings:

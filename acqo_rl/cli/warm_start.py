@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from acqo_rl.reformulation.policy import PolicySettings
     from acqo_rl.training.candidates import Candidate
     from acqo_rl.training.materials import Materials
     from acqo_rl.training.warm_start import Example, Scored
@@ -106,7 +107,7 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.warm_start import train
 
     check_tracking(config.report_to)
-    settings = policy_settings(config)
+    settings = policy_settings(config, config.model)
     if config.keep:
         check_answers_as_served(config.model, settings)
     folder = Path(config.output_dir)
@@ -118,7 +119,7 @@ def main(config: WarmStartConfig) -> None:
         return
     if differences := told_differences(config.model, settings):
         state.print(differences)
-    materials = open_materials(config, config)
+    materials = open_materials(config, settings.feedback)
     with state.main_process_first():
         examples = collect(config, materials, folder / "examples.jsonl")
     train(
@@ -167,13 +168,14 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         )
     kept = [query for query in materials.train if kinds[query.id] in config.keep]
     learned = [query for query in materials.train if kinds[query.id] not in config.keep]
-    reward = materials.reward("converge", config, policy_settings(config))
+    settings = policy_settings(config, config.model)
+    reward = materials.reward("converge", config, settings)
     scored_file = file.with_name("scored.jsonl")
     if config.scored and not scored_file.exists():
         write_scored(scored_by(config.scored, learned), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
     left = learned[len(options) :]
-    found = candidates_for(config, learned, materials) if left else {}
+    found = candidates_for(config, settings, learned, materials) if left else {}
     for batch in scored_options(left, materials.qrels, found, reward):
         options += batch
         write_scored(options, scored_file)
@@ -192,7 +194,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
 
 def candidates_for(
-    config: WarmStartConfig, queries: Sequence[Query], materials: Materials
+    config: WarmStartConfig, settings: PolicySettings, queries: Sequence[Query], materials: Materials
 ) -> dict[str, list[Candidate]]:
     """Query id -> what else might be searched: by spans and rules, by the prompted model, by the policy itself."""
     from acqo_rl.reformulation.lexicon import Lexicon
@@ -201,14 +203,14 @@ def candidates_for(
 
     documents = materials.corpus.values()
     lexicon, titles = Lexicon.of(documents), Titles.of(document.title for document in documents)
-    found = {query.id: candidates(query, config.max_sub_queries, lexicon, titles) for query in queries}
+    found = {query.id: candidates(query, settings.max_sub_queries, lexicon, titles) for query in queries}
     if config.prompted_queries:
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.reformulation.prompted import Prompted
         from acqo_rl.reformulation.strategies import ClassifyAndRewrite
 
-        model = TransformersModel.from_pretrained(config.model, max_new_tokens=config.max_new_tokens, temperature=0.7)
-        prompted = Prompted(model, [ClassifyAndRewrite(config.max_sub_queries)])
+        model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens, temperature=0.7)
+        prompted = Prompted(model, [ClassifyAndRewrite(settings.max_sub_queries)])
         for answer in prompted.reformulate(queries[: config.prompted_queries]):
             if answer.route != "pass":
                 found[answer.query.id].append(Candidate(answer.route, answer.sub_queries, "prompted model"))
@@ -251,6 +253,6 @@ def rollouts(
     from acqo_rl.reformulation.policy import Policy
 
     set_seed(config.seed)
-    policy = Policy.from_pretrained(config.model, temperature=temperature, max_new_tokens=config.max_new_tokens)
+    policy = Policy.from_pretrained(config.model, temperature=temperature)
     for start in tqdm(range(0, len(queries), 32), desc="ask the policy", unit="batch"):
         yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(samples)])

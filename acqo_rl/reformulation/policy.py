@@ -55,6 +55,11 @@ class PolicySettings:
     grammar_version: str = grammar.VERSION
     prompt_version: str = prompt.VERSION
 
+    @property
+    def feedback(self) -> FeedbackSpec:
+        """What the policy reads of a first search."""
+        return FeedbackSpec(self.feedback_results, self.feedback_words)
+
     def save(self, folder: str | Path) -> None:
         """Writes the settings to the folder of the model's weights."""
         Path(folder, SETTINGS_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
@@ -133,8 +138,8 @@ class Policy:
 
     @property
     def feedback(self) -> FeedbackSpec:
-        """The feedback that the policy was trained with."""
-        return FeedbackSpec(self.settings.feedback_results, self.settings.feedback_words)
+        """What it was trained to read of a first search."""
+        return self.settings.feedback
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from one batched model call; small talk passes."""
@@ -158,6 +163,20 @@ class Policy:
             )
             answers.append(as_searched(answer, self.settings.raw_lead, self.settings.max_sub_queries))
         return answers
+
+
+def settings_of_policy(path: str) -> PolicySettings | None:
+    """The settings of an exported policy; ``None`` for a plain model and for a policy of another version.
+
+    Args:
+        path: a folder, a Hub id, ``trained:NAME`` or ``embedded:NAME``.
+    """
+    from acqo_rl.embedded import resolve
+
+    try:
+        return PolicySettings.load(settings_file(resolve(path)))
+    except GrammarError:
+        return None
 
 
 def settings_file(path: str) -> str:

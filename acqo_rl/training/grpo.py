@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from acqo_rl.curriculum import RewardHistory
+from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
@@ -27,7 +30,7 @@ from acqo_rl.rewards import Reward
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.prefix_tree import completion_log_probs
 from acqo_rl.training.run_folder import prepare_tracking, write_json
-from acqo_rl.training.settings import GrpoSettings
+from acqo_rl.training.settings import GrpoSettings, trainer_settings
 
 SAMPLER_FILE = "sampler.json"
 
@@ -263,6 +266,43 @@ def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation
     return Policy.of(language_model, settings)
 
 
+def precision() -> dict[str, bool]:
+    """TRL's settings that depend on the device."""
+    on_gpu = torch.cuda.is_available()
+    return {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
+
+
+def check_trainer(given: Mapping[str, Any]) -> None:
+    """Rejects a setting that TRL's trainer does not have.
+
+    Raises:
+        ConfigError: it names the setting, and those with similar names.
+    """
+    known = {f.name for f in fields(GRPOConfig)}
+    if unknown := sorted(given.keys() - known):
+        close = sorted({name for wrong in unknown for name in get_close_matches(wrong, known)})
+        hint = f" Similar: {', '.join(close)}." if close else ""
+        raise ConfigError(f"trainer has settings that TRL's GRPOConfig does not have: {', '.join(unknown)}.{hint}")
+
+
+def grpo_config(given: Mapping[str, Any], **ours: Any) -> GRPOConfig:
+    """TRL's settings.
+
+    Args:
+        given: of :func:`~acqo_rl.training.settings.trainer_settings`.
+        ours: what this project sets itself.
+
+    Raises:
+        ConfigError: TRL has no such setting, or refuses its value.
+    """
+    check_trainer(given)
+    checkpoints = {"per_device_eval_batch_size": given["num_generations"], "save_total_limit": 2}
+    try:
+        return GRPOConfig(**{**checkpoints, **given, **ours})
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"TRL refuses the settings in trainer: {error}") from error
+
+
 def build_trainer(
     settings: GrpoSettings,
     *,
@@ -277,66 +317,33 @@ def build_trainer(
     callbacks: Sequence[Any] = (),
 ) -> AcqoTrainer:
     """The trainer of one stage."""
-    prepare_tracking(settings.report_to, output_dir)
-    on_gpu = torch.cuda.is_available()
-    vllm: dict[str, Any] = {}
-    if settings.use_vllm:
-        vllm = {
-            "use_vllm": True,
-            "vllm_mode": settings.vllm_mode,
-            "vllm_server_base_url": settings.vllm_server_base_url,
-            "vllm_gpu_memory_utilization": settings.vllm_gpu_memory_utilization,
-            "vllm_structured_outputs_regex": Grammar(policy.max_sub_queries).regex,
-            "generation_kwargs": {"stop_token_ids": end_tokens(tokenizer, model.generation_config)},
-        }
-    arguments = GRPOConfig(
+    given = trainer_settings(settings)
+    prepare_tracking(given["report_to"], output_dir)
+    arguments = grpo_config(
+        given,
         output_dir=str(output_dir),
-        learning_rate=settings.learning_rate,
-        max_steps=settings.max_steps,
-        num_train_epochs=settings.num_train_epochs,
-        per_device_train_batch_size=settings.per_device_train_batch_size,
-        per_device_eval_batch_size=settings.num_generations,
-        gradient_accumulation_steps=settings.gradient_accumulation_steps,
-        num_generations=settings.num_generations,
-        num_iterations=settings.num_iterations,
         max_completion_length=policy.max_new_tokens,
-        temperature=settings.temperature,
-        top_p=settings.top_p,
-        loss_type=settings.loss_type,
-        scale_rewards=settings.scale_rewards,
-        epsilon=settings.epsilon,
-        epsilon_high=settings.epsilon_high,
-        beta=settings.beta,
-        max_grad_norm=settings.max_grad_norm,
-        warmup_steps=settings.warmup_steps,
-        lr_scheduler_type=settings.lr_scheduler_type,
         mask_truncated_completions=False,
-        gradient_checkpointing=settings.gradient_checkpointing,
-        bf16=on_gpu,
-        dataloader_pin_memory=on_gpu,
-        use_cpu=not on_gpu,
+        **precision(),
         eval_strategy="steps",
-        eval_steps=settings.eval_steps,
         eval_on_start=True,
         save_strategy="steps",
-        save_steps=settings.eval_steps,
-        save_total_limit=2,
+        save_steps=given["eval_steps"],
         load_best_model_at_end=True,
         metric_for_best_model=f"eval_{settings.eval_measure}",
         greater_is_better=True,
-        logging_steps=settings.logging_steps,
-        log_completions=settings.log_completions,
         remove_unused_columns=False,
-        report_to=settings.report_to,
-        run_name=settings.run_name,
         seed=seed,
-        **vllm,
+        vllm_structured_outputs_regex=Grammar(policy.max_sub_queries).regex if given.get("use_vllm") else None,
+        generation_kwargs={"stop_token_ids": end_tokens(tokenizer, model.generation_config)}
+        if given.get("use_vllm")
+        else None,
     )
     return AcqoTrainer(
         dev_measures=dev_measures,
         settings=policy,
         history_sampling=settings.history_sampling,
-        share_prompts=settings.share_prompts,
+        share_prompts={"auto": arguments.use_cpu, "always": True, "never": False}[settings.share_prompts],
         credit_searches=settings.credit_searches,
         model=model,
         reward_funcs=[reward],

@@ -17,7 +17,7 @@ from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.rewards import Reward
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.training.data import with_gold
-from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings
+from acqo_rl.training.settings import PathSettings, RewardSettings
 from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformulator, Retriever
 
 
@@ -76,7 +76,7 @@ class Materials:
         }
 
 
-def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
+def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
     """Reads data and index, and refuses an index of another corpus.
 
     Raises:
@@ -105,7 +105,7 @@ def open_materials(paths: PathSettings, prompt: PromptSettings) -> Materials:
     if 0 < paths.limit < len(train):
         train = random.Random(paths.seed).sample(train, paths.limit)
     fusion = fusion_named(paths.fusion)
-    look = retriever, fusion, corpus, FeedbackSpec(prompt.feedback_results, prompt.feedback_words)
+    look = retriever, fusion, corpus, feedback
     return Materials(
         train=add_feedback(train, *look),
         dev=add_feedback(dev, *look),

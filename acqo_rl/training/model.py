@@ -7,11 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.embedded import resolve
-from acqo_rl.errors import ConfigError, GrammarError
+from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.local import TransformersModel, base_model_of, default_device, load_base, native_dtype
-from acqo_rl.reformulation.policy import PolicySettings, settings_file
+from acqo_rl.reformulation.policy import PolicySettings, settings_of_policy
 from acqo_rl.training.run_folder import publish_model
 
 
@@ -77,9 +76,8 @@ def check_answers_as_served(path: str, settings: PolicySettings) -> None:
 
 def _differences(path: str, settings: PolicySettings) -> list[str] | None:
     """``name old -> new``; ``None`` for a plain model."""
-    try:
-        before = PolicySettings.load(settings_file(resolve(path)))
-    except GrammarError:
+    before = settings_of_policy(path)
+    if before is None:
         return None
     new = asdict(settings)
     return [f"{name} {old} -> {new[name]}" for name, old in asdict(before).items() if old != new[name]]

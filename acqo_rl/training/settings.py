@@ -2,32 +2,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import json
+from dataclasses import dataclass, field, fields, replace
+from types import SimpleNamespace
+from typing import Any, Literal
 
+from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import ABOVE_0, FINITE, check_ranges
-from acqo_rl.reformulation.policy import RANGES, PolicySettings
+from acqo_rl.reformulation.policy import RANGES, PolicySettings, settings_of_policy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.types import FusionName
 
 _RANGES = {
     **RANGES,
-    **dict.fromkeys(("limit", "lora_rank", "alarm_patience"), (0, FINITE)),
-    **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "epsilon", "epsilon_high"), (0, FINITE)),
-    **dict.fromkeys(("beta", "max_grad_norm", "warmup_steps", "prompted_queries", "samples"), (0, FINITE)),
-    **dict.fromkeys(("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), (1, FINITE)),
-    **dict.fromkeys(("eval_steps", "eval_limit", "logging_steps", "save_steps", "examples"), (1, FINITE)),
+    **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "prompted_queries", "samples"), (0, FINITE)),
+    **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "margin", "tolerance"), (0, FINITE)),
+    **dict.fromkeys(("eval_limit", "save_steps", "examples"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
-    **dict.fromkeys(("num_train_epochs", "epochs", "temperature"), (ABOVE_0, FINITE)),
-    **dict.fromkeys(("top_p", "decay", "hardest", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
+    **dict.fromkeys(("epochs", "temperature"), (ABOVE_0, FINITE)),
+    **dict.fromkeys(("top_p", "decay", "hardest"), (ABOVE_0, 1)),
     **dict.fromkeys(("invalid", "band_low", "band_high"), (-FINITE, FINITE)),
-    "max_steps": (-1, FINITE),
-    "num_generations": (2, FINITE),
     "seed": (0, 2**32 - 1),
-    "margin": (0, FINITE),
-    "tolerance": (0, FINITE),
     "least_share": (0, 1),
 }
+
+LORA_RATE, FULL_RATE = 2e-5, 1e-6
+"""Peak learning rates: of an adapter, and of all weights (the paper's). An adapter needs ten times as much or more."""
+LEAST_LORA_RATE = 1e-5
+
+TRAINER: dict[str, Any] = {
+    "per_device_train_batch_size": 32,
+    "num_generations": 8,
+    "temperature": 0.8,
+    "top_p": 0.8,
+    "loss_type": "dapo",
+    "epsilon": 0.2,
+    "epsilon_high": 0.28,
+    "scale_rewards": "none",
+    "beta": 0.0,
+    "warmup_steps": 0.05,
+    "lr_scheduler_type": "constant_with_warmup",
+    "num_train_epochs": 1.0,
+    "gradient_checkpointing": False,
+    "eval_steps": 50,
+    "logging_steps": 1,
+    "report_to": "none",
+}
+"""Settings of GRPOConfig that differ from TRL's defaults."""
+
+_TRAINER_RANGES = {
+    **dict.fromkeys(("learning_rate", "epsilon", "epsilon_high", "beta", "warmup_steps"), (0, FINITE)),
+    **dict.fromkeys(("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), (1, FINITE)),
+    **dict.fromkeys(("eval_steps", "logging_steps"), (1, FINITE)),
+    **dict.fromkeys(("num_train_epochs", "temperature"), (ABOVE_0, FINITE)),
+    **dict.fromkeys(("top_p", "vllm_gpu_memory_utilization"), (ABOVE_0, 1)),
+    "max_steps": (-1, FINITE),
+    "num_generations": (2, FINITE),
+}
+
+RESERVED = frozenset(
+    [
+        "output_dir",
+        "max_completion_length",
+        "mask_truncated_completions",
+        "bf16",
+        "use_cpu",
+        "dataloader_pin_memory",
+        "eval_strategy",
+        "eval_on_start",
+        "save_strategy",
+        "save_steps",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+        "greater_is_better",
+        "remove_unused_columns",
+        "seed",
+        "vllm_structured_outputs_regex",
+        "generation_kwargs",
+    ]
+)
+"""Settings of GRPOConfig that the command sets itself."""
 
 
 @dataclass
@@ -53,24 +107,34 @@ class PathSettings(IndexSettings):
         check_ranges(self, _RANGES)
 
 
+_OF_POLICY = "Default: that of the policy in --model, else"
+
+
 @dataclass
 class PromptSettings:
-    """What the policy reads, how much it may write, and how that is searched."""
+    """What the policy reads, how much it may write, and how that is searched.
 
-    max_sub_queries: int = field(default=3, metadata={"help": "At most this many searches a query."})
-    history_tokens: int = field(
-        default=256, metadata={"help": "Prompt budget of the conversation; old turns go, long ones are shortened."}
+    A setting that is ``None`` is that of the policy that training starts from (:func:`policy_settings`).
+    """
+
+    max_sub_queries: int | None = field(default=None, metadata={"help": f"Searches per query. {_OF_POLICY} 3."})
+    history_tokens: int | None = field(
+        default=None,
+        metadata={"help": f"Prompt budget of the conversation; long turns are shortened. {_OF_POLICY} 256."},
     )
-    query_tokens: int = field(default=128, metadata={"help": "Prompt budget of the query."})
-    feedback_results: int = field(default=0, metadata={"help": "Results of a first search in the prompt; 0: none."})
-    feedback_words: int = field(default=28, metadata={"help": "Words of each of these results."})
-    max_new_tokens: int = field(default=64, metadata={"help": "Limit of a completion, in tokens."})
+    query_tokens: int | None = field(default=None, metadata={"help": f"Prompt budget of the query. {_OF_POLICY} 128."})
+    feedback_results: int | None = field(
+        default=None, metadata={"help": f"Results of a first search in the prompt. {_OF_POLICY} 0."}
+    )
+    feedback_words: int | None = field(default=None, metadata={"help": f"Words of each result. {_OF_POLICY} 28."})
+    max_new_tokens: int | None = field(
+        default=None, metadata={"help": f"Limit of a completion, in tokens. {_OF_POLICY} 64."}
+    )
     raw_lead: float | None = field(
         default=None,
         metadata={
-            "help": "The raw query is searched beside readings; its list counts where its best cosine is above theirs "
-            "by more than this. For conversations in which some questions stand on their own. None, and with BM25 or "
-            "hybrid indexes: readings alone."
+            "help": "Search the raw query beside readings, and use its list only where its best cosine is above theirs "
+            f"by more than this. For dense indexes. {_OF_POLICY} off."
         },
     )
 
@@ -88,45 +152,25 @@ class RewardSettings:
 
 @dataclass
 class GrpoSettings:
-    """GRPO. Batch sizes count completions, learning rates are per optimizer step."""
+    """One stage of GRPO; all settings of TRL's trainer are in ``trainer``."""
 
     stage: Literal["explore", "converge"] = field(
         default="explore", metadata={"help": "Stage I takes the best subset of sub-queries, Stage II all of them."}
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains every weight."})
-    learning_rate: float = field(default=1e-6, metadata={"help": "Peak learning rate."})
-    max_steps: int = field(default=-1, metadata={"help": "Optimizer steps; -1 or 0 runs num_train_epochs."})
-    num_train_epochs: float = field(default=1.0, metadata={"help": "Passes over the queries."})
-    per_device_train_batch_size: int = field(default=32, metadata={"help": "Completions a device and forward pass."})
-    gradient_accumulation_steps: int = field(default=1, metadata={"help": "Forward passes an optimizer step."})
-    num_generations: int = field(default=8, metadata={"help": "Rollouts of a group."})
-    num_iterations: int = field(default=1, metadata={"help": "Optimizer passes over each generated batch."})
-    temperature: float = field(default=0.8, metadata={"help": "Of sampling."})
-    top_p: float = field(default=0.8, metadata={"help": "Of sampling."})
-    loss_type: str = field(default="dapo", metadata={"help": "TRL's loss: dapo, dr_grpo, bnpo, cispo, ..."})
-    epsilon: float = field(default=0.2, metadata={"help": "Lower clip of the probability ratio."})
-    epsilon_high: float = field(default=0.28, metadata={"help": "Upper clip of the probability ratio."})
-    scale_rewards: Literal["none", "batch", "group"] = field(
-        default="none",
-        metadata={
-            "help": "Divide advantages by the deviation of the rewards in the group (GRPO) or the batch. In a group "
-            "that only the cost tells apart, division makes the cost as large as any gain."
-        },
-    )
-    beta: float = field(default=0.0, metadata={"help": "Weight of the KL term."})
-    max_grad_norm: float = field(default=1.0, metadata={"help": "Gradient clipping."})
-    warmup_steps: float = field(default=0.05, metadata={"help": "Steps, or a share of all steps when below 1."})
-    lr_scheduler_type: str = field(default="constant_with_warmup", metadata={"help": "Of transformers."})
     credit_searches: bool = field(
         default=False,
         metadata={
-            "help": "Stage II: the tokens of each search get its own share of what the completion gains, its Shapley "
-            "value; the mean over the searches stays. Only with scale_rewards none."
+            "help": "Stage II: the tokens of each search get the Shapley value of that search as their share of the "
+            "advantage; the mean over the searches is kept. Requires scale_rewards none."
         },
     )
-    history_sampling: bool = field(default=True, metadata={"help": "Draw prompts whose rewards vary more often."})
-    share_prompts: bool = field(
-        default=True, metadata={"help": "Read the prompt of a group once; False: TRL's generation and pass."}
+    history_sampling: bool = field(
+        default=True, metadata={"help": "Draw queries more often whose rewards have varied."}
+    )
+    share_prompts: Literal["auto", "always", "never"] = field(
+        default="auto",
+        metadata={"help": "Read the prompt of a group once, in place of TRL's own passes. auto: on a CPU only."},
     )
     difficulty: str | None = field(
         default=None, metadata={"help": "File of acqo difficulty: keep the queries inside the band."}
@@ -136,31 +180,48 @@ class GrpoSettings:
     hardest: float = field(
         default=1.0, metadata={"help": "Of the queries inside the band, the share with the lowest mean reward."}
     )
-    eval_steps: int = field(default=50, metadata={"help": "Steps between measures on dev; the best model is kept."})
     eval_limit: int = field(default=200, metadata={"help": "Dev queries measured, a fixed sample."})
     eval_measure: str = field(default="nDCG@10", metadata={"help": "Measure that decides which model is kept."})
-    logging_steps: int = field(default=1, metadata={"help": "Steps between log lines."})
-    log_completions: bool = field(default=False, metadata={"help": "Print and keep tables of completions."})
     alarm_patience: int = field(
         default=5, metadata={"help": "Stop after this many alarmed log lines in a row; 0: never."}
     )
-    use_vllm: bool = field(default=False, metadata={"help": "Generate with vLLM, guided by the grammar."})
-    vllm_mode: Literal["colocate", "server"] = field(default="colocate", metadata={"help": "Where vLLM runs."})
-    vllm_server_base_url: str | None = field(default=None, metadata={"help": "URL of `trl vllm-serve`."})
-    vllm_gpu_memory_utilization: float = field(default=0.3, metadata={"help": "Share of GPU memory when colocated."})
-    gradient_checkpointing: bool = field(default=False, metadata={"help": "Less memory, more time."})
-    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Where to log."})
-    run_name: str | None = field(default=None, metadata={"help": "Name of the run in wandb."})
-
-
-def policy_settings(settings: PromptSettings) -> PolicySettings:
-    """What is stored beside the weights."""
-    return PolicySettings(
-        max_sub_queries=settings.max_sub_queries,
-        history_tokens=settings.history_tokens,
-        query_tokens=settings.query_tokens,
-        feedback_results=settings.feedback_results,
-        feedback_words=settings.feedback_words,
-        max_new_tokens=settings.max_new_tokens,
-        raw_lead=settings.raw_lead,
+    trainer: str | dict = field(  # type: ignore[type-arg]
+        default="{}",
+        metadata={
+            "help": "Settings of TRL's GRPOConfig, such as learning_rate, max_steps, per_device_train_batch_size or "
+            "use_vllm; on the command line --trainer.max_steps 60. Defaults that differ from TRL's: "
+            + ", ".join(f"{name} {value}" for name, value in TRAINER.items())
+            + f"; learning_rate {LORA_RATE:g} with an adapter, {FULL_RATE:g} without."
+        },
     )
+
+
+def policy_settings(settings: PromptSettings, model: str) -> PolicySettings:
+    """The settings of a policy: those given, else those of the policy in ``model``, else the defaults."""
+    given = {f.name: getattr(settings, f.name) for f in fields(PromptSettings)}
+    start = settings_of_policy(model) or PolicySettings()
+    return replace(start, **{name: value for name, value in given.items() if value is not None})
+
+
+def trainer_settings(settings: GrpoSettings) -> dict[str, Any]:
+    """The settings of TRL's trainer: ``settings.trainer`` over the defaults of this project.
+
+    Raises:
+        ConfigError: ``trainer`` is not a mapping, has a setting that this project sets itself, or a number in it is
+            out of range.
+    """
+    try:
+        given = json.loads(settings.trainer) if isinstance(settings.trainer, str) else settings.trainer
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise ConfigError(f"trainer is {settings.trainer!r}; it must be a mapping of settings of GRPOConfig.")
+    if reserved := sorted(given.keys() & RESERVED):
+        raise ConfigError(f"trainer sets {', '.join(reserved)}, which this command sets itself; remove it.")
+    rate = LORA_RATE if settings.lora_rank else FULL_RATE
+    merged = {**TRAINER, "learning_rate": rate, **given}
+    for name in merged.keys() & _TRAINER_RANGES.keys():
+        if not isinstance(merged[name], int | float):
+            raise ConfigError(f"{name} is {merged[name]!r}; it must be a number (in YAML: 1.0e-6, not 1e-6).")
+    check_ranges(SimpleNamespace(**merged), _TRAINER_RANGES)
+    return merged

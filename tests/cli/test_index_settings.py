@@ -21,8 +21,8 @@ from acqo_rl.types import Document, Query
 ROOT = Path(__file__).parents[2]
 DEVICE = ["--index_device", "shards", "--index_float16", "True"]
 COMMANDS = {
-    "grpo": "--data DATA --index INDEX --model MODEL --output_dir OUT --num_generations 2"
-    " --per_device_train_batch_size 2",
+    "grpo": "--data DATA --index INDEX --model MODEL --output_dir OUT --trainer.num_generations 2"
+    " --trainer.per_device_train_batch_size 2",
     "warm-start": "--data DATA --index INDEX --model MODEL --output_dir OUT",
     "difficulty": "--data DATA --index INDEX --model MODEL --output_dir OUT",
     "evaluate": "--data DATA --split dev --index INDEX --output OUT",

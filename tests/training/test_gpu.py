@@ -54,8 +54,8 @@ def test_log_probs_and_gradients_are_those_of_the_cpu(models):
 
 def test_an_adapter_is_trained_on_the_gpu(tmp_path):
     start = str(full_model(tmp_path, max_new_tokens=8))
-    settings = GrpoSettings(max_steps=4, per_device_train_batch_size=16, num_generations=8, learning_rate=1e-2,
-        warmup_steps=0, eval_steps=2, temperature=1.0, top_p=1.0)  # fmt: skip
+    settings = GrpoSettings(trainer={"max_steps": 4, "per_device_train_batch_size": 16, "num_generations": 8,
+        "learning_rate": 1e-2, "warmup_steps": 0, "eval_steps": 2, "temperature": 1.0, "top_p": 1.0})  # fmt: skip
     policy = PolicySettings(max_new_tokens=8)
     queries = [Query(str(i), f"capital of country {i}") for i in range(8)]
     model, tokenizer = load_trainable(start, 8, seed=0)

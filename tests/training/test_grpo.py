@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -51,20 +52,19 @@ def dev_measures(*values):
 
 
 def trainer_of(model, folder, *, dev=(0.0, 1.0), reward=None, callbacks=(), lora_rank=0, **changed):
-    settings = GrpoSettings(
-        **{
-            "max_steps": 6,
-            "per_device_train_batch_size": 4,
-            "num_generations": 2,
-            "learning_rate": 1e-2,
-            "warmup_steps": 0,
-            "lora_rank": lora_rank,
-            "eval_steps": 2,
-            "temperature": 1.0,
-            "top_p": 1.0,
-            **changed,
-        }
-    )
+    ours = {name: changed.pop(name) for name in changed.keys() & {f.name for f in fields(GrpoSettings)}}
+    trainer = {
+        "max_steps": 6,
+        "per_device_train_batch_size": 4,
+        "num_generations": 2,
+        "learning_rate": 1e-2,
+        "warmup_steps": 0,
+        "eval_steps": 2,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        **changed,
+    }
+    settings = GrpoSettings(lora_rank=lora_rank, trainer=trainer, **ours)
     trainable, tokenizer = load_trainable(model, lora_rank, seed=0)
     return build_trainer(
         settings,
@@ -92,7 +92,7 @@ def test_completions_end_where_the_template_ends_a_turn(tiny, tmp_path, shares):
     model = LlamaForCausalLM.from_pretrained(folder)
     model.config.eos_token_id = model.generation_config.eos_token_id = other.eos_token_id
     model.save_pretrained(folder)
-    trainer = trainer_of(str(folder), tmp_path / "run", share_prompts=shares)
+    trainer = trainer_of(str(folder), tmp_path / "run", share_prompts="always" if shares else "never")
     assert set(trainer.eos_token_ids) == {end, other.eos_token_id}
     prompt = trainer.processing_class("Peru", add_special_tokens=False)["input_ids"]
     written, *_ = trainer._generate_single_turn([prompt] * 256, None, {}, 1)

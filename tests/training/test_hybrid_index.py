@@ -69,10 +69,10 @@ def test_difficulty(shared, tmp_path):
 @pytest.mark.parametrize("stage", ["explore", "converge"])
 def test_grpo(shared, stage, tmp_path):
     """A look back at the raw query is left out, since scores of a fusion do not compare."""
-    run("grpo", {**shared, "stage": stage, "max_steps": 2, "per_device_train_batch_size": 8,
-        "num_generations": 4, "lora_rank": 0, "learning_rate": 1e-3, "eval_steps": 2, "max_new_tokens": 4,
-        "temperature": 1.0, "top_p": 1.0, "feedback_results": 1, "raw_lead": 0.05, "alarm_patience": 0,
-        "output_dir": tmp_path / "run"})  # fmt: skip
+    run("grpo", {**shared, "stage": stage, "trainer.max_steps": 2, "trainer.per_device_train_batch_size": 8,
+        "trainer.num_generations": 4, "lora_rank": 0, "trainer.learning_rate": 1e-3, "trainer.eval_steps": 2,
+        "max_new_tokens": 4, "trainer.temperature": 1.0, "trainer.top_p": 1.0, "feedback_results": 1,
+        "raw_lead": 0.05, "alarm_patience": 0, "output_dir": tmp_path / "run"})  # fmt: skip
     log = json.loads((tmp_path / "run" / "log.json").read_text())
     assert [entry["step"] for entry in log if "reward" in entry] == [1, 2]
     assert any(entry["reward_std"] > 0 for entry in log if "reward" in entry)

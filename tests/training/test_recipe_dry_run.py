@@ -20,7 +20,7 @@ from acqo_rl.training.run_folder import open_run
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 LAUNCH = "--num_processes 2 --mixed_precision no --dynamo_backend no --main_process_port 0"
-SMALL = {"use_vllm": False, "report_to": "none", "max_steps": 1, "per_device_train_batch_size": 8, "eval_limit": 4}
+SMALL = {"use_vllm": False, "report_to": "none", "max_steps": 1, "per_device_train_batch_size": 8}
 
 pytestmark = pytest.mark.slow
 
@@ -41,8 +41,8 @@ def recipe(data, passing, tmp_path):
         "prompted_baseline": False,
     }
     settings["warm_start"] |= {"examples": 8, "prompted_queries": 0}
-    settings["stage1"] |= SMALL
-    settings["stage2"] |= SMALL
+    for stage in ("stage1", "stage2"):
+        settings[stage] |= {"eval_limit": 4, "trainer": {**settings[stage]["trainer"], **SMALL}}
     settings["difficulty"] |= {"rollouts": 4, "temperature": 1.0, "top_p": 1.0}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     script = module_of("train")

@@ -1,0 +1,81 @@
+"""The package as it is installed from its wheel, without the repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from server_process import started
+from shared import ACQO
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.types import Document, Query
+
+ROOT = Path(__file__).parents[1]
+CITIES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo"}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder into which the wheel is installed, beside the dependencies of the tests."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], check=True, timeout=300)
+    [wheel] = folder.glob("acqo_rl-*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, timeout=300)
+    return folder / "site"
+
+
+@pytest.fixture
+def acqo(installed, tmp_path):
+    """Runs the command of the wheel in an empty folder."""
+
+    def run(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            [*ACQO, *map(str, arguments)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    return run
+
+
+def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
+    documents = [Document(place, place, f"{city} is the capital of {place}.") for place, city in CITIES.items()]
+    queries = [Query("1", "capital of Peru"), Query("2", "compare the capitals of Chad and Norway")]
+    write_beir(tmp_path / "data", documents, queries, {"dev": {"1": {"Peru": 1}, "2": {"Chad": 1, "Norway": 1}}})
+
+    acqo("index", "--data", "data", "--output", "index", "--config", "bm25")
+    where = ("--data", "data", "--index", "index", "--reformulator", "rules")
+    found = json.loads(acqo("search", *where, "--json", "True", "--query", queries[1].text))
+    assert {document["id"] for document in found["documents"][:2]} == {"Chad", "Norway"}
+    acqo("evaluate", *where, "--split", "dev", "--output", "evaluation")
+    summary = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
+    assert summary["reformulators"]["rules"]["overall"]["measures"]["AllGold@10"] == 1
+
+    monkeypatch.chdir(tmp_path)  # Python imports from the current folder first
+    served = ("serve", "--collections", f"world={tmp_path}/data,{tmp_path}/index", "--strategies", "rules")
+    with started(*served, PYTHONPATH=str(installed)) as server:
+        answer = httpx.post(f"{server.url}/v1/search", json={"query": "capital of Peru"}, timeout=60).json()
+        page = httpx.get(server.url, timeout=60)
+    assert answer["results"][0]["document_id"] == "Peru"
+    assert page.status_code == 200
+
+
+def test_what_is_imported_is_the_wheel(installed, tmp_path):
+    code = "import acqo_rl; print(acqo_rl.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(installed / "acqo_rl" / "__init__.py")
+    assert (installed / "bin" / "acqo").is_file()
+    assert (installed / "acqo_rl" / "configs" / "grpo" / "stage1.yaml").is_file()
