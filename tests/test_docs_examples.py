@@ -1,0 +1,97 @@
+"""The Python examples of the documentation run, their names exist, and their printed output is true."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acqo_rl.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PYTHON = re.compile(r"(<!-- runnable -->\n)?```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+TRANSCRIPT = re.compile(
+    r"```bash\n(acqo index [^\n]*docs/example[^\n]*)\n(acqo search [^\n]*)\n```\n\n```text\n(.*?)```", re.S
+)
+
+
+def blocks(runnable):
+    return [
+        pytest.param(code, printed, id=f"{page.stem}-{number}")
+        for page in PAGES
+        for number, (mark, code, printed) in enumerate(PYTHON.findall(page.read_text(encoding="utf-8")))
+        if bool(mark) is runnable
+    ]
+
+
+@pytest.mark.parametrize(("code", "printed"), blocks(runnable=True))
+def test_an_example_prints_what_the_page_shows(code, printed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "example", "exec"), {"__name__": "example"})
+    assert printed
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(("code", "printed"), blocks(runnable=False))
+def test_names_that_an_example_imports_exist(code, printed):
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    for node in imports:
+        if node.module.startswith("acqo_rl"):
+            module = importlib.import_module(node.module)
+            assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
+
+
+def anchors(text):
+    """The anchors of a page's headings, as forges and MkDocs make them."""
+    headings = re.findall(r"^#+ +(.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", heading.lower()).strip()) for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_of_a_page_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for address in LINK.findall(re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+        if "://" in address:
+            continue
+        path, _, anchor = address.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), address
+        if anchor:
+            assert anchor in anchors(target.read_text(encoding="utf-8")), address
+
+
+def test_the_site_lists_every_page():
+    listed = re.findall(r"(\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_page_of_commands_is_that_of_the_parsers():
+    done = subprocess.run(
+        [sys.executable, "docs/make_commands.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def shown(text):
+    """A printed search without its scores and times, which may differ by rounding on another CPU."""
+    lines = (line for line in text.splitlines() if line.strip() and " ms" not in line)
+    return [re.sub(r"\d\.\d{3}", "", line).split() for line in lines]
+
+
+@pytest.mark.slow
+def test_the_search_of_the_readme_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "120")
+    index, search, printed = TRANSCRIPT.search((ROOT / "README.md").read_text(encoding="utf-8")).groups()
+    for line in (index, search):
+        capsys.readouterr()
+        main(shlex.split(line.replace("outputs/example", str(tmp_path / "index")))[1:])
+    assert shown(capsys.readouterr().out) == shown(printed)
