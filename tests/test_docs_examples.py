@@ -73,6 +73,7 @@ def test_the_site_lists_every_page():
     assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse lays out help in another way since Python 3.13")
 def test_the_page_of_commands_is_that_of_the_parsers():
     done = subprocess.run(
         [sys.executable, "docs/make_commands.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
