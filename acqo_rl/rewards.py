@@ -63,8 +63,8 @@ class Reward:
         credits: of the last call, for each completion the Shapley value of each of its lines, in their order; empty
             where it has fewer than two, or does not search what it says. The empty set is the raw query's list, which
             is what a completion without lines finds.
-        raw_lead: of the policy's settings. A look back at the raw query costs nothing: it is not the policy that asks
-            for it, and with feedback its list is there.
+        raw_query_margin: of the policy's settings. This search of the raw query has no cost, because the policy does
+            not write it.
 
     Raises:
         ConfigError: there is no such stage, or ``invalid`` is not below zero.
@@ -82,7 +82,7 @@ class Reward:
         decay: float = 0.6,
         top_ranks: int = 3,
         top_bonus: float = 0.5,
-        raw_lead: float | None = None,
+        raw_query_margin: float | None = None,
         credit_searches: bool = False,
     ) -> None:
         if stage not in ("explore", "converge"):
@@ -104,7 +104,7 @@ class Reward:
         self.decay = decay
         self.top_ranks = top_ranks
         self.top_bonus = top_bonus
-        self.raw_lead = raw_lead
+        self.raw_query_margin = raw_query_margin
         self.credit_searches = credit_searches
         self.credits: list[list[float]] = []
         self.__name__ = f"acqo_{stage}"
@@ -139,7 +139,7 @@ class Reward:
         answers = [self._answer(*row) for row in zip(texts, query, read or query, strict=True)]
         written = {i: reformulation for i, reformulation in enumerate(answers) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
-        searched = [as_searched(reformulation, self.raw_lead, most) for reformulation in written.values()]
+        searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
         credited = [
             n for n, i in enumerate(valid) if self.credit_searches and _says_what_it_searches(searched[n], texts[i])
         ]

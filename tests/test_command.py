@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -192,3 +194,10 @@ class TestNested:
     def test_what_is_no_mapping_is_refused(self, arguments):
         with pytest.raises(ConfigError, match=arguments[0].split(".")[0].strip("-")):
             self.parse(*arguments)
+
+
+def test_output_whose_reader_has_ended_is_no_traceback():
+    code = "from acqo_rl.cli import main; main(['reproduce', '--list'])"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert (process.wait(60), process.stderr.read()) == (1, b"")

@@ -185,22 +185,24 @@ class TestEveryStage:
 class TestLookBack:
     """Readings are searched with the raw query beside them, as the policy of these settings is served."""
 
-    def worth(self, stage, *completions, raw_lead, **settings):
+    def worth(self, stage, *completions, raw_query_margin, **settings):
         retriever = ScoredRetriever("dense", {"reading": 0.5, "raw": 0.7})
-        return rewards(stage, *completions, gold=("raw",), retriever=retriever, raw_lead=raw_lead, **settings)
+        return rewards(
+            stage, *completions, gold=("raw",), retriever=retriever, raw_query_margin=raw_query_margin, **settings
+        )
 
     @pytest.mark.parametrize("stage", ["explore", "converge"])
-    @pytest.mark.parametrize(("raw_lead", "found"), [(None, False), (0.3, False), (0.1, True)])
-    def test_a_question_that_leads_is_found_beside_its_reading(self, stage, raw_lead, found):
-        [value] = self.worth(stage, "resolve\nreading", raw_lead=raw_lead)
+    @pytest.mark.parametrize(("raw_query_margin", "found"), [(None, False), (0.3, False), (0.1, True)])
+    def test_a_question_that_leads_is_found_beside_its_reading(self, stage, raw_query_margin, found):
+        [value] = self.worth(stage, "resolve\nreading", raw_query_margin=raw_query_margin)
         assert (value > 0) == found
 
-    @pytest.mark.parametrize("raw_lead", [0.1, 0.3])
-    def test_it_costs_nothing_and_parts_are_left_alone(self, raw_lead):
+    @pytest.mark.parametrize("raw_query_margin", [0.1, 0.3])
+    def test_it_costs_nothing_and_parts_are_left_alone(self, raw_query_margin):
         """Each document is the first of its list, so that the higher score decides."""
         asked = ("resolve\nreading", "resolve\nreading\n=", split("reading"), "pass")
-        found = self.worth("converge", *asked, raw_lead=raw_lead, cost=0.03, top_bonus=0.0)
-        assert found == pytest.approx([2 if raw_lead < 0.2 else 0, 2 - 0.03, 0, 2])
+        found = self.worth("converge", *asked, raw_query_margin=raw_query_margin, cost=0.03, top_bonus=0.0)
+        assert found == pytest.approx([2 if raw_query_margin < 0.2 else 0, 2 - 0.03, 0, 2])
 
 
 def test_parts_are_logged():

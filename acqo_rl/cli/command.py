@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import errno
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -187,6 +188,9 @@ def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(2) from error
+    except BrokenPipeError:  # the reader of the output, such as head, has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
     except OSError as error:
         if error.errno not in _NOT_WRITABLE:
             raise

@@ -14,7 +14,7 @@ or "/" in it needs no name: trained:demo is named trained-demo.
 
 A retriever is NAME=INDEX, a folder or the URL of acqo serve-retriever, or NAME=ONE+OTHER of indexes or of names
 given before: a hybrid, which searches with both and merges the two lists of each text by RSF; so is a folder of
-build_index.py --kind hybrid. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a
+acqo index --kind hybrid. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a
 path of its own: multi_query+hyde with dense+bm25@original are the paths raw, each variant and the hypothetical answer
 by meaning, and raw by words. Only a dense retriever gives the cosines that rewrite_retrieve_read looks at.
 

@@ -6,7 +6,7 @@
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
-    accelerate launch --num_processes 4 acqo index --data data/my_corpus --output indexes/my_corpus
+    accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
 
 An interrupted build goes on where it was when the same command is started again. A finished index is never
 overwritten: the same build says so, another one is refused.

@@ -70,8 +70,8 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours; start nothing."})
     passages: int = field(default=0, metadata={"help": "For --plan, of data that are not there yet."})
     queries: int = field(default=0, metadata={"help": "For --plan, training queries, likewise."})
-    minutes: list[float] = field(
-        default_factory=list, metadata={"help": "Minutes of each stage where it was measured; for the time estimate."}
+    minutes: str | dict = field(
+        default="{}", metadata={"help": "Stage -> minutes that it took elsewhere; for the estimate of the time left."}
     )
 
 
@@ -117,7 +117,8 @@ def main(config: RecipeConfig) -> None:
         check(stage)
         check_tracking(stage.settings.get("trainer", stage.settings).get("report_to", "none"))
     open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
-    begin, expected = time.monotonic(), list(config.minutes) + [0.0] * (len(stages) - len(config.minutes))
+    begin, measured = time.monotonic(), _mapping(config, "minutes")
+    expected = [float(measured.get(stage.name, 0.0)) for stage in stages]
     for number, stage in enumerate(stages):
         minutes = (time.monotonic() - begin) / 60
         print(f"\n== {number + 1}/{len(stages)} {stage.name}  {_clock(minutes, expected, number)}", flush=True)

@@ -39,7 +39,11 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     examples: int = field(default=1000, metadata={"help": "Examples to train on, balanced over the routes."})
     margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
     tolerance: float = field(
-        default=0.05, metadata={"help": "Reward below the best rewrite within which a plainer one is the target."}
+        default=0.05,
+        metadata={
+            "help": "Candidates this close to the best reward count as equal; the target is the one whose form gains "
+            "most over the raw query in the mean of all queries."
+        },
     )
     least_share: float = field(
         default=0.0,

@@ -22,7 +22,7 @@ SETTINGS_FILE = "acqo.json"
 RANGES = {
     **dict.fromkeys(("history_tokens", "feedback_results"), (0, FINITE)),
     **dict.fromkeys(("max_sub_queries", "query_tokens", "feedback_words", "max_new_tokens"), (1, FINITE)),
-    "raw_lead": (0, FINITE),
+    "raw_query_margin": (0, FINITE),
 }
 """Setting -> (minimum, maximum)."""
 
@@ -38,9 +38,9 @@ class PolicySettings:
         feedback_results: number of feedback results in the prompt; 0 as in the paper.
         feedback_words: words per feedback result.
         max_new_tokens: maximum number of tokens per completion.
-        raw_lead: on the route ``disambiguate``, the raw query is searched as well. Its ranking is used only if its top
-            cosine exceeds that of the other sub-queries by more than this margin, because a self-contained question is
-            searched best in its raw form. ``None`` disables this; it is also off if scores are not cosines.
+        raw_query_margin: on the route ``disambiguate``, the raw query is searched as well. Its ranking is used only if
+            its top cosine exceeds that of the other sub-queries by more than this margin, because a self-contained
+            question is searched best in its raw form. ``None`` disables this; it is also off if scores are not cosines.
         grammar_version: see :mod:`acqo_rl.reformulation.grammar`.
         prompt_version: see :mod:`acqo_rl.reformulation.prompt`.
     """
@@ -51,7 +51,7 @@ class PolicySettings:
     feedback_results: int = 0
     feedback_words: int = 28
     max_new_tokens: int = 64
-    raw_lead: float | None = None
+    raw_query_margin: float | None = None
     grammar_version: str = grammar.VERSION
     prompt_version: str = prompt.VERSION
 
@@ -72,10 +72,10 @@ class PolicySettings:
             GrammarError: the file is damaged, or the model was trained with another grammar or prompt version.
         """
         try:
-            stored = {"raw_lead": None, **json.loads(Path(file).read_text(encoding="utf-8"))}
+            stored = json.loads(Path(file).read_text(encoding="utf-8"))
             settings = cls(**stored)
             for name, default in asdict(cls()).items():
-                optional = name == "raw_lead"
+                optional = name == "raw_query_margin"
                 types = (float, int, type(None)) if optional else (type(default),)
                 if type(stored[name]) not in types:
                     wanted = "a number or null" if optional else f"like {default!r}"
@@ -161,7 +161,7 @@ class Policy:
                 calls=1,
                 failed_calls=int(completion.problem is not None),
             )
-            answers.append(as_searched(answer, self.settings.raw_lead, self.settings.max_sub_queries))
+            answers.append(as_searched(answer, self.settings.raw_query_margin, self.settings.max_sub_queries))
         return answers
 
 
@@ -202,14 +202,14 @@ def settings_file(path: str) -> str:
         ) from error
 
 
-def as_searched(written: Reformulation, raw_lead: float | None, max_sub_queries: int) -> Reformulation:
+def as_searched(written: Reformulation, raw_query_margin: float | None, max_sub_queries: int) -> Reformulation:
     """Adds the raw query to the sub-queries of the route ``disambiguate``, in both training and serving.
 
-    See ``PolicySettings.raw_lead``. Nothing is added if the policy wrote the maximum number of sub-queries.
+    See ``PolicySettings.raw_query_margin``. Nothing is added if the policy wrote the maximum number of sub-queries.
     """
-    if raw_lead is None or written.route != "disambiguate" or len(written.sub_queries) >= max_sub_queries:
+    if raw_query_margin is None or written.route != "disambiguate" or len(written.sub_queries) >= max_sub_queries:
         return written
-    raw = SubQuery(written.query.text, "original", lead=raw_lead)
+    raw = SubQuery(written.query.text, "original", lead=raw_query_margin)
     return replace(written, sub_queries=distinct([*written.sub_queries, raw]))
 
 

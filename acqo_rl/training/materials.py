@@ -60,7 +60,7 @@ class Materials:
             decay=settings.decay,
             top_ranks=settings.top_ranks,
             top_bonus=settings.top_bonus,
-            raw_lead=policy.raw_lead,
+            raw_query_margin=policy.raw_query_margin,
             credit_searches=credit_searches,
         )
 

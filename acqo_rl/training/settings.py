@@ -130,7 +130,7 @@ class PromptSettings:
     max_new_tokens: int | None = field(
         default=None, metadata={"help": f"Limit of a completion, in tokens. {_OF_POLICY} 64."}
     )
-    raw_lead: float | None = field(
+    raw_query_margin: float | None = field(
         default=None,
         metadata={
             "help": "Search the raw query beside readings, and use its list only where its best cosine is above theirs "

@@ -45,7 +45,7 @@ def world(tmp_path_factory):
     splits = {"train": places[:4], "dev": places[4:], "test": places[4:]}
     write_beir(folder / "data", documents, queries, {s: {p: gold[p] for p in some} for s, some in splits.items()})
     run("index", {"data": folder / "data", "output": folder / "index", "kind": "hybrid"})
-    full_model(folder, max_new_tokens=8, feedback_results=1, raw_lead=0.05)
+    full_model(folder, max_new_tokens=8, feedback_results=1, raw_query_margin=0.05)
     return folder
 
 

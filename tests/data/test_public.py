@@ -9,8 +9,8 @@ from pathlib import Path
 import datasets
 import huggingface_hub
 import pytest
-from acqo_rl.cli.command import parse
 
+from acqo_rl.cli.command import parse
 from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
 from acqo_rl.data.public.readers import passage, read_article

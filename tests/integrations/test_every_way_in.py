@@ -237,7 +237,7 @@ def _seen(result, ranking=None):
 @pytest.fixture(scope="module")
 def scripted():
     """Every model that is loaded is a stand-in; the policy reads two first results and looks back at the raw query."""
-    settings = PolicySettings(feedback_results=2, feedback_words=9, raw_lead=0.05)
+    settings = PolicySettings(feedback_results=2, feedback_words=9, raw_query_margin=0.05)
 
     def load_policy(model, *, name, **_):
         return Policy(ByPrompt(OF_POLICY), prompt_of(settings, lambda text: len(text.split())), settings, name)

@@ -73,7 +73,7 @@ def test_instructions_planted_in_a_document_yield_no_more_than_the_grammar_bound
 )
 def test_a_reading_is_searched_beside_the_raw_query_where_the_settings_want_it(completion, searched):
     asked = policy(completion)[0]
-    asked.settings = replace(SETTINGS, raw_lead=0.05)
+    asked.settings = replace(SETTINGS, raw_query_margin=0.05)
     [answer] = asked.reformulate([Query("q", "Peru")])
     assert [(s.text, s.lead) for s in answer.sub_queries] == searched
 
@@ -92,11 +92,11 @@ class TestSettings:
             ({"surprise": 1}, "acqo.json"),
             ({"max_sub_queries": "3"}, "max_sub_queries is '3'"),
             ({"max_sub_queries": 0}, "max_sub_queries is 0"),
-            ({"raw_lead": -0.1}, "raw_lead is -0.1"),
-            ({"raw_lead": math.nan}, "raw_lead is nan"),
-            ({"raw_lead": math.inf}, "raw_lead is inf; it must be a finite number, at least 0"),
-            ({"raw_lead": "0.1"}, "raw_lead is '0.1'; it must be a number or null"),
-            ({"raw_lead": True}, "raw_lead is True"),
+            ({"raw_query_margin": -0.1}, "raw_query_margin is -0.1"),
+            ({"raw_query_margin": math.nan}, "raw_query_margin is nan"),
+            ({"raw_query_margin": math.inf}, "raw_query_margin is inf; it must be a finite number, at least 0"),
+            ({"raw_query_margin": "0.1"}, "raw_query_margin is '0.1'; it must be a number or null"),
+            ({"raw_query_margin": True}, "raw_query_margin is True"),
             ({"history_tokens": -5}, "history_tokens is -5; it must be at least 0"),
             ({"feedback_words": 0}, "feedback_words is 0; it must be at least 1"),
         ],
@@ -116,12 +116,6 @@ class TestSettings:
         file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != key}))
         with pytest.raises(GrammarError, match=f"'{key}'"):
             Policy.from_pretrained(str(tmp_path))
-
-    def test_a_model_from_before_raw_lead_is_served_without_it(self, tmp_path):
-        SETTINGS.save(tmp_path)
-        file = tmp_path / "acqo.json"
-        file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != "raw_lead"}))
-        assert PolicySettings.load(file) == SETTINGS
 
     def test_a_damaged_file_is_refused(self, tmp_path):
         (tmp_path / "acqo.json").write_text('{"max_sub')

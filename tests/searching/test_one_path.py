@@ -51,11 +51,11 @@ def retriever():
 
 @pytest.mark.parametrize("fusion", [RankScoreFusion(), ReciprocalRankFusion()], ids=lambda fusion: fusion.name)
 @pytest.mark.parametrize("timeouts", [Timeouts(), Timeouts(60, 60, 60)], ids=["one call", "a call a text"])
-@pytest.mark.parametrize(("raw_lead", "cosine"), [(None, False), (0.5, True), (0.5, False)])
+@pytest.mark.parametrize(("raw_query_margin", "cosine"), [(None, False), (0.5, True), (0.5, False)])
 @pytest.mark.parametrize(("results", "rounds"), [(0, 1), (3, 1), (3, 2), (2, 3)])
-def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds, raw_lead, cosine):
+def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds, raw_query_margin, cosine):
     retriever.cosine = cosine
-    settings = PolicySettings(feedback_results=results, feedback_words=9, raw_lead=raw_lead)
+    settings = PolicySettings(feedback_results=results, feedback_words=9, raw_query_margin=raw_query_margin)
     policy = Policy(ByPrompt(), Prompt(lambda text: len(text.split())), settings)
     path = SearchPath(policy, retriever, fusion, CORPUS, rounds=rounds)
     evaluation = evaluate(path, QUERIES, QRELS, name="policy", progress=False)

@@ -30,9 +30,9 @@ CORPUS = {
 
 @pytest.fixture
 def ask():
-    def run(*completions, rounds=2, text="who made BERT?", raw_lead=None):
+    def run(*completions, rounds=2, text="who made BERT?", raw_query_margin=None):
         model, retriever = ScriptedLanguageModel(*completions), ScriptedRetriever(FOUND)
-        settings = PolicySettings(feedback_results=1, feedback_words=5, raw_lead=raw_lead)
+        settings = PolicySettings(feedback_results=1, feedback_words=5, raw_query_margin=raw_query_margin)
         policy = Policy(model, Prompt(lambda text: len(text.split())), settings)
         path = SearchPath(policy, retriever, RankScoreFusion(), CORPUS, rounds=rounds)
         [result] = path.search([Query("q", text)])
@@ -67,7 +67,7 @@ def test_a_round_that_passes_adds_nothing(ask):
 
 @pytest.mark.parametrize(("later", "lead"), [("resolve\nTransformer", 0.1), ("resolve\nTransformer\n=", None)])
 def test_a_raw_query_that_was_asked_for_wants_no_lead(ask, later, lead):
-    answer, _ = ask("resolve\nGoogle", later, raw_lead=0.1)
+    answer, _ = ask("resolve\nGoogle", later, raw_query_margin=0.1)
     leads = {sub_query.text: sub_query.lead for sub_query in answer.sub_queries}
     assert leads == {"Google": None, "Transformer": None, "who made BERT?": lead}
 

@@ -24,7 +24,7 @@ from acqo_rl.rewards import Reward
 from acqo_rl.text import each_word_once
 from acqo_rl.training.curves import FIGURES, draw_training, read_log
 from acqo_rl.training.materials import open_materials
-from acqo_rl.types import Reformulation, SubQuery
+from acqo_rl.types import FeedbackSpec, Reformulation, SubQuery
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -239,7 +239,7 @@ def warm_start(monkeypatch):
 
 def test_scoring_goes_on_where_it_was_interrupted(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
-    materials = open_materials(config, config)
+    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
     monkeypatch.setattr("acqo_rl.training.warm_start._BATCH", 3)
     asked = []
@@ -261,7 +261,7 @@ def test_scoring_goes_on_where_it_was_interrupted(warm_start, data, index, passi
 
 def test_what_another_run_scored_is_not_scored_again(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
-    materials = open_materials(config, config)
+    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     first = warm_start.collect(config, materials, tmp_path / "first" / "examples.jsonl")
     again = replace(config, scored=str(tmp_path / "first" / "scored.jsonl"))
     fewer = replace(materials, train=materials.train[1:])
@@ -278,7 +278,7 @@ def test_the_policys_own_rollouts_are_candidates(warm_start, data, index, passin
     config = warm_start.WarmStartConfig(
         data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=2, examples=8
     )
-    materials = open_materials(config, config)
+    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
 
     class Scripted:
@@ -318,7 +318,7 @@ def test_what_a_policy_does_with_kinds_to_keep_is_its_target(warm_start, data, i
         Policy, "from_pretrained", lambda *_, **generation: {0.0: Scripted()}[generation["temperature"]]
     )
     config = warm_start.WarmStartConfig(**settings, keep=["simple"])
-    materials = open_materials(config, config)
+    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     examples = {e.query_id: e for e in warm_start.collect(config, materials, tmp_path / "examples.jsonl")}
     simple = [q.id for q in materials.train if q.id.startswith("s-")]
     assert asked == simple
@@ -350,7 +350,7 @@ def test_rollouts_follow_the_seed(warm_start, data, index, passing, tmp_path):
         config = warm_start.WarmStartConfig(
             data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=4, seed=seed
         )
-        queries = open_materials(config, config).train
+        queries = open_materials(config, FeedbackSpec(config.feedback_results or 0)).train
         return [answer.completion for answer in warm_start.rollouts(config, queries, 4, temperature=1.0)]
 
     first = completions(1)

@@ -18,6 +18,7 @@ from acqo_rl.retrieval import (
 )
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
+from acqo_rl.types import FeedbackSpec
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -72,7 +73,7 @@ def test_grpo(shared, stage, tmp_path):
     run("grpo", {**shared, "stage": stage, "trainer.max_steps": 2, "trainer.per_device_train_batch_size": 8,
         "trainer.num_generations": 4, "lora_rank": 0, "trainer.learning_rate": 1e-3, "trainer.eval_steps": 2,
         "max_new_tokens": 4, "trainer.temperature": 1.0, "trainer.top_p": 1.0, "feedback_results": 1,
-        "raw_lead": 0.05, "alarm_patience": 0, "output_dir": tmp_path / "run"})  # fmt: skip
+        "raw_query_margin": 0.05, "alarm_patience": 0, "output_dir": tmp_path / "run"})  # fmt: skip
     log = json.loads((tmp_path / "run" / "log.json").read_text())
     assert [entry["step"] for entry in log if "reward" in entry] == [1, 2]
     assert any(entry["reward_std"] > 0 for entry in log if "reward" in entry)
@@ -83,9 +84,7 @@ def test_grpo(shared, stage, tmp_path):
 
 def test_a_look_back_changes_no_reward(shared):
     """Scores of a fusion are no cosines, so that no lead between them decides."""
-    materials = open_materials(
-        PathSettings(**{k: str(v) for k, v in shared.items()}, output_dir="run"), PromptSettings()
-    )
+    materials = open_materials(PathSettings(**{k: str(v) for k, v in shared.items()}, output_dir="run"), FeedbackSpec())
     asked = {
         "prompts": ["", ""],
         "completions": ["resolve\ncurrency of Chad", "split\ncapital of Peru\ncurrency of Chad"],
@@ -94,7 +93,9 @@ def test_a_look_back_changes_no_reward(shared):
     }
     for stage in ("explore", "converge"):
         without, with_lead = (
-            materials.reward(stage, RewardSettings(), policy_settings(PromptSettings(raw_lead=lead)))(**asked)
+            materials.reward(stage, RewardSettings(), policy_settings(PromptSettings(raw_query_margin=lead), "none"))(
+                **asked
+            )
             for lead in (None, -10.0)
         )
         assert without == with_lead

@@ -9,6 +9,7 @@ import pytest
 from acqo_rl.errors import ConfigError
 from acqo_rl.training.materials import open_materials
 from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
+from acqo_rl.types import FeedbackSpec
 
 
 def test_a_query_of_both_splits_is_refused(data, index, tmp_path):
@@ -20,21 +21,21 @@ def test_a_query_of_both_splits_is_refused(data, index, tmp_path):
         file.write(first + "\n")
     paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
     with pytest.raises(ConfigError, match=r"1 queries of .* are in train and in dev"):
-        open_materials(paths, PromptSettings())
+        open_materials(paths, FeedbackSpec())
 
 
 def test_judgements_of_documents_that_are_not_there_are_left_out(data, index, tmp_path, caplog):
     folder = tmp_path / "data"
     shutil.copytree(data, folder)
     paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
-    whole = open_materials(paths, PromptSettings())
+    whole = open_materials(paths, FeedbackSpec())
     lost, *others = whole.train
     for split in ("train", "dev"):
         file = folder / "qrels" / f"{split}.tsv"
         kept = [line for line in file.read_text().splitlines() if not line.startswith(f"{lost.id}\t")]
         more = [f"{lost.id}\tnone\t1", f"{others[0].id}\tnone\t1"] if split == "train" else []
         file.write_text("\n".join([*kept, *more]) + "\n")
-    materials = open_materials(paths, PromptSettings())
+    materials = open_materials(paths, FeedbackSpec())
     assert materials.train == others
     assert materials.qrels == {query_id: judged for query_id, judged in whole.qrels.items() if query_id != lost.id}
     assert len(caplog.records) == 1
@@ -43,8 +44,12 @@ def test_judgements_of_documents_that_are_not_there_are_left_out(data, index, tm
 def test_the_reward_searches_as_the_policy_is_served(data, index):
     """The look back at the raw query, and how much may be searched, are the policy's in both."""
     materials = open_materials(
-        PathSettings(data=str(data), index=str(index), output_dir="run", model="none"), PromptSettings()
+        PathSettings(data=str(data), index=str(index), output_dir="run", model="none"), FeedbackSpec()
     )
-    policy = policy_settings(PromptSettings(max_sub_queries=2, raw_lead=0.05))
+    policy = policy_settings(PromptSettings(max_sub_queries=2, raw_query_margin=0.05), "none")
     reward = materials.reward("converge", RewardSettings(), policy)
-    assert (reward.grammar.max_sub_queries, reward.raw_lead) == (policy.max_sub_queries, policy.raw_lead) == (2, 0.05)
+    assert (
+        (reward.grammar.max_sub_queries, reward.raw_query_margin)
+        == (policy.max_sub_queries, policy.raw_query_margin)
+        == (2, 0.05)
+    )

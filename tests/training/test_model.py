@@ -32,8 +32,8 @@ def test_a_folder_that_cannot_be_trained_is_refused(left, lacks, tiny, tmp_path)
 
 
 def test_settings_that_a_run_changes_are_told(tmp_path):
-    PolicySettings(history_tokens=64, raw_lead=0.05).save(tmp_path)
-    told = told_differences(str(tmp_path), PolicySettings(history_tokens=128, raw_lead=0.05))
+    PolicySettings(history_tokens=64, raw_query_margin=0.05).save(tmp_path)
+    told = told_differences(str(tmp_path), PolicySettings(history_tokens=128, raw_query_margin=0.05))
     assert told == "The policy to start from had other settings, which the run replaces: history_tokens 64 -> 128."
-    assert told_differences(str(tmp_path), PolicySettings(history_tokens=64, raw_lead=0.05)) == ""
+    assert told_differences(str(tmp_path), PolicySettings(history_tokens=64, raw_query_margin=0.05)) == ""
     assert told_differences("embedded:smollm2", PolicySettings()) == ""
