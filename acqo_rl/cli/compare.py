@@ -12,11 +12,12 @@ query finds nothing that is similar enough; any other name is a trained policy, 
 _else_rules behind it (policy_else_rules=MODEL) that policy and, where it passes, the rules. A policy's MODEL with ":"
 or "/" in it needs no name: trained:demo is named trained-demo.
 
-A retriever is NAME=INDEX, a folder or the URL of acqo serve-retriever, or NAME=ONE+OTHER of indexes or of names
-given before: a hybrid, which searches with both and merges the two lists of each text by RSF; so is a folder of
-acqo index --kind hybrid. In NAME=ONE+OTHER@original the second searches the raw query only, and its list is a
-path of its own: multi_query+hyde with dense+bm25@original are the paths raw, each variant and the hypothetical answer
-by meaning, and raw by words. Only a dense retriever gives the cosines that rewrite_retrieve_read looks at.
+A retriever is NAME=INDEX (a folder, or the URL of a retriever server) or a hybrid, NAME=ONE+OTHER of indexes or of
+names given before. A hybrid searches with both and merges the two lists of each text by RSF, as a folder that was
+built with --kind hybrid does. In NAME=ONE+OTHER@original, the second retriever searches the raw query only, and its
+list takes part in the fusion: multi_query+hyde with dense+bm25@original fuses the lists of the raw query, the variants
+and the hypothetical answer by meaning with that of the raw query by words. rewrite_retrieve_read requires a dense
+retriever, because it compares cosines.
 
 The reformulators are compared to --baseline with the same retriever and fusion, the retrievers and fusions to the
 first one given.

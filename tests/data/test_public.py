@@ -1,15 +1,15 @@
 """The public data sets: rows of the same columns as theirs, written by us, become BEIR folders."""
 
-import importlib.util
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import datasets
 import huggingface_hub
 import pytest
+from shared import ACQO
 
+from acqo_rl.cli import module_of
 from acqo_rl.cli.command import parse
 from acqo_rl.data.beir import read_beir, read_corpus, read_qrels, read_queries, read_query_metadata, read_splits
 from acqo_rl.data.public import write_public
@@ -336,13 +336,9 @@ def test_wrong_settings_are_refused(tmp_path):
 
 @pytest.fixture
 def script(monkeypatch):
-    """The script, as online: a stream of local files needs no network."""
-    spec = importlib.util.spec_from_file_location("prepare_data", "data")
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "prepare_data", module)
-    spec.loader.exec_module(module)
+    """The command, as online: a stream of local files needs no network."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    return module
+    return module_of("data")
 
 
 @pytest.fixture
@@ -444,7 +440,7 @@ def test_script_writes_nothing_where_columns_changed(script, hub, tmp_path):
 def test_script_says_what_to_do_without_a_network(tmp_path):
     out = tmp_path / "out"
     arguments = ["--dataset", "squad", "--output", str(out)]
-    done = subprocess.run([sys.executable, "data", *arguments], capture_output=True, text=True)
+    done = subprocess.run([*ACQO, "data", *arguments], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert "rajpurkar/squad cannot be read from the Hugging Face Hub" in done.stderr
     assert "HF_HUB_OFFLINE=1" in done.stderr
