@@ -41,8 +41,8 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     tolerance: float = field(
         default=0.05,
         metadata={
-            "help": "Candidates this close to the best reward count as equal; the target is the one whose form gains "
-            "most over the raw query in the mean of all queries."
+            "help": "Candidates this close to the best reward count as equal; the target is the one whose form can be "
+            "the target of most queries."
         },
     )
     least_share: float = field(

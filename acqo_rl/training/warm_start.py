@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,6 @@ from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write
 from acqo_rl.types import Qrels, Query, Reformulation, Route, SubQuery
 
 _BATCH = 64
-_FEW = 20
-"""Queries; the mean over so few of them is half luck."""
 _FOUND = float(rank_map(np.array(10.0)))
 """Reward of one gold document at rank 10."""
 
@@ -132,37 +131,54 @@ def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> li
 
 
 def verified_examples(scored: Sequence[Scored], margin: float = 0.05, tolerance: float = 0.05) -> list[Example]:
-    """The best completion of each query; passing it through where nothing is better by ``margin``.
+    """Chooses the target of each query: the pass route if no candidate is better than it by ``margin``.
 
-    Which of many candidates is best for a query is partly luck. Of those within ``tolerance`` of the best and no worse
-    than passing, the one is chosen whose form gains most over the raw query in the mean of all queries.
+    Which of several good candidates is best for a query is partly luck, and few forms are easier to learn than many.
+    So of the candidates within ``tolerance`` of the best and no worse than passing, the target is the one whose form
+    comes first in :func:`forms_by_cover`.
 
     Args:
         scored: the options of the queries.
         margin: reward by which a candidate must beat the raw query.
         tolerance: reward below the best candidate.
     """
-    gains = gains_by_form(scored)
-    return [_best(one, gains, margin, tolerance) for one in scored]
+    good = [_good(one, margin, tolerance) for one in scored]
+    order = forms_by_cover([{option.form for option in some} for some in good])
+    rank = {form: place for place, form in enumerate(order)}
+    return [_example(one, some, rank) for one, some in zip(scored, good, strict=True)]
 
 
-def gains_by_form(scored: Sequence[Scored]) -> dict[str, float]:
-    """Form -> mean gain of its candidates over the raw query, shrunk towards none where there are few."""
-    gains: dict[str, list[float]] = {}
-    for one in scored:
-        for option in one.options[1:]:
-            gains.setdefault(option.form, []).append(option.reward - one.options[0].reward)
-    return {form: sum(some) / (len(some) + _FEW) for form, some in gains.items()}
+def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
+    """Orders forms by a greedy set cover: each has most of the queries that the forms before it do not have.
+
+    Args:
+        forms: of each query, those of its good candidates; queries without any are skipped.
+
+    Returns:
+        As many forms as it takes for every query to have one.
+    """
+    left, order = [some for some in forms if some], []
+    while left:
+        counts = Counter(form for some in left for form in sorted(some))
+        order.append(max(counts, key=counts.__getitem__))
+        left = [some for some in left if order[-1] not in some]
+    return order
 
 
-def _best(scored: Scored, gains: Mapping[str, float], margin: float, tolerance: float) -> Example:
+def _good(scored: Scored, margin: float, tolerance: float) -> list[Option]:
+    """The candidates that may be the target, in their order; none if passing is."""
     raw, *others = scored.options
     top = max((option.reward for option in others), default=-np.inf)
     if top < raw.reward + margin:
-        return Example(scored.query_id, "pass", raw.completion, raw.reward, raw.reward)
+        return []
     least = max(top - tolerance, raw.reward)
-    chosen = max((o for o in others if o.reward >= least), key=lambda option: gains[option.form])
-    return Example(scored.query_id, chosen.route, chosen.completion, chosen.reward, raw.reward)
+    return [option for option in others if option.reward >= least]
+
+
+def _example(scored: Scored, good: Sequence[Option], rank: Mapping[str, int]) -> Example:
+    raw = scored.options[0]
+    target = min(good, key=lambda option: rank.get(option.form, len(rank)), default=raw)
+    return Example(scored.query_id, target.route, target.completion, target.reward, raw.reward)
 
 
 def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
