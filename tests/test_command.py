@@ -201,3 +201,9 @@ def test_output_whose_reader_has_ended_is_no_traceback():
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert (process.wait(60), process.stderr.read()) == (1, b"")
+
+
+def test_a_folder_of_the_same_name_does_not_hide_a_config_that_comes_with_the_package(tmp_path, monkeypatch):
+    (tmp_path / "embedded").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert command.find_config("embedded", "train") == command.configs_folder() / "train" / "embedded.yaml"

@@ -152,7 +152,7 @@ def find_config(name: str, command: str) -> Path:
     Raises:
         FileNotFoundError: there is no such file; it lists the configs of the subcommand.
     """
-    if Path(name).exists() or name.endswith((".yaml", ".yml")):
+    if Path(name).is_file() or name.endswith((".yaml", ".yml")):
         return Path(name)
     folder = configs_folder()
     own = folder / command.replace("-", "_")

@@ -319,6 +319,12 @@ def build_trainer(
     """The trainer of one stage."""
     given = trainer_settings(settings)
     prepare_tracking(given["report_to"], output_dir)
+    vllm: dict[str, Any] = {}
+    if given.get("use_vllm"):
+        vllm = {
+            "vllm_structured_outputs_regex": Grammar(policy.max_sub_queries).regex,
+            "generation_kwargs": {"stop_token_ids": end_tokens(tokenizer, model.generation_config)},
+        }
     arguments = grpo_config(
         given,
         output_dir=str(output_dir),
@@ -334,10 +340,7 @@ def build_trainer(
         greater_is_better=True,
         remove_unused_columns=False,
         seed=seed,
-        vllm_structured_outputs_regex=Grammar(policy.max_sub_queries).regex if given.get("use_vllm") else None,
-        generation_kwargs={"stop_token_ids": end_tokens(tokenizer, model.generation_config)}
-        if given.get("use_vllm")
-        else None,
+        **vllm,
     )
     return AcqoTrainer(
         dev_measures=dev_measures,
