@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -25,10 +24,7 @@ class Config:
     stage: Literal["explore", "converge"] = field(default="explore", metadata={"help": "A choice."})
     fast: bool = field(default=False, metadata={"help": "A switch."})
     note: str | None = field(default="x", metadata={"help": "A text or nothing."})
-    more: str | dict = field(default="{}", metadata={"help": "A mapping."})
-
-    def __post_init__(self):
-        self.more = json.loads(self.more) if isinstance(self.more, str) else self.more
+    more: dict = field(default_factory=dict, metadata={"help": "A mapping."})
 
 
 @pytest.fixture

@@ -113,8 +113,8 @@ def plain_value(text: str) -> Any:
 
 
 def _with(mapping: Any, keys: Sequence[str], value: Any) -> dict[str, Any]:
-    """A copy of a mapping (or its JSON) with a value under nested keys."""
-    known = json.loads(mapping) if isinstance(mapping, str) else dict(mapping or {})
+    """A copy of a mapping with a value under nested keys."""
+    known = mapping or {}
     first, *others = keys
     return {**known, first: _with(known.get(first, {}), others, value) if others else value}
 

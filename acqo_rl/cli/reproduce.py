@@ -37,10 +37,10 @@ class ReproduceConfig:
     data: str = field(default="data", metadata={"help": "Folder that holds the BEIR folders of the data sets."})
     work: str = field(default="outputs/results", metadata={"help": "Folder of all that is made."})
     list: bool = field(default=False, metadata={"help": "Name the results and what they need; run nothing."})
-    data_sets: str | dict = field(
-        default="{}", metadata={"help": "Folder in --data -> what it holds and under which licence."}
+    data_sets: dict = field(
+        default_factory=dict, metadata={"help": "Folder in --data -> what it holds and under which licence."}
     )
-    results: str | dict = field(default="{}", metadata={"help": "Name -> command, needs, file, figures, tolerance."})
+    results: dict = field(default_factory=dict, metadata={"help": "Name -> command, needs, file, figures, tolerance."})
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,10 @@ def listing(config: ReproduceConfig) -> tuple[dict[str, str], dict[str, Any]]:
     """Data sets and results of the settings; the project's own where the settings list no results."""
     import yaml
 
-    data_sets, results = (
-        json.loads(given) if isinstance(given, str) else given for given in (config.data_sets, config.results)
-    )
-    if not results:
-        own = yaml.safe_load(command.find_config("results", "reproduce").read_text(encoding="utf-8"))
-        data_sets, results = own["data_sets"], own["results"]
-    return data_sets, results
+    if config.results:
+        return config.data_sets, config.results
+    own = yaml.safe_load(command.find_config("results", "reproduce").read_text(encoding="utf-8"))
+    return own["data_sets"], own["results"]
 
 
 def read_results(entries: Mapping[str, Any]) -> dict[str, Result]:

@@ -63,15 +63,16 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     seed: int = field(default=0, metadata={"help": "Of everything."})
     launcher: str = field(default="", metadata={"help": "Put before training stages, such as 'accelerate launch'."})
     prompted_baseline: bool = field(default=True, metadata={"help": "Evaluate the prompted base model too."})
-    warm_start: str | dict = field(default="{}", metadata={"help": "Settings of acqo warm-start."})
-    stage1: str | dict = field(default="{}", metadata={"help": "Settings of acqo grpo in Stage I."})
-    difficulty: str | dict = field(default="{}", metadata={"help": "Settings of acqo difficulty."})
-    stage2: str | dict = field(default="{}", metadata={"help": "Settings of acqo grpo in Stage II."})
+    warm_start: dict = field(default_factory=dict, metadata={"help": "Settings of acqo warm-start."})
+    stage1: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage I."})
+    difficulty: dict = field(default_factory=dict, metadata={"help": "Settings of acqo difficulty."})
+    stage2: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage II."})
     plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours; start nothing."})
     passages: int = field(default=0, metadata={"help": "For --plan, of data that are not there yet."})
     queries: int = field(default=0, metadata={"help": "For --plan, training queries, likewise."})
-    minutes: str | dict = field(
-        default="{}", metadata={"help": "Stage -> minutes that it took elsewhere; for the estimate of the time left."}
+    minutes: dict = field(
+        default_factory=dict,
+        metadata={"help": "Stage -> minutes that it took elsewhere; for the estimate of the time left."},
     )
 
 
@@ -346,12 +347,8 @@ def _pick(config: RecipeConfig, settings: type) -> Settings:
 
 def _mapping(config: RecipeConfig, name: str) -> Settings:
     value = getattr(config, name)
-    try:
-        value = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        value = None
     if not isinstance(value, dict):
-        raise ConfigError(f"{name} is {getattr(config, name)!r}; it must be a mapping of settings, in YAML or JSON.")
+        raise ConfigError(f"{name} is {value!r}; it must be a mapping of settings, in YAML or JSON.")
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, fields, replace
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -185,8 +184,8 @@ class GrpoSettings:
     alarm_patience: int = field(
         default=5, metadata={"help": "Stop after this many alarmed log lines in a row; 0: never."}
     )
-    trainer: str | dict = field(  # type: ignore[type-arg]
-        default="{}",
+    trainer: dict = field(  # type: ignore[type-arg]
+        default_factory=dict,
         metadata={
             "help": "Settings of TRL's GRPOConfig, such as learning_rate, max_steps, per_device_train_batch_size or "
             "use_vllm; on the command line --trainer.max_steps 60. Defaults that differ from TRL's: "
@@ -210,10 +209,7 @@ def trainer_settings(settings: GrpoSettings) -> dict[str, Any]:
         ConfigError: ``trainer`` is not a mapping, has a setting that this project sets itself, or a number in it is
             out of range.
     """
-    try:
-        given = json.loads(settings.trainer) if isinstance(settings.trainer, str) else settings.trainer
-    except ValueError:
-        given = None
+    given = settings.trainer
     if not isinstance(given, dict):
         raise ConfigError(f"trainer is {settings.trainer!r}; it must be a mapping of settings of GRPOConfig.")
     if reserved := sorted(given.keys() & RESERVED):
