@@ -201,13 +201,17 @@ def candidates_for(
     config: WarmStartConfig, settings: PolicySettings, queries: Sequence[Query], materials: Materials
 ) -> dict[str, list[Candidate]]:
     """Query id -> what else might be searched: by spans and rules, by the prompted model, by the policy itself."""
+    from acqo_rl.data.union import source_of
     from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.training.candidates import Candidate, candidates
-    from acqo_rl.training.titles import Titles
+    from acqo_rl.training.titles import titles_by_source
 
     documents = materials.corpus.values()
-    lexicon, titles = Lexicon.of(documents), Titles.of(document.title for document in documents)
-    found = {query.id: candidates(query, settings.max_sub_queries, lexicon, titles) for query in queries}
+    lexicon, titles = Lexicon.of(documents), titles_by_source(documents)
+    found = {
+        query.id: candidates(query, settings.max_sub_queries, lexicon, titles.get(source_of(query.id), titles[""]))
+        for query in queries
+    }
     if config.prompted_queries:
         from acqo_rl.language_models.local import TransformersModel
         from acqo_rl.reformulation.prompted import Prompted

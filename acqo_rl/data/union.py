@@ -97,6 +97,11 @@ def write_union(
     write_atomic(Path(folder) / "README.md", [_readme(paths, qrels, len(documents), command)])
 
 
+def source_of(id_: str) -> str:
+    """The source of a query or document of a union, by its id ``SOURCE/ID``; empty if the id names no source."""
+    return id_.partition("/")[0] if "/" in id_ else ""
+
+
 def _pairs(name: str, queries: Sequence[Query], most: int, draw: random.Random) -> list[tuple[Query, Query, Query]]:
     """Returns at most ``most`` compound queries, each with its two queries; every query is used at most once."""
     if in_talk := sum(bool(query.history) for query in queries):

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from acqo_rl.data.union import source_of
 from acqo_rl.text import one_line
+from acqo_rl.types import Document
 
 _WORDS, _LETTERS = 3, 3
 """Words of a phrase at most, and letters of its longest word at least."""
@@ -48,6 +50,18 @@ class Titles:
         for phrase in self.phrases:
             name = re.sub(rf"(?i)^{re.escape(phrase)}(?!\w)|(?<!\w){re.escape(phrase)}$", "", name).strip(" -:,|")
         return name
+
+
+def titles_by_source(documents: Iterable[Document]) -> dict[str, Titles]:
+    """The titles of each source of a union, and those of the whole corpus under "".
+
+    Sources are counted apart, because a phrase that every title of one source ends with may be rare in the whole union.
+    """
+    titles: dict[str, list[str]] = {"": []}
+    for document in documents:
+        for source in {"", source_of(document.id)}:
+            titles.setdefault(source, []).append(document.title)
+    return {source: Titles.of(some) for source, some in titles.items()}
 
 
 def _ends_of(title: str) -> set[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from acqo_rl.training.candidates import candidates
-from acqo_rl.training.titles import Titles
-from acqo_rl.types import Query, Snippet
+from acqo_rl.training.titles import Titles, titles_by_source
+from acqo_rl.types import Document, Query, Snippet
 
 HOTELS = [f"Hotel {name} (hotel) guest review" for name in "ABCDEFGHIJ" for _ in range(9)]
 FAQS = [f"Hotel {name} (hotel) FAQ" for name in "ABCDEFGHIJ"]
@@ -40,3 +40,12 @@ def test_a_follow_up_is_searched_with_the_names_of_the_titles_found_and_the_word
     assert found["title 1 + words"] == ["Kirkwood House view nice"]
     assert found["title 1 + words + phrase 1"] == ["Kirkwood House guest review view nice"]
     assert found["question + title 1 + phrase 1"] == ["Is the view nice? Kirkwood House guest review"]
+
+
+def test_sources_of_a_union_are_counted_apart_and_the_whole_corpus_has_its_own_phrases():
+    reviews = [Document(f"hotels/{n}", f"House {n}{n} guest review", "") for n in range(60)]
+    pages = [Document(f"wiki/{n}", f"Page {n} of {n}{n}", "") for n in range(600)]
+    titles = titles_by_source([*reviews, *pages])
+    assert titles.keys() == {"", "hotels", "wiki"}
+    assert titles["hotels"].phrases == ("guest review",)
+    assert titles["wiki"].phrases == titles[""].phrases == ()
