@@ -43,8 +43,8 @@ def test_a_follow_up_is_searched_with_the_names_of_the_titles_found_and_the_word
 
 
 def test_sources_of_a_union_are_counted_apart_and_the_whole_corpus_has_its_own_phrases():
-    reviews = [Document(f"hotels/{n}", f"House {n}{n} guest review", "") for n in range(60)]
-    pages = [Document(f"wiki/{n}", f"Page {n} of {n}{n}", "") for n in range(600)]
+    reviews = [Document(f"hotels/{n}", f"House{n} guest review", "") for n in range(60)]
+    pages = [Document(f"wiki/{n}", f"{n}th page of {n}{n}", "") for n in range(600)]
     titles = titles_by_source([*reviews, *pages])
     assert titles.keys() == {"", "hotels", "wiki"}
     assert titles["hotels"].phrases == ("guest review",)
