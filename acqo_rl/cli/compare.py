@@ -40,13 +40,14 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import ORIGINAL, cache_key, hash_queries, name_reformulators, name_retrievers
+from acqo_rl.evaluation.inputs import cache_key, hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import COMPARED, check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.names import ORIGINAL, name_indexes, name_reformulators
 from acqo_rl.types import Document, Fusion, LanguageModel, Qrels, Reformulator, Retriever
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def check(config: CompareConfig) -> None:
     for name, model in names.items():
         if name != LOOKS_FIRST:
             check_strategy(name, model)
-    name_retrievers(config.retriever)
+    name_indexes(config.retriever)
     baseline = config.baseline or next(iter(names))
     if baseline not in names or baseline == LOOKS_FIRST:
         possible = ", ".join(name for name in names if name != LOOKS_FIRST)
@@ -257,7 +258,7 @@ def open_retrievers(config: CompareConfig, cache: Cache, corpus: str) -> dict[st
     from acqo_rl.evaluation.systems import Parts
     from acqo_rl.retrieval.remote import describe
 
-    given = name_retrievers(config.retriever)
+    given = name_indexes(config.retriever)
     names = {parts[0]: name for name, parts in reversed(given.items()) if len(parts) == 1}
 
     @lru_cache

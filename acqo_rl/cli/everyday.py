@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acqo_rl.cli import command
-from acqo_rl.evaluation.inputs import name_reformulators
 from acqo_rl.reformulation.load import StrategySettings
+from acqo_rl.searching.names import name_reformulators
 
 
 @dataclass

@@ -76,10 +76,10 @@ def open_collection(
         IndexMismatchError: an index is not of these documents.
     """
     from acqo_rl.data.beir import corpus_hash, read_corpus
-    from acqo_rl.evaluation.inputs import ORIGINAL, check_name
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.retrieval.places import is_url, parts_of
     from acqo_rl.retrieval.remote import describe
+    from acqo_rl.searching.names import ORIGINAL, check_name
 
     name, _, places = setting.partition("=")
     data, *indexes = split_paths(places)
@@ -108,8 +108,8 @@ def open_collection(
 
 def split_paths(places: str) -> list[str]:
     """The paths of ``DATA,INDEX,...``; a comma belongs to a path where the paths exist only that way."""
-    from acqo_rl.evaluation.inputs import ORIGINAL
     from acqo_rl.retrieval.places import is_place, split_known
+    from acqo_rl.searching.names import ORIGINAL
 
     def known(path: str) -> bool:
         return bool(split_known(path.removesuffix(ORIGINAL), "+", is_place))

@@ -73,8 +73,8 @@ def load_service(
         SearchError: an index does not answer.
     """
     from acqo_rl.batching import Batcher
-    from acqo_rl.evaluation.inputs import name_reformulators
     from acqo_rl.fusion import fusion_named
+    from acqo_rl.searching.names import name_reformulators
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.collections import open_collection
     from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names

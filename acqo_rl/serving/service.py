@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from acqo_rl.evaluation.inputs import reformulator_name
 from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Ask, Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import look_first
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.threshold import check_score_threshold

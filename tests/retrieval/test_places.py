@@ -3,8 +3,8 @@
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import name_retrievers
 from acqo_rl.retrieval.places import parts_of, place_of, split_places
+from acqo_rl.searching.names import name_indexes
 
 
 @pytest.fixture
@@ -53,11 +53,11 @@ def test_a_joined_place_is_the_same_from_every_folder(here):
 
 def test_a_comparison_joins_names_and_places_alike(here):
     given = ["meaning=dense", "words=bm25", "both=meaning+words", "same=dense+bm25", "mixed=meaning+bm25@original"]
-    assert name_retrievers(given) == {
+    assert name_indexes(given) == {
         "meaning": ("dense",),
         "words": ("bm25",),
         "both": ("meaning", "words"),
         "same": ("dense", "bm25"),
         "mixed": ("meaning", "bm25@original"),
     }
-    assert name_retrievers(["x=a+b", "y=http://one:8100/a+c"]) == {"x": ("a+b",), "y": ("http://one:8100/a+c",)}
+    assert name_indexes(["x=a+b", "y=http://one:8100/a+c"]) == {"x": ("a+b",), "y": ("http://one:8100/a+c",)}

@@ -1,0 +1,120 @@
+"""Reads the settings that name reformulators and indexes: ``NAME=MODEL``, ``NAME=INDEX`` and ``NAME=ONE+OTHER``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import WITHOUT_MODEL
+from acqo_rl.retrieval.places import is_place, parts_of, split_places
+
+ORIGINAL = "@original"
+"""Suffix of an index that searches only the raw query."""
+
+UNNAMED = "index"
+"""Name of an index that is given without one."""
+
+_NAME = re.compile(r"\w[\w.+-]*")
+_IS_MODEL = re.compile(r"[:/]")
+_NO_NAME = re.compile(r"[^\w.-]+")
+
+
+def reformulator_name(given: str) -> str:
+    """The name of a reformulator; the name of a policy given as a model alone is derived from the model."""
+    return _NO_NAME.sub("-", given).strip("-.") if _IS_MODEL.search(given) else given
+
+
+def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[str, str]:
+    """Returns name -> model; the model is empty for reformulators without one.
+
+    Args:
+        given: ``NAME`` or ``NAME=MODEL``. A policy may be given by its model alone; its name is then derived from the
+            model: ``trained:demo`` is named ``trained-demo``, ``outputs/mine/policy`` is named ``outputs-mine-policy``.
+        default_model: model of the reformulators that are given without one.
+
+    Raises:
+        ConfigError: a name is given twice or cannot name a file, a model is missing, or a reformulator without a model
+            is given one.
+    """
+    models: dict[str, str] = {}
+    for item in given:
+        name, _, model = item.partition("=")
+        if not model and _IS_MODEL.search(name):
+            name, model = reformulator_name(name), name
+        check_name(name, models)
+        if name in WITHOUT_MODEL and model:
+            raise ConfigError(f"{name!r} needs no model, but {item!r} names one.")
+        if name not in WITHOUT_MODEL:
+            model = model or default_model or ""
+            if not model:
+                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.")
+        models[name] = model
+    if not models:
+        raise ConfigError(
+            f"No reformulator is given; choose among {', '.join(WITHOUT_MODEL)}, prompted, adaptive, policy."
+        )
+    return models
+
+
+def name_indexes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Returns name -> parts of the retriever: locations of single indexes, or names given before.
+
+    Args:
+        given: ``NAME=INDEX``, or ``NAME=ONE+OTHER`` of index locations or names given before. ``OTHER@original``
+            searches only the raw query. One index may be given without a name; it is named ``index``. A location that
+            holds several indexes stands for each of them.
+
+    Raises:
+        ConfigError: a name is given twice, unknown or cannot name a file, an index is missing, no part searches the
+            sub-queries, or the list is empty.
+        IndexMismatchError: the folder of a hybrid index is damaged.
+    """
+    indexes: dict[str, tuple[str, ...]] = {}
+    for item in given:
+        named = "=" in item and not is_place(item)
+        name, _, what = item.partition("=") if named else (UNNAMED, "", item)
+        check_name(name, indexes)
+        if not what:
+            raise ConfigError(f"The index {name!r} has no location: give {name}=INDEX or {name}=ONE+OTHER.")
+        parts = _parts(item, what, [name for name, made_of in indexes.items() if len(made_of) == 1])
+        if all(part.endswith(ORIGINAL) for part in parts):
+            raise ConfigError(f"In {item!r} nothing searches sub-queries; leave {ORIGINAL} out of one part.")
+        if len(set(parts)) < len(parts):
+            raise ConfigError(f"{item!r} names one index twice; a hybrid needs different indexes.")
+        indexes[name] = parts
+    if not indexes:
+        raise ConfigError("No index is given; give one as INDEX, or several as NAME=INDEX.")
+    return indexes
+
+
+def _parts(item: str, what: str, names: Sequence[str]) -> tuple[str, ...]:
+    def known(part: str) -> bool:
+        return part.removesuffix(ORIGINAL) in names or is_place(part.removesuffix(ORIGINAL))
+
+    try:
+        parts = split_places(what, known)
+    except ConfigError as error:
+        raise ConfigError(f"{error} Single indexes given before {item!r}: {', '.join(names) or 'none'}.") from error
+    if len(parts) == 1:
+        return tuple(parts_of(what))
+    made_of: list[str] = []
+    for part in parts:
+        one, mark = part.removesuffix(ORIGINAL), ORIGINAL if part.endswith(ORIGINAL) else ""
+        made_of += [part] if one in names else [f"{place}{mark}" for place in parts_of(one)]
+    return tuple(made_of)
+
+
+def check_name(name: str, taken: Mapping[str, object]) -> None:
+    """Checks a name that is used in names of files.
+
+    Raises:
+        ConfigError: the name is taken or has characters that a file name cannot have.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{name!r} cannot name result files; put a name of letters, digits, '_', '-', '+' and '.' before it: "
+            f"NAME={name}."
+        )
+    if name in taken:
+        raise ConfigError(f"{name!r} is given twice; give each a name of its own: NAME=...")

@@ -1,0 +1,46 @@
+"""Names of reformulators and indexes in settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.searching.names import name_indexes, name_reformulators
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("trained:demo", "trained-demo"),
+        ("outputs/mine/policy", "outputs-mine-policy"),
+        ("../runs/a+b/", "runs-a-b"),
+        ("someone/some-policy-1.5", "someone-some-policy-1.5"),
+    ],
+)
+def test_a_policy_needs_no_name(given, name):
+    assert name_reformulators([given, "raw"], None) == {name: given, "raw": ""}
+    assert name_reformulators([given], "other") == {name: given}
+
+
+def test_a_given_name_is_kept():
+    assert name_reformulators(["mine=trained:demo", "policy"], "a/b") == {"mine": "trained:demo", "policy": "a/b"}
+
+
+@pytest.mark.parametrize(
+    "given", [["trained:demo", "trained/demo"], ["trained:demo", "trained:demo"], ["://"], ["policy"]]
+)
+def test_what_names_nothing_or_twice_is_refused(given):
+    with pytest.raises(ConfigError):
+        name_reformulators(given, None)
+
+
+def test_one_index_needs_no_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("dense", "bm25", "a=b"):
+        (tmp_path / name).mkdir()
+    assert name_indexes(["dense"]) == {"index": ("dense",)}
+    assert name_indexes(["dense+bm25@original"]) == {"index": ("dense", "bm25@original")}
+    assert name_indexes(["a=b"]) == {"index": ("a=b",)}
+    assert name_indexes(["dense", "words=bm25"]) == {"index": ("dense",), "words": ("bm25",)}
+    with pytest.raises(ConfigError):
+        name_indexes(["dense", "bm25"])
