@@ -96,3 +96,11 @@ def test_the_search_of_the_readme_prints_what_it_shows(tmp_path, monkeypatch, ca
         capsys.readouterr()
         main(shlex.split(line.replace("outputs/example", str(tmp_path / "index")))[1:])
     assert shown(capsys.readouterr().out) == shown(printed)
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    """A page that is not in the navigation, a dead link or an unknown name of the API is a warning."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert built.returncode == 0, built.stderr
+    assert (tmp_path / "site" / "index.html").is_file()
