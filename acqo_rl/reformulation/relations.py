@@ -30,8 +30,8 @@ _ANYWHERE = re.compile(
     re.I,
 )
 _VERBS = (
-    r"separate|split|part ways|break up|make (?:peace|up)|reconcile|unite|reunite|unify|become (?:one|an?) \w+|agree"
-    r"|negotiate|clash|battle|duel|quarrel|argue|debate|kiss|trade|talk|correspond|cooperate|communicate|converge"
+    r"separate|split|part ways|break up|make (?:peace|up)|reconcile|unite|reunite|unify|become (?:one|an?) \w+"
+    r"|(?:dis)?agree|negotiate|clash|battle|duel|quarrel|argue|debate|kiss|trade|talk|correspond|cooperate|communicate|converge"
     r"|intersect|overlap|collide|coexist|coincide|react|bond|mate|interbreed|ally|get along|go to war|join forces"
     r"|strike a deal|sign an? (?:deal|agreement)|date"
 )

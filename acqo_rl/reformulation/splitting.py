@@ -212,7 +212,7 @@ def _listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     listed = find_list(text)
     if listed is None or listed.link == "between" or is_contest(text):
         return []
-    are_titles = {item.lower() for item in listed.items} <= lexicon.titles
+    are_titles = {_unmarked(item).lower() for item in listed.items} <= lexicon.titles
     if _GOES_ON.match(listed.after) or _HAS_BOTH.search(f"{listed.before}|{listed.link}"):
         return []
     if not are_titles and _is_one_thing(listed, text):

@@ -23,6 +23,7 @@ from acqo_rl.reformulation.splitting import parts_of
         "When did Sweden and Norway split?",
         "When did Exxon and Mobil become one company?",
         "Did Hamilton and Burr duel?",
+        "What did Einstein and Bohr disagree about?",
         "Who mediated Egypt and Israel?",
         "Who introduced Taylor and Burton?",
         "What is the time difference of London and Tokyo?",

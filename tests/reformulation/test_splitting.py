@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import normalised
+from acqo_rl.types import Document
 
 
 @pytest.mark.parametrize(
@@ -318,3 +319,11 @@ def test_a_question_of_more_than_45_words_is_left_whole():
     assert len(parts_of(f"{asked}?")) == 2
     assert len(f"{asked}{padding}".split()) > 45
     assert parts_of(f"{asked}{padding}?") == ()
+
+
+def test_works_whose_titles_have_several_words_are_asked_about_one_by_one_if_the_corpus_has_them():
+    titles = [Document(str(n), title, "") for n, title in enumerate(("Dune (novel)", "The Hobbit", "War and Peace"))]
+    known = Lexicon.of(titles)
+    assert parts_of("Who wrote Dune and The Hobbit?", known) == ("Who wrote Dune", "Who wrote The Hobbit")
+    assert parts_of("Who wrote War and Peace?", known) == ()
+    assert parts_of("Who wrote Dune and The Hobbit?") == ()
