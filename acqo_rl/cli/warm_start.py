@@ -6,6 +6,11 @@ r"""Warm start: supervised fine-tuning on reformulations that the reward has ver
     acqo warm-start --config configs/warm_start/embedded.yaml --model outputs/warm_start/model --samples 8 \
         --output_dir outputs/second_round
 
+With --teacher the reformulations of a language model or a strategy are candidates too; the reward decides as always:
+
+    acqo warm-start --config configs/warm_start/embedded.yaml --teacher openai:qwen3@http://localhost:8000/v1 \
+        --output_dir outputs/taught
+
 With --samples the model's own rollouts are candidates too, before those of the rules: a round of rejection sampling.
 With --keep a policy learns questions of a new kind beside what it does already.
 The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
@@ -52,7 +57,17 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
             "passed where searching helps less often than this share, searched elsewhere."
         },
     )
-    prompted_queries: int = field(default=0, metadata={"help": "Queries that the prompted base model rewrites too."})
+    teacher: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Whose reformulations are candidates too: a language model (openai:NAME@URL, anthropic:NAME), or "
+            "a reformulator of acqo evaluate as NAME or NAME=MODEL (hyde=openai:NAME@URL, turns). A NAME without a "
+            "MODEL prompts --model."
+        },
+    )
+    teacher_queries: int = field(
+        default=0, metadata={"help": "Number of training queries that each teacher reformulates; 0 means all."}
+    )
     scored: str | None = field(
         default=None,
         metadata={
@@ -108,10 +123,12 @@ def main(config: WarmStartConfig) -> None:
     from acqo_rl.training.materials import open_materials
     from acqo_rl.training.model import check_answers_as_served, told_differences
     from acqo_rl.training.run_folder import check_tracking, open_run
+    from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
 
     check_tracking(config.report_to)
     settings = policy_settings(config, config.model)
+    name_teachers(config.teacher, config.model)
     if config.keep:
         check_answers_as_served(config.model, settings)
     folder = Path(config.output_dir)
@@ -179,7 +196,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         write_scored(scored_by(config.scored, learned), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
     left = learned[len(options) :]
-    found = candidates_for(config, settings, learned, materials) if left else {}
+    found = candidates_for(config, settings, learned, materials, file.with_name("teacher.sqlite")) if left else {}
     for batch in scored_options(left, materials.qrels, found, reward):
         options += batch
         write_scored(options, scored_file)
@@ -198,30 +215,24 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
 
 
 def candidates_for(
-    config: WarmStartConfig, settings: PolicySettings, queries: Sequence[Query], materials: Materials
+    config: WarmStartConfig,
+    settings: PolicySettings,
+    queries: Sequence[Query],
+    materials: Materials,
+    cache: Path,
 ) -> dict[str, list[Candidate]]:
-    """Query id -> what else might be searched: by spans and rules, by the prompted model, by the policy itself."""
-    from acqo_rl.data.union import source_of
+    """Query id -> what else might be searched: by spans and rules, by the teachers, by the policy itself."""
     from acqo_rl.reformulation.lexicon import Lexicon
-    from acqo_rl.training.candidates import Candidate, candidates
-    from acqo_rl.training.titles import titles_by_source
+    from acqo_rl.training.candidates import Candidate, candidates_in
+    from acqo_rl.training.teachers import name_teachers, taught
 
-    documents = materials.corpus.values()
-    lexicon, titles = Lexicon.of(documents), titles_by_source(documents)
-    found = {
-        query.id: candidates(query, settings.max_sub_queries, lexicon, titles.get(source_of(query.id), titles[""]))
-        for query in queries
-    }
-    if config.prompted_queries:
-        from acqo_rl.language_models.local import TransformersModel
-        from acqo_rl.reformulation.prompted import Prompted
-        from acqo_rl.reformulation.strategies import ClassifyAndRewrite
-
-        model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens, temperature=0.7)
-        prompted = Prompted(model, [ClassifyAndRewrite(settings.max_sub_queries)])
-        for answer in prompted.reformulate(queries[: config.prompted_queries]):
-            if answer.route != "pass":
-                found[answer.query.id].append(Candidate(answer.route, answer.sub_queries, "prompted model"))
+    teachers = name_teachers(config.teacher, config.model)
+    found = candidates_in(materials.corpus.values(), queries, settings.max_sub_queries)
+    if teachers:
+        asked = queries[: config.teacher_queries or None]
+        lexicon = Lexicon.of(materials.corpus.values())
+        for query_id, some in taught(teachers, asked, settings.max_sub_queries, lexicon, cache).items():
+            found[query_id] += some
     if config.samples:
         for answer in rollouts(config, queries, config.samples, temperature=1.0):
             if answer.route != "pass" and answer.problem is None:

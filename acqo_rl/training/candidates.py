@@ -6,16 +6,17 @@ Nothing here knows gold documents or rewrites; the reward decides which candidat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, groupby, islice, permutations, product
 from typing import NamedTuple
 
+from acqo_rl.data.union import source_of
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, newest_first
 from acqo_rl.text import normalised, one_line
-from acqo_rl.training.titles import Titles
-from acqo_rl.types import Query, Route, SubQuery, SubQueryKind
+from acqo_rl.training.titles import Titles, titles_by_source
+from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 
 
 class Candidate(NamedTuple):
@@ -74,6 +75,17 @@ def candidates(
         if 0 < len(key) <= max_sub_queries and key != (normalised(query.text),):
             found.setdefault(key, candidate)
     return list(found.values())
+
+
+def candidates_in(
+    documents: Collection[Document], queries: Sequence[Query], max_sub_queries: int
+) -> dict[str, list[Candidate]]:
+    """Query id -> the candidates of a query, with the names and titles of a corpus."""
+    lexicon, titles = Lexicon.of(documents), titles_by_source(documents)
+    return {
+        query.id: candidates(query, max_sub_queries, lexicon, titles.get(source_of(query.id), titles[""]))
+        for query in queries
+    }
 
 
 def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:

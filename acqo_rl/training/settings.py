@@ -14,7 +14,7 @@ from acqo_rl.types import FusionName
 
 _RANGES = {
     **RANGES,
-    **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "prompted_queries", "samples"), (0, FINITE)),
+    **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "teacher_queries", "samples"), (0, FINITE)),
     **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "margin", "tolerance"), (0, FINITE)),
     **dict.fromkeys(("eval_limit", "save_steps", "examples"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),

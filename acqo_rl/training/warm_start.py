@@ -1,7 +1,7 @@
 """Warm start: supervised examples that the reward has verified, then SFT through TRL.
 
-No label of a rewrite is read. Candidates come from rules, from spans of query and conversation and from sampling a
-prompted model; each is scored by the reward, and the best is a target where it beats the raw query.
+No label of a rewrite is read. Candidates come from rules, from spans of query and conversation, from teachers and
+from the policy's own rollouts; each is scored by the reward, and the best is a target where it beats the raw query.
 """
 
 from __future__ import annotations

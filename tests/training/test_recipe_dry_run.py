@@ -40,7 +40,7 @@ def recipe(data, passing, tmp_path):
         "test_split": "dev",
         "prompted_baseline": False,
     }
-    settings["warm_start"] |= {"examples": 8, "prompted_queries": 0}
+    settings["warm_start"] |= {"examples": 8, "teacher": ["turns"]}
     for stage in ("stage1", "stage2"):
         settings[stage] |= {"eval_limit": 4, "trainer": {**settings[stage]["trainer"], **SMALL}}
     settings["difficulty"] |= {"rollouts": 4, "temperature": 1.0, "top_p": 1.0}

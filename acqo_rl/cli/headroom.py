@@ -1,0 +1,194 @@
+r"""Estimate, before anything is trained, whether training is worth it.
+
+    acqo headroom --data BEIR_DIR --index INDEX --output outputs/headroom
+    acqo headroom --data BEIR_DIR --index INDEX --limit 100 --output outputs/first_look
+    acqo headroom --data BEIR_DIR --index INDEX --output outputs/headroom \
+        --reformulator raw rules hyde=openai:qwen3@http://localhost:8000/v1
+
+The command measures what the raw query, the rules and the last two turns reach, and scores the warm start's candidates
+of each query by the reward. The best candidate of each query is an upper bound for a policy that picks among them. The
+form of candidate that is best on one half of the queries, measured on the other half, is a lower bound. The last line
+says whether to train, to use a reformulator without training, or to leave the raw query; docs/headroom.md has the
+thresholds.
+
+No language model is asked unless --reformulator names one. The output folder gets report.md, headroom.json, gains.png
+and scored.jsonl. The same command continues after an interruption.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.cli import command
+from acqo_rl.evaluation.inputs import hash_queries, name_reformulators
+from acqo_rl.fusion import fusion_named
+from acqo_rl.measures import check_measures
+from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.searching.lists import DEPTH
+from acqo_rl.training.settings import RewardSettings
+from acqo_rl.types import FeedbackSpec, Fusion, FusionName, Query, Retriever
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from acqo_rl.data.beir import Beir
+    from acqo_rl.evaluation.run import Evaluation
+    from acqo_rl.rewards import Reward
+    from acqo_rl.training.headroom import Advice, Headroom
+    from acqo_rl.training.warm_start import Scored
+
+
+@dataclass(kw_only=True)
+class HeadroomConfig(RewardSettings, IndexSettings):
+    """Settings of an estimate."""
+
+    data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."})
+    index: str = field(metadata={"help": INDEX_HELP})
+    output: str = field(metadata={"help": "Folder of the report: new, or one of the same settings to continue."})
+    split: str = field(default="train", metadata={"help": "Queries to estimate with: qrels/SPLIT.tsv."})
+    limit: int = field(default=300, metadata={"help": "Number of queries, drawn at random; 0 uses all."})
+    reformulator: list[str] = field(
+        default_factory=lambda: ["rules", "turns"],
+        metadata={"help": "Reformulators to measure beside the raw query, NAME or NAME=MODEL as in acqo evaluate."},
+    )
+    measure: str = field(default="nDCG@10", metadata={"help": "Measure of the report, as ir_measures writes it."})
+    max_sub_queries: int = field(default=3, metadata={"help": "Maximum number of sub-queries of a candidate."})
+    feedback_results: int = field(
+        default=1, metadata={"help": "Results of a first search whose titles and names the candidates may use."}
+    )
+    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
+    seed: int = field(default=0, metadata={"help": "Seed of the drawn queries and of the halves."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(HeadroomConfig, description=__doc__)
+
+
+def main(config: HeadroomConfig) -> None:
+    """Scores the candidates that are not scored yet, then reports."""
+    from acqo_rl.data.beir import corpus_hash, read_beir
+    from acqo_rl.rewards import Reward
+    from acqo_rl.searching.path import add_feedback
+    from acqo_rl.training.headroom import Headroom, advise, measure_bounds
+    from acqo_rl.training.run_folder import open_run
+    from acqo_rl.training.warm_start import kinds_of
+
+    models = check(config)
+    data = read_beir(config.data, config.split)
+    queries, qrels = drawn(config, data), data.qrels[config.split]
+    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(data.corpus.values()))
+    folder, fusion = Path(config.output), fusion_named(config.fusion)
+    open_run(folder, {**asdict(config), "queries": hash_queries(queries, qrels, data.metadata)}, {"reformulator"})
+    kinds = kinds_of(queries, data.metadata)
+    reward = Reward(
+        "converge", retriever, fusion, cost=config.cost, invalid=config.invalid, decay=config.decay,
+        top_ranks=config.top_ranks, top_bonus=config.top_bonus,
+    )  # fmt: skip
+    baselines = measure_baselines(config, models, data, queries, kinds, retriever, fusion)
+    look = FeedbackSpec(config.feedback_results)
+    read = add_feedback(queries, retriever, fusion, data.corpus, look)
+    scored = score(config, data, read, reward, folder / "scored.jsonl")
+    bounds, forms = measure_bounds(read, qrels, scored, kinds, reward, measure=config.measure, seed=config.seed)
+    headroom = Headroom(tuple(baselines), bounds, forms)
+    report(config, headroom, advise(headroom, config.measure), folder)
+
+
+def check(config: HeadroomConfig) -> dict[str, str]:
+    """Refuses settings that would fail late; returns the models of the reformulators by name.
+
+    Raises:
+        ConfigError: a number is out of range, or a reformulator or the measure is unknown.
+    """
+    check_ranges(config, {"limit": (0, FINITE), "max_sub_queries": (1, FINITE), "feedback_results": (0, FINITE)})
+    check_measures([config.measure], DEPTH)
+    return name_reformulators(["raw", *(name for name in config.reformulator if name != "raw")], None)
+
+
+def drawn(config: HeadroomConfig, data: Beir) -> list[Query]:
+    """The queries of the estimate, in file order."""
+    from acqo_rl.training.data import with_gold
+
+    queries = with_gold(data.queries[config.split], data.qrels[config.split])
+    if not 0 < config.limit < len(queries):
+        return queries
+    places = sorted(random.Random(config.seed).sample(range(len(queries)), config.limit))
+    return [queries[place] for place in places]
+
+
+def measure_baselines(
+    config: HeadroomConfig,
+    models: Mapping[str, str],
+    data: Beir,
+    queries: Sequence[Query],
+    kinds: Mapping[str, str],
+    retriever: Retriever,
+    fusion: Fusion,
+) -> list[Evaluation]:
+    """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
+    from acqo_rl.evaluation.groups import regroup
+    from acqo_rl.evaluation.run import evaluate
+    from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+    from acqo_rl.searching.path import SearchPath
+
+    lexicon = lexicon_for(models, data.corpus.values())
+    measured = []
+    for name, model in models.items():
+        if name == "turns" and not any(query.history for query in queries):
+            continue
+        path = SearchPath(load_reformulator(name, model, lexicon=lexicon), retriever, fusion, data.corpus)
+        found = evaluate(path, queries, data.qrels[config.split], name=name, measures=[config.measure])
+        measured.append(regroup(found, kinds))
+    return measured
+
+
+def score(config: HeadroomConfig, data: Beir, queries: Sequence[Query], reward: Reward, file: Path) -> list[Scored]:
+    """The rewards of all candidates: read where they were written before, else computed batch by batch."""
+    from acqo_rl.training.candidates import candidates_in
+    from acqo_rl.training.warm_start import read_scored, scored_options, write_scored
+
+    scored = read_scored(file) if file.exists() else []
+    left = queries[len(scored) :]
+    found = candidates_in(data.corpus.values(), left, config.max_sub_queries) if left else {}
+    for batch in scored_options(left, data.qrels[config.split], found, reward):
+        scored += batch
+        write_scored(scored, file)
+    return scored
+
+
+def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:
+    """Prints the tables and the advice, and writes them with a figure."""
+    from acqo_rl.data.beir import write_atomic
+    from acqo_rl.evaluation.compare import compare, summarise
+    from acqo_rl.evaluation.plots import draw_plots
+    from acqo_rl.evaluation.tables import Table, aligned, format_table, kinds_table
+
+    measure, baseline = config.measure, headroom.baselines[0]
+    evaluations = [*headroom.baselines, *headroom.bounds]
+    summaries = [summarise(evaluation) for evaluation in evaluations]
+    comparisons = [compare(evaluation, baseline, [measure]) for evaluation in evaluations[1:]]
+    forms = Table("", "", ("kind", "form chosen on one half", "on the other half"),
+                  tuple((kind, *some) for kind, some in headroom.forms.items()), labels=3)  # fmt: skip
+    parts = [f"# Headroom of {len(baseline.results)} queries", format_table(evaluations, baseline, [measure]),
+             "## By kind of query", aligned(kinds_table(summaries, comparisons, [measure])),
+             "## Chosen forms", aligned(forms), "![Gain by kind](gains.png)", f"**{advice.sentence}**"]  # fmt: skip
+    write_atomic(folder / "report.md", ["\n\n".join(parts)])
+    (folder / "gains.png").write_bytes(draw_plots(evaluations, measure)["gain_by_kind.png"])
+    content = {
+        "decision": advice.decision,
+        "reason": advice.sentence,
+        "settings": asdict(config),
+        "systems": {summary.name: asdict(summary.overall) for summary in summaries},
+        "by_kind": {s.name: {kind: asdict(group) for kind, group in s.by_kind.items()} for s in summaries},
+        "differences_to_raw": {c.system: asdict(c.differences[measure]) for c in comparisons},
+        "forms": headroom.forms,
+    }
+    write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])
+    print(
+        "\n".join([*parts[1:2], "", *parts[3:4], "", parts[5], "", f"Report: {folder / 'report.md'}", advice.sentence])
+    )

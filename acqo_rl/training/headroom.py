@@ -1,0 +1,208 @@
+"""What training can gain on a set of queries, estimated from the warm start's candidates before anything is trained.
+
+Upper bound: each query gets the candidate with the highest reward, which uses its gold documents.
+Lower bound: each kind of query gets one form of candidate, chosen on one half of the queries and measured on the other.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from acqo_rl.errors import DataError
+from acqo_rl.evaluation.compare import compare
+from acqo_rl.evaluation.groups import regroup
+from acqo_rl.evaluation.run import Evaluation, evaluate
+from acqo_rl.evaluation.significance import FEWEST, Difference
+from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.rewards import Reward
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.training.warm_start import Option, Scored
+from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
+
+ONE_FORM, FORM_BY_KIND, BEST = "one form", "one form per kind", "best candidate"
+LEAST_GAIN = 0.01
+"""Gains of the measure below this are not worth a change, even if they are significant."""
+FEWEST_OF_KIND = 20
+"""A kind with fewer queries than this in the choosing half gets the form that is best for all queries."""
+PASS = "pass"
+
+Decision = Literal["train", "use", "leave"]
+Choose = Callable[[Scored], Option]
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """What each way of searching reaches.
+
+    Attributes:
+        baselines: raw query first, then the reformulators that need no training.
+        bounds: ``one form``, ``one form per kind`` and ``best candidate``.
+        forms: kind -> the forms that were chosen on either half; the kind ``all`` has those of ``one form``.
+    """
+
+    baselines: tuple[Evaluation, ...]
+    bounds: tuple[Evaluation, ...]
+    forms: dict[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, and why.
+
+    Attributes:
+        decision: ``train`` a policy, ``use`` a reformulator without training, or ``leave`` the raw query as it is.
+        sentence: the decision with its reason.
+    """
+
+    decision: Decision
+    sentence: str
+
+
+class Told:
+    """Answers each query with the reformulation that it was told."""
+
+    def __init__(self, name: str, answers: Mapping[str, Reformulation]) -> None:
+        self.name, self.answers = name, answers
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """Returns one reformulation per query, in input order."""
+        return [self.answers[query.id] for query in queries]
+
+
+def measure_bounds(
+    queries: Sequence[Query],
+    qrels: Qrels,
+    scored: Sequence[Scored],
+    kinds: Mapping[str, str],
+    reward: Reward,
+    *,
+    measure: str,
+    seed: int,
+) -> tuple[tuple[Evaluation, ...], dict[str, tuple[str, str]]]:
+    """Measures the three bounds; returns them with the chosen forms, see :class:`Headroom`.
+
+    Args:
+        queries: with the feedback that the candidates were made with.
+        qrels: their gold documents.
+        scored: their candidates, in the same order.
+        kinds: query id -> kind.
+        reward: scored the candidates.
+        measure: what is reported.
+        seed: of the halves.
+
+    Raises:
+        DataError: there are too few queries to divide.
+    """
+    chosen, forms = choose_forms(scored, kinds, seed)
+    chosen[BEST] = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
+    evaluations = []
+    for name, options in chosen.items():
+        told = Told(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
+        path = SearchPath(told, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
+        found = evaluate(path, queries, qrels, name=name, measures=[measure])
+        evaluations.append(regroup(found, kinds))
+    return tuple(evaluations), forms
+
+
+def _answer(query: Query, option: Option, reward: Reward) -> Reformulation:
+    if option.form == PASS:
+        return pass_through(query, PASS)
+    parsed = reward.grammar.parse(option.completion, query)
+    return Reformulation(query, parsed.route, parsed.sub_queries, option.form, option.completion)
+
+
+def choose_forms(
+    scored: Sequence[Scored], kinds: Mapping[str, str], seed: int
+) -> tuple[dict[str, dict[str, Option]], dict[str, tuple[str, str]]]:
+    """Chooses forms on each half of the queries for the other half.
+
+    Returns:
+        Bound -> query id -> the option of the form that the other half chose; and the chosen forms of each kind.
+
+    Raises:
+        DataError: there are too few queries to divide.
+    """
+    if len(scored) < 2 * FEWEST:
+        raise DataError(
+            f"{len(scored)} queries have a relevant document; headroom divides them into two halves and needs at least"
+            f" {2 * FEWEST}."
+        )
+    shuffled = random.Random(seed).sample(list(scored), len(scored))
+    halves = shuffled[::2], shuffled[1::2]
+    for_all = tuple(best_form(half) for half in halves)
+    by_kind = tuple(_forms_by_kind(half, kinds, form) for half, form in zip(halves, for_all, strict=True))
+    chosen: dict[str, dict[str, Option]] = {ONE_FORM: {}, FORM_BY_KIND: {}}
+    for half, form, forms in zip(halves, for_all[::-1], by_kind[::-1], strict=True):
+        for one in half:
+            chosen[ONE_FORM][one.query_id] = of_form(one, form)
+            chosen[FORM_BY_KIND][one.query_id] = of_form(one, forms.get(kinds[one.query_id], form))
+    names = sorted({kind for forms in by_kind for kind in forms})
+    shown = {"all": (for_all[0], for_all[1])}
+    shown |= {kind: (by_kind[0].get(kind, for_all[0]), by_kind[1].get(kind, for_all[1])) for kind in names}
+    return chosen, shown
+
+
+def _forms_by_kind(scored: Sequence[Scored], kinds: Mapping[str, str], for_all: str) -> dict[str, str]:
+    groups = defaultdict(list)
+    for one in scored:
+        groups[kinds[one.query_id]].append(one)
+    return {kind: best_form(some) if len(some) >= FEWEST_OF_KIND else for_all for kind, some in groups.items()}
+
+
+def best_form(scored: Sequence[Scored]) -> str:
+    """The form with the highest total reward, where a query without it passes; ``pass`` if no form beats passing."""
+    gains: dict[str, float] = defaultdict(float, {PASS: 0.0})
+    for one in scored:
+        for form in {option.form for option in one.options}:
+            gains[form] += of_form(one, form).reward - one.options[0].reward
+    return max(sorted(gains), key=lambda form: (gains[form], form == PASS))
+
+
+def of_form(scored: Scored, form: str) -> Option:
+    """The option of a form; the raw query if there is none."""
+    return next((option for option in scored.options if option.form == form), scored.options[0])
+
+
+def advise(headroom: Headroom, measure: str) -> Advice:
+    """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``."""
+    raw, *others = headroom.baselines
+    *forms, best = headroom.bounds
+    form = max(forms, key=lambda evaluation: evaluation.scores(measure).mean())
+    cheap = max(headroom.baselines, key=lambda evaluation: evaluation.scores(measure).mean())
+    upper = _difference(best, raw, measure)
+    over_raw, over_cheap = _difference(form, raw, measure), _difference(form, cheap, measure)
+    cheap_gain = _difference(cheap, raw, measure) if others else None
+    room = f"the best candidate of each query gains {_told(upper)}"
+    learned = f"{form.name}, chosen on other queries, gains {_told(over_raw)} over the raw query"
+    if _matters(over_cheap):
+        against = "" if cheap is raw else f" and {_told(over_cheap)} over {cheap.name}"
+        return Advice("train", f"Train: {learned}{against}; {room}, which is the upper bound.")
+    if cheap is not raw and cheap_gain and _matters(cheap_gain):
+        return Advice(
+            "use",
+            f"Use {cheap.name} without training: it gains {_told(cheap_gain)} over the raw query, and {form.name} adds"
+            f" {_told(over_cheap)} to it, which is not a reliable gain of at least {LEAST_GAIN}; {room}.",
+        )
+    if upper.mean < LEAST_GAIN:
+        return Advice("leave", f"Leave it: even {room}, so that a policy has nothing to learn.")
+    return Advice(
+        "leave",
+        f"Leave it: {room}, but no form of candidate is reliably better on other queries than on those that chose it"
+        f" ({learned}), so that the upper bound is mostly luck.",
+    )
+
+
+def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:
+    return compare(system, baseline, [measure]).differences[measure]
+
+
+def _matters(difference: Difference) -> bool:
+    return difference.significant and difference.mean >= LEAST_GAIN
+
+
+def _told(difference: Difference) -> str:
+    return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"

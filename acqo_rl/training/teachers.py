@@ -1,0 +1,73 @@
+"""Candidates from teachers: language models and strategies, verified by the reward like all other candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from tqdm import tqdm
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.cache import Cache, CachedReformulator
+from acqo_rl.evaluation.inputs import cache_key, name_reformulators
+from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.load import StrategySettings, asks_model, load_reformulator
+from acqo_rl.training.candidates import Candidate
+from acqo_rl.types import Query, Reformulation, Route
+
+_BATCH = 32
+_SERVERS = ("openai:", "anthropic:", "embedded:")
+
+
+def name_teachers(given: Sequence[str], model: str) -> dict[str, str]:
+    """Name -> model of each teacher.
+
+    Args:
+        given: a language model that can only be prompted (``openai:NAME@URL``), or a reformulator as
+            :func:`acqo_rl.evaluation.inputs.name_reformulators` reads it.
+        model: model of the strategies that are given without one.
+
+    Raises:
+        ConfigError: a teacher is unknown or given twice.
+    """
+    named = [f"prompted={item}" if item.startswith(_SERVERS) else item for item in given]
+    return name_reformulators(named, model) if named else {}
+
+
+def taught(
+    teachers: Mapping[str, str], queries: Sequence[Query], max_sub_queries: int, lexicon: Lexicon, cache: Path
+) -> dict[str, list[Candidate]]:
+    """Asks each teacher; returns query id -> candidates.
+
+    Args:
+        teachers: name -> model, see :func:`name_teachers`.
+        queries: what the teachers read.
+        max_sub_queries: further sub-queries of an answer are dropped.
+        lexicon: names of the corpus, for the rules.
+        cache: file of the answers, so that an interrupted run asks for no answer twice.
+
+    Raises:
+        ConfigError: every call of a teacher failed.
+    """
+    found: dict[str, list[Candidate]] = {query.id: [] for query in queries}
+    with closing(Cache(cache)) as answers:
+        for name, model in teachers.items():
+            load = partial(load_reformulator, name, model, lexicon=lexicon)
+            teacher = CachedReformulator(name, load, cache_key(name, model, StrategySettings()), answers)
+            failed = 0
+            for start in tqdm(range(0, len(queries), _BATCH), desc=f"ask {name}", unit="batch"):
+                for answer in teacher.reformulate(queries[start : start + _BATCH]):
+                    failed += answer.failed_calls > 0
+                    found[answer.query.id] += [one for one in (_candidate(answer, name, max_sub_queries),) if one]
+            if failed == len(queries) and asks_model(name):
+                raise ConfigError(f"All {failed} calls of the teacher {name}={model} failed; check the model's server.")
+    return found
+
+
+def _candidate(answer: Reformulation, name: str, max_sub_queries: int) -> Candidate | None:
+    """An answer in the policy's routes, without the raw query; ``None`` if it passes."""
+    written = tuple(s for s in answer.sub_queries if s.kind != "original" and s.lead is None)[:max_sub_queries]
+    route: Route = "decompose" if answer.route == "decompose" else "disambiguate"
+    return Candidate(route, written, name) if written and answer.route != "pass" else None

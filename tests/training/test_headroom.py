@@ -1,0 +1,139 @@
+"""Headroom: bounds that are measured honestly, and advice that follows from the intervals."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from acqo_rl.cli import main
+from acqo_rl.errors import DataError
+from acqo_rl.training.headroom import (
+    BEST,
+    FORM_BY_KIND,
+    ONE_FORM,
+    PASS,
+    Headroom,
+    advise,
+    best_form,
+    choose_forms,
+)
+from acqo_rl.training.warm_start import Option, Scored
+
+sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
+by_hand = importlib.import_module("by_hand")
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
+
+
+def scored(query_id, raw=0.0, **rewards):
+    options = [Option(form, "decompose", f"split\n{form}", value) for form, value in rewards.items()]
+    return Scored(query_id, (Option(PASS, "pass", "pass", raw), *options))
+
+
+class TestForms:
+    def test_the_best_form_has_the_highest_total_and_counts_a_query_without_it_as_passed(self):
+        """ "a" gains 1 once; "b" gains 0.4 three times; "c" gains 0.5 twice and loses 0.9 once."""
+        some = [scored("1", a=1.0, b=0.4, c=0.5), scored("2", b=0.4, c=0.5), scored("3", raw=1.0, b=1.4, c=0.1)]
+        assert best_form(some) == "b"
+
+    def test_no_form_is_chosen_where_passing_is_as_good(self):
+        assert best_form([scored("1", raw=1.0, a=1.0), scored("2", raw=1.0, a=1.0)]) == PASS
+
+    def test_a_form_that_always_helps_is_chosen_by_both_halves(self):
+        some = [scored(str(i), a=1.0) for i in range(12)]
+        chosen, forms = choose_forms(some, dict.fromkeys(map(str, range(12)), "k"), seed=0)
+        assert forms == {"all": ("a", "a"), "k": ("a", "a")}
+        assert {option.form for option in chosen[ONE_FORM].values()} == {"a"}
+
+    def test_luck_does_not_reach_the_half_that_it_is_measured_on(self):
+        """Each query has a form of its own that helps it alone: whatever one half chooses, the other half passes."""
+        some = [scored(str(i), **{f"form{i}": 2.0}) for i in range(12)]
+        chosen, _ = choose_forms(some, dict.fromkeys(map(str, range(12)), "k"), seed=0)
+        assert {option.form for option in chosen[ONE_FORM].values()} == {PASS}
+
+    def test_kinds_get_forms_of_their_own_if_they_are_large_enough(self):
+        large = [scored(f"l{i}", a=1.0, b=0.0) for i in range(60)]
+        other = [scored(f"o{i}", a=0.0, b=1.0) for i in range(59)]
+        small = [scored(f"s{i}", a=0.0, b=1.0) for i in range(4)]
+        some = [*large, *other, *small]
+        kinds = {one.query_id: one.query_id[0] for one in some}
+        chosen, forms = choose_forms(some, kinds, seed=0)
+        assert forms["l"] == ("a", "a")
+        assert forms["o"] == ("b", "b")
+        assert forms["s"] == forms["all"]
+        assert sum(option.reward for option in chosen[FORM_BY_KIND].values()) > sum(
+            option.reward for option in chosen[ONE_FORM].values()
+        )
+
+    def test_too_few_queries_are_refused(self):
+        with pytest.raises(DataError):
+            choose_forms([scored(str(i), a=1.0) for i in range(11)], {}, seed=0)
+
+
+class TestAdvice:
+    def advise(self, **values):
+        """The decision for values of the measure of 40 queries each: a mean, and two that differ by ``spread``."""
+
+        def made(name, mean, spread=0.0):
+            return by_hand.evaluation(name, [mean + spread * (-1) ** i for i in range(40)])
+
+        baselines = tuple(made(name, *values[name]) for name in ("raw", "rules") if name in values)
+        bounds = tuple(made(name, *values[key]) for name, key in ((ONE_FORM, "form"), (BEST, "best")))
+        return advise(Headroom(baselines, bounds, {}), "nDCG@10").decision
+
+    def test_train_if_a_form_gains_on_other_queries(self):
+        assert self.advise(raw=(0.4,), rules=(0.45,), form=(0.5,), best=(0.7,)) == "train"
+
+    def test_use_the_rules_if_a_form_adds_nothing_to_them(self):
+        assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.5,), best=(0.7,)) == "use"
+        assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.505,), best=(0.7,)) == "use"
+
+    def test_leave_it_if_the_gain_is_within_its_interval(self):
+        assert self.advise(raw=(0.4,), rules=(0.4,), form=(0.45, 0.3), best=(0.7,)) == "leave"
+
+    def test_leave_it_if_even_the_best_candidates_gain_nothing(self):
+        assert self.advise(raw=(0.9,), form=(0.9,), best=(0.905,)) == "leave"
+
+
+@pytest.fixture(scope="module")
+def estimated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("headroom")
+    main(["index", "--data", str(EXAMPLE), "--kind", "bm25", "--output", str(folder / "index")])
+    arguments = ["headroom", "--data", str(EXAMPLE), "--index", str(folder / "index"), "--split", "test"]
+    arguments += ["--output", str(folder / "out")]
+    main(arguments)
+    return folder / "out", arguments
+
+
+def test_the_command_reports_bounds_in_their_order(estimated):
+    folder, _ = estimated
+    content = json.loads((folder / "headroom.json").read_text())
+    values = {name: group["measures"]["nDCG@10"] for name, group in content["systems"].items()}
+    assert [*values] == ["raw", "rules", "turns", ONE_FORM, FORM_BY_KIND, BEST]
+    assert values[BEST] > values["raw"] > 0
+    assert values[BEST] >= values[ONE_FORM]
+    assert content["decision"] in ("train", "use", "leave")
+    assert content["reason"] in (folder / "report.md").read_text()
+    assert (folder / "gains.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_second_run_scores_nothing_again(estimated, monkeypatch):
+    folder, arguments = estimated
+    before = json.loads((folder / "headroom.json").read_text())
+    monkeypatch.setattr("acqo_rl.training.candidates.candidates_in", None)
+    main(arguments)
+    assert json.loads((folder / "headroom.json").read_text()) == before
+
+
+def test_an_interrupted_run_gives_the_same_report(estimated, tmp_path):
+    folder, arguments = estimated
+    other = [*arguments[:-1], str(tmp_path / "out")]
+    main(other)
+    lines = (folder / "scored.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "out" / "scored.jsonl").write_text("".join(lines[:10]))
+    main(other)
+    assert (tmp_path / "out" / "scored.jsonl").read_text() == "".join(lines)
