@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
-from acqo_rl.evaluation.inputs import hash_queries, name_reformulators
+from acqo_rl.evaluation.inputs import hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.names import name_reformulators
 from acqo_rl.training.settings import RewardSettings
 from acqo_rl.types import FeedbackSpec, Fusion, FusionName, Query, Retriever
 

@@ -11,9 +11,10 @@ from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator
-from acqo_rl.evaluation.inputs import cache_key, name_reformulators
+from acqo_rl.evaluation.inputs import cache_key
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings, asks_model, load_reformulator
+from acqo_rl.searching.names import name_reformulators
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Query, Reformulation, Route
 
@@ -26,7 +27,7 @@ def name_teachers(given: Sequence[str], model: str) -> dict[str, str]:
 
     Args:
         given: a language model that can only be prompted (``openai:NAME@URL``), or a reformulator as
-            :func:`acqo_rl.evaluation.inputs.name_reformulators` reads it.
+            :func:`acqo_rl.searching.names.name_reformulators` reads it.
         model: model of the strategies that are given without one.
 
     Raises:
