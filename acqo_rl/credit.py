@@ -1,4 +1,4 @@
-"""How much each search of a completion adds to what all of them find."""
+"""Shapley values: the contribution of each search to the reward of a completion."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from math import factorial
 
 
 def shapley(values: Sequence[float]) -> list[float]:
-    """The Shapley value of each of n players: its mean addition over all orders in which they may come (Shapley 1953).
+    """The Shapley value of each of n players: its mean marginal contribution over all orders of the players.
 
-    The values sum to the whole minus the empty set's. Players that add the same to every set have the same value, and
-    one that adds nothing to any has 0.
+    The values sum to the value of the full set minus the value of the empty set (Shapley 1953).
 
     Args:
-        values: of each of the 2^n sets; bit i of a set's position says whether player i is in it.
+        values: the value of each subset, float[2^n]; player i is in the subset at position p if bit i of p is set.
 
     Returns:
         float[n].

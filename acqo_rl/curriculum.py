@@ -1,7 +1,8 @@
-"""Which queries to learn from: difficulty by rollouts, a two-sided band, and a history of each prompt's rewards.
+"""Selects training queries by their difficulty and by the rewards of their earlier rollouts.
 
-arXiv 2601.21208, section 3.4: Stage II keeps queries whose mean Stage I reward over K = 8 rollouts is at most 5/3.
-The paper says that too-hard queries go too, but its equation has no lower bound; ours has one.
+In arXiv 2601.21208, section 3.4, Stage II keeps queries whose mean Stage I reward over K = 8 rollouts is at most 5/3.
+According to its text, the paper also drops queries that are too hard, but its equation has no lower bound. This
+implementation has one.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _BATCH = 32
 
 @dataclass(frozen=True)
 class Difficulty:
-    """Rewards of a policy's rollouts for one query.
+    """The rewards of a policy's rollouts for one query.
 
     Attributes:
-        query_id: of the query.
-        mean: of the rewards.
-        spread: their standard deviation; 0 means that the query teaches GRPO nothing.
-        best: the largest.
+        query_id: id of the query.
+        mean: mean reward.
+        spread: standard deviation of the rewards; GRPO learns nothing from a query with spread 0.
+        best: highest reward.
     """
 
     query_id: str
@@ -47,7 +48,7 @@ class Difficulty:
 
 @dataclass(frozen=True)
 class Band:
-    """Difficulties inside and outside of [low, high]."""
+    """Difficulties inside and outside [low, high]."""
 
     low: float
     high: float
@@ -59,17 +60,17 @@ class Band:
 def score_difficulty(
     queries: Sequence[Query], qrels: Qrels, policy: Reformulator, reward: Reward, rollouts: int
 ) -> Iterator[list[Difficulty]]:
-    """Mean and spread of the reward over ``rollouts`` samples of the policy for each query, in order.
+    """Samples the policy ``rollouts`` times for each query and summarises the rewards.
 
     Args:
-        queries: judged queries.
-        qrels: their gold documents.
-        policy: sampling, not greedy; its completions are scored as in training.
-        reward: of the stage that the policy was trained in.
+        queries: queries with gold documents.
+        qrels: judgements of the queries.
+        policy: must sample, not decode greedily; its completions are scored as in training.
+        reward: reward of the stage in which the policy was trained.
         rollouts: K.
 
     Yields:
-        One difficulty a query, batch by batch.
+        One batch of difficulties at a time, in input order.
     """
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score difficulty", unit="batch", disable=len(steps) < 4):
@@ -92,7 +93,7 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
     """Keeps queries with ``low`` <= mean reward <= ``high``.
 
     Raises:
-        ConfigError: the bounds are crossed, or nothing is kept.
+        ConfigError: ``low`` is above ``high``, or no query is kept.
     """
     if low > high:
         raise ConfigError(f"The band is empty: low is {low}, high is {high}; low must not be above high.")
@@ -105,14 +106,17 @@ def select_band(difficulties: Sequence[Difficulty], low: float, high: float) -> 
     )
     if not band.kept:
         raise ConfigError(
-            f"No query is kept: of {len(difficulties)}, {len(band.too_hard)} have a mean reward under {low} and "
-            f"{len(band.too_easy)} over {high}. Widen the band, or score more queries."
+            f"No query is kept: of {len(difficulties)} queries, {len(band.too_hard)} have a mean reward below {low} "
+            f"and {len(band.too_easy)} above {high}. Widen the band, or score more queries."
         )
     return band
 
 
 def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Difficulty, ...]:
-    """The share with the lowest mean reward, rounded up, in input order; ties go to the earlier ones."""
+    """The share of queries with the lowest mean reward, in input order; the number is rounded up.
+
+    Of several queries with equal means, the earlier ones are selected.
+    """
     lowest = sorted(range(len(difficulties)), key=lambda i: difficulties[i].mean)[
         : math.ceil(share * len(difficulties))
     ]
@@ -120,12 +124,12 @@ def hardest_of(difficulties: Sequence[Difficulty], share: float) -> tuple[Diffic
 
 
 def save_difficulties(difficulties: Sequence[Difficulty], file: str | Path) -> None:
-    """One JSON object a line."""
+    """Writes one JSON object per line."""
     write_atomic(Path(file), (json.dumps(asdict(d)) for d in difficulties))
 
 
 def load_difficulties(file: str | Path) -> list[Difficulty]:
-    """What :func:`save_difficulties` wrote.
+    """Reads a file written by :func:`save_difficulties`.
 
     Raises:
         ConfigError: the file is missing or a line is damaged.
@@ -134,26 +138,26 @@ def load_difficulties(file: str | Path) -> list[Difficulty]:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
         return [Difficulty(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
-        raise ConfigError(f"{file} does not hold difficulties ({error}); run acqo difficulty.") from error
+        raise ConfigError(f"{file} cannot be read as difficulties ({error}); run acqo difficulty.") from error
 
 
 def write_report(band: Band, queries: Sequence[Query], folder: str | Path, examples: int = 5) -> None:
-    """Writes ``report.md`` and ``histogram.png``: what each side of the band dropped, with examples."""
+    """Writes ``report.md`` and ``histogram.png``: how many queries are kept, too easy and too hard, with examples."""
     text = {query.id: one_line(query.text).replace("|", "\\|") for query in queries}
     total = len(band.kept) + len(band.too_easy) + len(band.too_hard)
     sides = (
         (f"Kept: mean reward from {band.low:g} to {band.high:g}", band.kept),
-        (f"Too easy: over {band.high:g}", band.too_easy),
-        (f"Too hard: under {band.low:g}", band.too_hard),
+        (f"Too easy: mean reward above {band.high:g}", band.too_easy),
+        (f"Too hard: mean reward below {band.low:g}", band.too_hard),
     )
     no_spread = sum(d.spread == 0 for d in band.kept)
-    lines = ["# Difficulty", "", f"{total} queries scored.", "", "![Mean reward of each query](histogram.png)", ""]
+    lines = ["# Difficulty", "", f"{total} queries were scored.", "", "![Mean reward of each query](histogram.png)", ""]
     for title, side in sides:
         lines += [f"## {title}", "", f"{len(side)} of {total} queries ({len(side) / total:.0%}).", ""]
         if side is band.kept:
-            lines += [f"{no_spread} of them had the same reward in every rollout.", ""]
+            lines += [f"{no_spread} of them got the same reward in every rollout.", ""]
         if side:
-            lines += ["| mean | spread | best | query |", "|---|---|---|---|"]
+            lines += ["| mean | standard deviation | best | query |", "|---|---|---|---|"]
             shown = side[:: max(1, len(side) // examples)][:examples]
             lines += [f"| {d.mean:.2f} | {d.spread:.2f} | {d.best:.2f} | {text[d.query_id]} |" for d in shown]
             lines.append("")
@@ -181,11 +185,11 @@ def _plot(band: Band, file: Path) -> None:
 
 
 class RewardHistory:
-    """Counts, for each prompt, the groups drawn and the groups whose rewards differed.
+    """Counts, for each prompt, its groups and the groups with different rewards.
 
-    A group of equal rewards has zero advantage and teaches nothing. The chance of drawing a prompt is proportional
-    to (groups with variance + 1) / (groups + 1): a new prompt counts as one that varies, a prompt that never varies
-    fades as 1/(n + 1) but is not lost, because the policy changes.
+    GRPO learns nothing from a group with equal rewards, because its advantages are 0. The probability of drawing a
+    prompt is proportional to (groups with different rewards + 1) / (groups + 1). A prompt whose rewards never differ
+    becomes rarer as 1/(n + 1), but stays in the pool, because the policy changes.
     """
 
     def __init__(self, prompts: int) -> None:
@@ -196,8 +200,8 @@ class RewardHistory:
         """Adds one generation batch.
 
         Args:
-            rows: prompt of each rollout.
-            rewards: reward of each rollout; NaN for a masked one.
+            rows: row of each rollout's prompt in the data set.
+            rewards: reward of each rollout; NaN for a masked rollout.
         """
         for row in dict.fromkeys(rows):
             values = np.array([value for r, value in zip(rows, rewards, strict=True) if r == row])
@@ -206,15 +210,15 @@ class RewardHistory:
             self.varied[row] += len(values) > 0 and bool(np.ptp(values) > 1e-6)
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Chance of drawing each prompt, float64[prompts], sums to 1."""
+        """The probability of drawing each prompt, float64[prompts]; they sum to 1."""
         weights = (self.varied + 1.0) / (self.groups + 1.0)
         return np.asarray(weights / weights.sum())
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint."""
+        """The counts, for a checkpoint."""
         return {"groups": self.groups.tolist(), "varied": self.varied.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """From a checkpoint."""
+        """Restores the counts from a checkpoint."""
         self.groups = np.array(state["groups"], np.int64)
         self.varied = np.array(state["varied"], np.int64)

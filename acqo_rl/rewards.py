@@ -1,7 +1,8 @@
-"""The reward of the GRPO trainer: how well a completion's searches find the gold documents.
+"""The reward of GRPO: how well the searches of a completion find the gold documents.
 
-arXiv 2601.21208, Eq. 3-6, with two additions of ours: a cost for each search after the first, and values of every
-part logged beside the reward (Stage I alone never falls when a sub-query is added, so it drives over-splitting).
+Implements arXiv 2601.21208, Eq. 3-6, with two additions. Each search after the first has a cost: without it, the
+Stage I reward never falls when a sub-query is added, which encourages needless splits. The measures that explain a
+reward are logged with it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ CUTOFF = 10
 
 
 def rank_map(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Phi(r): 2 down to 1 over ranks 1-10, under 1 down to 0 over ranks 11-100, else 0.
+    """Phi(r): falls from 2 to 1 over ranks 1-10, from below 1 to 0 over ranks 11-100, and is 0 beyond.
 
     Args:
-        ranks: float64[any shape], from 1; infinity for a document that was not found.
+        ranks: float64[any shape], starting at 1; infinity for a document that was not found.
     """
     top = (19.0 - ranks) / 9.0
     middle = (100.0 - ranks) / 90.0
@@ -38,36 +39,36 @@ def rank_map(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def gold_ranks(ranking: Ranking, gold: Sequence[str]) -> NDArray[np.float64]:
-    """Ranks of the gold documents, best first, float64[gold]; infinity where one was not found."""
-    position = {doc_id: i for i, doc_id in enumerate(ranking.doc_ids, start=1)}
-    return np.sort(np.array([position.get(doc_id, np.inf) for doc_id in gold], np.float64))
+    """Ranks of the gold documents, best first, float64[gold]; infinity for a document that was not found."""
+    rank_of = {doc_id: rank for rank, doc_id in enumerate(ranking.doc_ids, start=1)}
+    return np.sort(np.array([rank_of.get(doc_id, np.inf) for doc_id in gold], np.float64))
 
 
 class Reward:
-    """What one completion is worth, with the signature of a TRL reward function; picklable.
+    """A picklable reward function with TRL's signature.
 
-    Stage I (explore) takes the best score over every non-empty subset of the sub-queries. Stage II (converge)
-    scores the full set and adds ``top_bonus`` / log2(r + 1) for gold within the first ``top_ranks``.
+    Stage I (explore) takes the best score over all non-empty subsets of the sub-queries. Stage II (converge) scores
+    the full set and adds ``top_bonus`` / log2(r + 1) for each gold document among the first ``top_ranks``.
 
     Attributes:
         stage: ``explore`` or ``converge``.
-        retriever: asked once a call, for the distinct sub-queries of the whole batch.
-        fusion: as in evaluation and serving.
-        grammar: completions outside it get ``invalid``: format is a gate, not a bonus.
+        retriever: searched once per call, with the distinct sub-queries of the whole batch.
+        fusion: the fusion used in evaluation and serving.
+        grammar: a completion outside the grammar gets ``invalid``, whatever it would find.
         cost: subtracted for each search after the first.
-        invalid: reward of a completion outside the grammar; below zero.
-        decay: eta with several gold documents; with one it is 1.
+        invalid: reward of a completion outside the grammar; below the reward of every valid completion.
+        decay: eta, if the query has several gold documents; with one gold document, eta is 1.
         top_ranks: k*.
         top_bonus: lambda.
-        credit_searches: keeps the value of each search in ``credits``, in the second stage.
-        credits: of the last call, for each completion the Shapley value of each of its lines, in their order; empty
-            where it has fewer than two, or does not search what it says. The empty set is the raw query's list, which
-            is what a completion without lines finds.
-        raw_query_margin: of the policy's settings. This search of the raw query has no cost, because the policy does
-            not write it.
+        credit_searches: computes ``credits``; only for Stage II.
+        credits: for each completion of the last call, the Shapley value of each line after the first. The value of
+            the empty set is the reward of the raw query. Empty for a completion with fewer than two such lines, and
+            for one whose lines and searches do not correspond.
+        raw_query_margin: from the policy's settings. The additional search of the raw query has no cost, because the
+            policy does not write it.
 
     Raises:
-        ConfigError: there is no such stage, or ``invalid`` is not below zero.
+        ConfigError: the stage is unknown, or ``invalid`` is not below the reward of every valid completion.
     """
 
     def __init__(
@@ -88,16 +89,16 @@ class Reward:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
         if invalid >= 0:
-            raise ConfigError(f"invalid is {invalid}; it must be below 0, so that garbage never beats an honest miss.")
+            raise ConfigError(f"invalid is {invalid}; it must be below 0, the reward of a search that finds nothing.")
         self.stage = stage
         self.retriever = retriever
         self.fusion = fusion
         self.grammar = grammar or Grammar()
-        dearest_miss = -cost * (self.grammar.max_sub_queries - 1)
-        if invalid >= dearest_miss:
+        lowest_valid = -cost * (self.grammar.max_sub_queries - 1)
+        if invalid >= lowest_valid:
             raise ConfigError(
-                f"invalid is {invalid}, but a valid completion can be worth {dearest_miss:g} (cost {cost} a search); "
-                f"invalid must be below, so that garbage never beats an honest miss."
+                f"invalid is {invalid}, but the reward of a valid completion can be as low as {lowest_valid:g} (cost "
+                f"{cost} per search); set invalid below that, or lower the cost."
             )
         self.cost = cost
         self.invalid = invalid
@@ -120,51 +121,51 @@ class Reward:
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **_: Any,
     ) -> list[float]:
-        """Rewards of a batch, position for position: every rollout of a group is scored by its own searches.
+        """Returns one reward per completion, in input order.
 
         Args:
             prompts: not read.
             completions: texts, or TRL's conversations of one assistant message.
-            query: raw query of each rollout (a column of the data set).
-            gold: ids of the relevant documents of each rollout's query (a column of the data set).
-            read: everything that the policy read for each rollout, conversation and feedback included (a column of
-                the data set); the raw query alone by default. It says which words may be repeated.
+            query: raw query of each completion (a column of the data set).
+            gold: ids of the gold documents of each completion's query (a column of the data set).
+            read: the text that the policy read for each completion, including conversation and feedback (a column of
+                the data set); by default the raw query. The grammar uses it to decide which words may be repeated.
             log_metric: TRL's hook for numbers.
             log_extra: TRL's hook for columns of the completions table.
 
         Raises:
-            Exception: whatever the retriever raises; a failed search never becomes a reward.
+            Exception: any error of the retriever; a failed search never becomes a reward.
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
-        answers = [self._answer(*row) for row in zip(texts, query, read or query, strict=True)]
-        written = {i: reformulation for i, reformulation in enumerate(answers) if reformulation is not None}
+        parsed = [self._parse(*row) for row in zip(texts, query, read or query, strict=True)]
+        written = {i: reformulation for i, reformulation in enumerate(parsed) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
         credited = [
-            n for n, i in enumerate(valid) if self.credit_searches and _says_what_it_searches(searched[n], texts[i])
+            n for n, i in enumerate(valid) if self.credit_searches and _searches_its_lines(searched[n], texts[i])
         ]
         raw = [pass_through(searched[n].query, "") for n in credited]
         found = search_each([*searched, *raw], self.retriever, DEPTH)
         rankings, raw_rankings = found[: len(searched)], found[len(searched) :]
         rewards = [self.invalid] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)
-        best = self._scores(rankings, fused_full, [gold[i] for i in valid])
-        for i, score in zip(valid, best, strict=True):
+        scores = self._scores(rankings, fused_full, [gold[i] for i in valid])
+        for i, score in zip(valid, scores, strict=True):
             rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
-        shares = self._shares([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
+        credits = self._credits([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
         self.credits = [[] for _ in texts]
-        for n, share in zip(credited, shares, strict=True):
-            self.credits[valid[n]] = share
+        for n, values in zip(credited, credits, strict=True):
+            self.credits[valid[n]] = values
         if log_metric is not None:
             ranks = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
-            for name, value in parts(answers, ranks).items():
+            for name, value in _logged_parts(parsed, ranks).items():
                 log_metric(name, value)
         if log_extra is not None:
             log_extra("query", list(query))
-            log_extra("route", [r.route if r else "invalid" for r in answers])
+            log_extra("route", [r.route if r else "invalid" for r in parsed])
         return rewards
 
-    def _answer(self, completion: str, text: str, read: str) -> Reformulation | None:
+    def _parse(self, completion: str, text: str, read: str) -> Reformulation | None:
         query = Query(id="", text=text, history=(Turn("user", read),))
         try:
             parsed = self.grammar.parse(completion, query)
@@ -184,22 +185,26 @@ class Reward:
             best[i] = max(best[i], self.score(gold_ranks(ranking, gold[i])))
         return best
 
-    def _shares(
+    def _credits(
         self, rankings: Sequence[Sequence[Ranking]], raw: Sequence[Sequence[Ranking]], gold: Sequence[Sequence[str]]
     ) -> list[list[float]]:
-        """Shapley values of the searches of some completions."""
-        sets = [[r, *([o for i, o in enumerate(lists) if s >> i & 1] for s in range(1, 2 ** len(lists)))]
-                for lists, r in zip(rankings, raw, strict=True)]  # fmt: skip
-        fused = iter(self.fusion.fuse([one for some in sets for one in some], DEPTH))
+        """The Shapley value of each search, per completion; ``raw`` are the rankings of the empty sets."""
+        subsets = [[empty, *([r for i, r in enumerate(lists) if s >> i & 1] for s in range(1, 2 ** len(lists)))]
+                   for lists, empty in zip(rankings, raw, strict=True)]  # fmt: skip
+        fused = iter(self.fusion.fuse([subset for of_one in subsets for subset in of_one], DEPTH))
         values = []
-        for some, ids in zip(sets, gold, strict=True):
-            scores = [self.score(gold_ranks(next(fused), ids)) for _ in some]
-            costs = [self.cost * max(subset.bit_count() - 1, 0) for subset in range(len(some))]
+        for of_one, ids in zip(subsets, gold, strict=True):
+            scores = [self.score(gold_ranks(next(fused), ids)) for _ in of_one]
+            costs = [self.cost * max(subset.bit_count() - 1, 0) for subset in range(len(of_one))]
             values.append(shapley([score - cost for score, cost in zip(scores, costs, strict=True)]))
         return values
 
     def score(self, ranks: NDArray[np.float64]) -> float:
-        """S: sum over the gold documents, by rank, of eta^i Phi(r_i) (Stage II: Phi'), float64[gold] -> float."""
+        """S: the sum of eta^i Phi(r_i) over the gold documents, ordered by rank; Stage II uses Phi'.
+
+        Args:
+            ranks: as returned by :func:`gold_ranks`, float64[gold].
+        """
         value = rank_map(ranks)
         if self.stage == "converge":
             value = value + np.where(ranks <= self.top_ranks, self.top_bonus / np.log2(ranks + 1.0), 0.0)
@@ -207,8 +212,8 @@ class Reward:
         return float((eta ** np.arange(1, len(ranks) + 1)) @ value)
 
 
-def _says_what_it_searches(searched: Reformulation, completion: str) -> bool:
-    """Whether each of several lines is one search, in the order of the lines, and no other is made."""
+def _searches_its_lines(searched: Reformulation, completion: str) -> bool:
+    """Whether a completion has several lines after the first, and its searches are exactly these lines."""
     lines = completion.count("\n")
     return lines > 1 and lines == len(searched.sub_queries) and all(s.lead is None for s in searched.sub_queries)
 
@@ -217,15 +222,15 @@ def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:
     return [subset for size in range(1, len(lists) + 1) for subset in combinations(lists, size)]
 
 
-def parts(read: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float64]]) -> dict[str, float]:
-    """Batch means of what the reward is made of, logged and never trained on.
+def _logged_parts(parsed: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float64]]) -> dict[str, float]:
+    """Batch means that explain the reward; they are logged and do not affect it.
 
     Args:
-        read: what each completion said; ``None`` outside the grammar.
-        ranks: gold ranks of the fused full set, one array for each valid completion.
+        parsed: one per completion; ``None`` for a completion outside the grammar.
+        ranks: gold ranks in the fusion of all sub-queries, one array per valid completion.
     """
-    valid = [r for r in read if r is not None]
-    means = {"part/format": len(valid) / len(read)}
+    valid = [r for r in parsed if r is not None]
+    means = {"part/format": len(valid) / len(parsed)}
     if valid:
         wording = Wording.of(valid)
         inside = [r <= CUTOFF for r in ranks]

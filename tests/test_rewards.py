@@ -1,4 +1,4 @@
-"""Rewards of both stages by hand, and what they must never do."""
+"""Rewards of both stages, computed by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 
 
 def at(rank, doc_id, depth=100):
-    """A list of ``depth`` documents with one of them at a rank."""
+    """``depth`` document ids, with ``doc_id`` at a rank."""
     before, after = range(1, rank), range(rank + 1, depth + 1)
     return [*(f"{doc_id}-{i}" for i in before), doc_id, *(f"{doc_id}-{i}" for i in after)]
 
@@ -55,7 +55,7 @@ class TestValues:
         assert rank_map(np.array([float(rank)])) == pytest.approx([value])
 
     @given(st.integers(1, 99))
-    def test_a_better_rank_is_worth_more(self, rank):
+    def test_a_better_rank_has_a_higher_value(self, rank):
         here, below = rank_map(np.array([rank, rank + 1.0]))
         assert here > below
 
@@ -63,15 +63,15 @@ class TestValues:
         found = gold_ranks(ranking("a", "b", "c"), ["c", "x", "a"])
         assert found.tolist() == [1, 3, np.inf]
 
-    def test_one_gold_document_counts_in_full(self):
+    def test_one_gold_document_has_no_decay(self):
         assert rewards("explore", split("one"), split("middling"), "pass") == pytest.approx([2, 12 / 9, 50 / 90])
 
     def test_two_gold_documents_decay_by_rank(self):
-        """Ranks 1 and 1 of two disjoint lists are 1 and 2 of the fused list: 0.6 * 2 + 0.36 * 17/9."""
+        """Two disjoint lists with gold at rank 1 give ranks 1 and 2 after fusion: 0.6 * 2 + 0.36 * 17/9."""
         assert rewards("explore", split("one", "two"), gold=("g1", "g2")) == pytest.approx([1.2 + 0.36 * 17 / 9])
         assert rewards("explore", split("one"), gold=("g1", "g2")) == pytest.approx([1.2])
 
-    def test_stage_two_adds_a_bonus_at_the_top(self):
+    def test_stage_two_adds_a_bonus_at_the_top_ranks(self):
         """Phi'(r) = Phi(r) + 0.5 / log2(r + 1) for r <= 3."""
         reward = Reward("converge", ScriptedRetriever({}), RankScoreFusion())
         assert reward.score(np.array([1.0])) == pytest.approx(2 + 0.5)
@@ -83,32 +83,32 @@ class TestValues:
         without = Reward("converge", ScriptedRetriever({}), RankScoreFusion(), top_ranks=0)
         assert without.score(np.array([1.0])) == 2
 
-    def test_stage_one_takes_the_best_subset_stage_two_all(self):
-        """Garbage costs nothing when exploring; when converging it pushes the gold document to rank 2."""
+    def test_stage_one_uses_the_best_subset_and_stage_two_all_sub_queries(self):
+        """A useless sub-query does no harm in Stage I; in Stage II it moves the gold document to rank 2."""
         assert rewards("explore", split("garbage", "one")) == pytest.approx([2])
         assert rewards("converge", split("garbage", "one"), top_bonus=0.0) == pytest.approx([17 / 9])
 
-    def test_each_search_is_credited_with_what_it_adds(self):
-        """Nothing written finds the raw query's list, which has one gold document at rank 50."""
+    def test_credits_are_the_contributions_of_the_searches(self):
+        """The empty set has the value of the raw query, which finds one gold document at rank 50."""
         reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), cost=0.03, credit_searches=True)
-        completions = [split("one", "two"), split("two", "garbage"), split("one"), "pass", "no answer"]
+        completions = [split("one", "two"), split("two", "garbage"), split("one"), "pass", "outside the grammar"]
         gold = [["g1", "g2"]] * 5
         values = reward(prompts=[None] * 5, completions=completions, query=["raw"] * 5, gold=gold)
         alone, raw = values[2], values[3]
         first, second = reward.credits[0]
         assert first + second == pytest.approx(values[0] - raw)
-        assert first == pytest.approx((alone - raw + values[0] - alone) / 2)  # "two" alone is worth what "one" is
+        assert first == pytest.approx((alone - raw + values[0] - alone) / 2)  # "two" alone has the value of "one"
         assert first == pytest.approx(second)
         useful, useless = reward.credits[1]
         assert useful > 0 > useless
         assert reward.credits[2:] == [[], [], []]
         assert reward.retriever.calls == [["one", "two", "garbage", "raw"]]
 
-    def test_each_search_after_the_first_costs(self):
+    def test_each_search_after_the_first_has_a_cost(self):
         found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)
         assert found == pytest.approx([2, 1.97, 1.94])
 
-    def test_a_query_of_nothing_costs_nothing(self):
+    def test_a_query_without_words_gets_no_cost(self):
         assert rewards("explore", "pass", query="?", cost=0.03) == [0.0]
 
     @given(st.lists(st.sampled_from(sorted(FOUND)), unique=True, min_size=1, max_size=3), st.data())
@@ -134,13 +134,11 @@ class TestEveryStage:
         assert reward.score(np.array(better, float)) >= reward.score(np.array(ranks, float))
 
     @pytest.mark.parametrize("completion", ["", "Pass", "split", "split\na\nb\nc\nd", "raw", "x" * 100_000, "\x00"])
-    def test_format_is_a_gate(self, stage, completion):
-        """Below an honest miss, whatever was found."""
+    def test_a_completion_outside_the_grammar_is_below_a_valid_one_without_hits(self, stage, completion):
         assert rewards(stage, completion) == [-0.1]
         assert rewards(stage, split("garbage")) == [0.0]
 
-    def test_rewrites_of_one_query_get_rewards_of_their_own(self, stage):
-        """Keyed by position: every rollout of a group shares the query."""
+    def test_rollouts_of_one_query_get_separate_rewards(self, stage):
         group = (split("garbage"), split("one"), "broken", "pass", split("middling"))
         together = rewards(stage, *group)
         assert len(set(together)) == 5
@@ -155,11 +153,11 @@ class TestEveryStage:
         with pytest.raises(ConnectionError):
             rewards(stage, split("one"), retriever=BrokenRetriever())
 
-    def test_nothing_valid_asks_nothing(self, stage):
+    def test_a_batch_without_valid_completions_is_not_searched(self, stage):
         assert rewards(stage, "broken", retriever=BrokenRetriever()) == [-0.1]
 
-    def test_self_test_without_a_model(self, stage):
-        """Gold sub-queries give the maximum, garbage the floor, everything else lies between."""
+    def test_completions_are_ordered_by_quality(self, stage):
+        """Sub-queries that find all gold documents get the maximum; an invalid completion gets the minimum."""
         reward = Reward(stage, ScriptedRetriever(FOUND), RankScoreFusion())
         best = reward.score(np.array([1.0, 2.0]))
         found = rewards(
@@ -170,8 +168,8 @@ class TestEveryStage:
         assert found == sorted(found, reverse=True)
         assert found[-2:] == [0.0, -0.1]
 
-    def test_is_what_trl_wants(self, stage):
-        """Conversations of one message, unknown columns, a name for the metric, and it can be pickled."""
+    def test_meets_the_interface_of_trl(self, stage):
+        """Accepts conversations of one message and unknown columns, has a name for the metric, and can be pickled."""
         reward = Reward(stage, ScriptedRetriever(FOUND), RankScoreFusion(), grammar=Grammar(2))
         again = pickle.loads(pickle.dumps(reward))
         assert again.__name__ == f"acqo_{stage}"
@@ -182,10 +180,10 @@ class TestEveryStage:
         assert again(prompts=[""], completions=[three], query=["raw"], gold=[["g1"]]) == [-0.1]
 
 
-class TestLookBack:
-    """Readings are searched with the raw query beside them, as the policy of these settings is served."""
+class TestRawQueryMargin:
+    """With ``raw_query_margin``, the raw query is searched as well, and its list is used only if its cosine leads."""
 
-    def worth(self, stage, *completions, raw_query_margin, **settings):
+    def rewards(self, stage, *completions, raw_query_margin, **settings):
         retriever = ScoredRetriever("dense", {"reading": 0.5, "raw": 0.7})
         return rewards(
             stage, *completions, gold=("raw",), retriever=retriever, raw_query_margin=raw_query_margin, **settings
@@ -193,19 +191,19 @@ class TestLookBack:
 
     @pytest.mark.parametrize("stage", ["explore", "converge"])
     @pytest.mark.parametrize(("raw_query_margin", "found"), [(None, False), (0.3, False), (0.1, True)])
-    def test_a_question_that_leads_is_found_beside_its_reading(self, stage, raw_query_margin, found):
-        [value] = self.worth(stage, "resolve\nreading", raw_query_margin=raw_query_margin)
+    def test_the_list_of_the_raw_query_is_used_if_its_cosine_leads_by_the_margin(self, stage, raw_query_margin, found):
+        [value] = self.rewards(stage, "resolve\nreading", raw_query_margin=raw_query_margin)
         assert (value > 0) == found
 
     @pytest.mark.parametrize("raw_query_margin", [0.1, 0.3])
-    def test_it_costs_nothing_and_parts_are_left_alone(self, raw_query_margin):
-        """Each document is the first of its list, so that the higher score decides."""
+    def test_it_has_no_cost_and_applies_only_to_readings(self, raw_query_margin):
+        """Each document is the first of its list, so the higher score decides the order."""
         asked = ("resolve\nreading", "resolve\nreading\n=", split("reading"), "pass")
-        found = self.worth("converge", *asked, raw_query_margin=raw_query_margin, cost=0.03, top_bonus=0.0)
+        found = self.rewards("converge", *asked, raw_query_margin=raw_query_margin, cost=0.03, top_bonus=0.0)
         assert found == pytest.approx([2 if raw_query_margin < 0.2 else 0, 2 - 0.03, 0, 2])
 
 
-def test_parts_are_logged():
+def test_measures_that_explain_the_reward_are_logged():
     logged, columns = {}, {}
     reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
     completions = [split("one", "="), "pass", "broken", split("one", "two two")]
@@ -234,7 +232,7 @@ def test_parts_are_logged():
     assert columns == {"query": ["raw"] * 4, "route": ["decompose", "pass", "invalid", "decompose"]}
 
 
-def test_repetitions_are_worth_what_the_words_are_worth_once_unless_a_name_holds_them():
+def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
     retriever = ScriptedRetriever({"Duran": at(50, "g1"), "Duran Duran": at(1, "g1"), "Oslo": at(1, "g1")})
     reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_bonus=0)
     completions = [split("Oslo Oslo"), split("Oslo"), split("Duran Duran"), split("Duran Duran")]
@@ -245,21 +243,21 @@ def test_repetitions_are_worth_what_the_words_are_worth_once_unless_a_name_holds
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"stage": "third"}, "stage is 'third'"), ({"invalid": 0.0}, "invalid is 0.0; it must be below 0")],
+    [({"stage": "third"}, "stage is 'third'"), ({"invalid": 0.0}, "invalid is 0.0")],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_invalid_settings_are_rejected(settings, message):
     arguments = {"stage": "explore", "retriever": BrokenRetriever(), "fusion": RankScoreFusion(), **settings}
     with pytest.raises(ConfigError, match=message):
         Reward(**arguments)
 
 
-def test_garbage_must_be_worth_less_than_the_dearest_valid_miss():
-    with pytest.raises(ConfigError, match=r"invalid is -0.1, but a valid completion can be worth -0.1"):
+def test_invalid_must_be_below_the_lowest_reward_of_a_valid_completion():
+    with pytest.raises(ConfigError, match=r"invalid is -0.1.*-0.1.*0.05"):
         Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid=-0.1)
 
 
 @pytest.mark.parametrize(("rank", "inside"), [(10, True), (11, False)])
-def test_parts_count_the_first_ten(rank, inside):
+def test_logged_measures_have_the_cutoff_ten(rank, inside):
     logged = {}
     reward = Reward("explore", ScriptedRetriever({"raw": at(rank, "g1")}), RankScoreFusion())
     reward([""], ["pass"], ["raw"], [["g1"]], log_metric=logged.__setitem__)
@@ -268,7 +266,7 @@ def test_parts_count_the_first_ten(rank, inside):
     assert [logged[name] for name in names] == pytest.approx([float(inside)] * 3 + [gain, 1.0])
 
 
-def test_a_query_that_is_not_searched_itself_is_no_copy():
+def test_copy_of_query_is_0_if_the_raw_query_is_not_searched():
     logged = {}
     reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
     reward([""], [split("one", "two")], ["raw"], [["g1"]], log_metric=logged.__setitem__)
@@ -276,26 +274,25 @@ def test_a_query_that_is_not_searched_itself_is_no_copy():
 
 
 @pytest.mark.parametrize("stage", ["explore", "converge"])
-def test_lists_are_a_hundred_deep_before_and_after_fusion(stage):
-    """A gold document at rank 60 of one list is found behind the 59 others and whatever the other list holds."""
-    asked = []
+def test_lists_have_100_documents_before_and_after_fusion(stage):
+    depths = []
 
-    class Noting(ScriptedRetriever):
+    class RecordingRetriever(ScriptedRetriever):
         def search(self, texts, k):
-            asked.append(k)
+            depths.append(k)
             return super().search(texts, k)
 
-    class NotingFusion(RankScoreFusion):
+    class RecordingFusion(RankScoreFusion):
         def fuse(self, batch, k):
-            asked.append(k)
+            depths.append(k)
             return super().fuse(batch, k)
 
-    reward = Reward(stage, Noting(FOUND), NotingFusion())
+    reward = Reward(stage, RecordingRetriever(FOUND), RecordingFusion())
     reward([""], [split("one", "two")], ["raw"], [["g1"]])
-    assert set(asked) == {100}
+    assert set(depths) == {100}
 
 
-def test_as_many_queries_and_gold_lists_as_completions_are_wanted():
+def test_too_few_queries_are_an_error():
     reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
     with pytest.raises(ValueError, match="shorter"):
         reward(["", ""], ["pass", "pass"], ["raw"], [["g1"], ["g1"]])
