@@ -1,13 +1,14 @@
-r"""Replay a published result and say whether it still holds.
+r"""Replay published results and check that they still hold.
 
     acqo reproduce --list
     acqo reproduce demo --work outputs/results
-    acqo reproduce conversations multihop --data BEIR_FOLDERS --work outputs/results
-    acqo reproduce all --config configs/results.yaml --data BEIR_FOLDERS
+    acqo reproduce conv_dstc11_dense --data BEIR_FOLDERS --work outputs/results
+    acqo reproduce all --data BEIR_FOLDERS --record
 
-configs/results.yaml lists each result: the command that makes it, the results that it needs first, and the figures
-that were published. The commands go on where they were, so what --work already holds is not done twice. Status 0 says
-that every figure holds, 1 that one does not, 2 that something could not be run.
+configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance.
+configs/figures.json holds the published figures. The commands resume, so that what --work already holds is not
+computed again. With --record the figures of this run become the published ones; then run docs/make_results.py, which
+writes the tables of the documentation. Exit status: 0 if every figure holds, 1 if one does not, 2 if a command failed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,44 +30,50 @@ from acqo_rl.errors import AcqoError, ConfigError, DataError
 
 ALL = "all"
 
+Figures = dict[str, dict[str, float | list[float]]]
+"""System -> name of the figure -> value, or mean and bounds of a difference."""
+
 
 @dataclass
 class ReproduceConfig:
-    """Settings of a replay; the results themselves come from the YAML file."""
+    """Settings of a replay."""
 
-    data: str = field(default="data", metadata={"help": "Folder that holds the BEIR folders of the data sets."})
-    work: str = field(default="outputs/results", metadata={"help": "Folder of all that is made."})
-    list: bool = field(default=False, metadata={"help": "Name the results and what they need; run nothing."})
-    data_sets: dict = field(
-        default_factory=dict, metadata={"help": "Folder in --data -> what it holds and under which licence."}
+    data: str = field(default="data", metadata={"help": "Folder that contains the BEIR folders of the data sets."})
+    work: str = field(default="outputs/results", metadata={"help": "Folder for everything that the commands write."})
+    list: bool = field(default=False, metadata={"help": "List the results and what they need; run nothing."})
+    record: bool = field(default=False, metadata={"help": "Publish the figures of this run instead of checking them."})
+    figures: str | None = field(
+        default=None, metadata={"help": "JSON file of published figures; by default the one of the package."}
     )
-    results: dict = field(default_factory=dict, metadata={"help": "Name -> command, needs, file, figures, tolerance."})
+    data_sets: dict = field(
+        default_factory=dict, metadata={"help": "Folder in --data -> its contents and licence; set by --config."}
+    )
+    results: dict = field(
+        default_factory=dict,
+        metadata={"help": "Name -> command, needs, file, tolerance; by default the results of the package."},
+    )
 
 
 @dataclass(frozen=True)
 class Result:
-    """One entry of the list.
+    """A result to replay.
 
     Attributes:
-        command: what makes it; ``{work}`` and the names of data sets in braces stand for folders. Empty where
-            another result has made the file.
-        needs: results above it in the list that come first.
-        file: JSON file with the figures.
-        figures: published values, nested as the file nests them. A list of the file is read as a mapping, by the
-            ``step`` (of a log) or ``system`` (of a comparison) of its items.
-        tolerance: largest difference to a published value.
+        command: what makes it; ``{work}`` and the names of data sets in braces stand for folders.
+        needs: results that are made first; they are listed above it.
+        file: the summary of an evaluation, which has the figures; empty if the result has none to publish.
+        tolerance: maximum difference from a published figure.
     """
 
-    command: str = ""
+    command: str
     needs: tuple[str, ...] = ()
     file: str = ""
-    figures: Mapping[Any, Any] = field(default_factory=dict)
     tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A published value and what a replay got; ``got`` is ``None`` where the file does not hold it."""
+    """A published value and the value of the replay, ``None`` if the replay has none."""
 
     result: str
     key: str
@@ -76,7 +83,7 @@ class Figure:
 
     @property
     def holds(self) -> bool:
-        """Whether the two differ by the tolerance at most."""
+        """Whether the two differ by at most the tolerance."""
         return self.got is not None and abs(self.got - self.expected) <= self.tolerance + 1e-9
 
 
@@ -88,20 +95,31 @@ def make_parser() -> Any:
 
 
 def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
-    """Runs what the named results need, then compares."""
+    """Runs what the named results need, then checks or records their figures."""
     data_sets, listed = listing(config)
     results = read_results(listed)
     if config.list:
         for name, result in results.items():
-            print(f"{name:32} {sum(1 for _ in leaves(result.figures)):3} figures  {', '.join(result.needs)}".rstrip())
+            print(f"{name:32} {', '.join(result.needs)}".rstrip())
         return
     chain = order(positional.names, results)
+    figures_file = Path(config.figures) if config.figures else command.configs_folder() / "figures.json"
+    published = read_figures(figures_file)
+    named = [name for name in (results if positional.names == [ALL] else positional.names) if results[name].file]
+    if not config.record and (unknown := [name for name in named if name not in published]):
+        raise ConfigError(f"{figures_file} has no figures of {', '.join(unknown)}; publish them with --record.")
     places = find_places(config, data_sets, [results[name] for name in chain])
     for number, name in enumerate(chain, start=1):
-        if results[name].command:
-            run(f"{number}/{len(chain)} {name}", results[name].command, places)
-    named = results if positional.names == [ALL] else positional.names
-    figures = [figure for name in named for figure in compare(name, results[name], places)]
+        run(f"{number}/{len(chain)} {name}", results[name].command, places)
+    if not named:
+        print(f"\n{', '.join(chain)}: made; no figures to check.")
+        return
+    found = {name: figures_of(Path(results[name].file.format(**places))) for name in named}
+    if config.record:
+        write_figures(figures_file, published | found)
+        print(f"\nThe figures of {', '.join(named)} are in {figures_file}.")
+        return
+    figures = [f for name in named for f in compare(name, published[name], found[name], results[name].tolerance)]
     print(f"\n{format_figures(figures)}\n")
     missed = sum(not figure.holds for figure in figures)
     print(f"{len(figures) - missed} of {len(figures)} figures hold.")
@@ -110,7 +128,7 @@ def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
 
 
 def listing(config: ReproduceConfig) -> tuple[dict[str, str], dict[str, Any]]:
-    """Data sets and results of the settings; the project's own where the settings list no results."""
+    """Data sets and results of the settings, or those of the package if the settings list no results."""
     import yaml
 
     if config.results:
@@ -123,19 +141,18 @@ def read_results(entries: Mapping[str, Any]) -> dict[str, Result]:
     """The entries of the YAML file, in its order.
 
     Raises:
-        ConfigError: an entry has an unknown key, or it needs one that does not stand above it.
+        ConfigError: an entry has an unknown key, or needs a result that is not listed above it.
     """
     results: dict[str, Result] = {}
     for name, entry in entries.items():
         try:
             result = Result(**{**entry, "needs": tuple(entry.get("needs", ()))})
-            list(leaves(result.figures))
-        except (TypeError, AttributeError, ValueError) as error:
+        except (TypeError, AttributeError) as error:
             raise ConfigError(
-                f"The result {name!r} wants command, needs, file, figures (numbers) and tolerance ({error})."
+                f"The result {name!r} must have the keys command, needs, file and tolerance ({error})."
             ) from error
-        if strange := [other for other in result.needs if other not in results]:
-            raise ConfigError(f"The result {name!r} needs {', '.join(strange)}: write what it needs above it.")
+        if unknown := [other for other in result.needs if other not in results]:
+            raise ConfigError(f"The result {name!r} needs {', '.join(unknown)}; list what it needs above it.")
         results[name] = result
     return results
 
@@ -163,28 +180,28 @@ def find_places(config: ReproduceConfig, data_sets: Mapping[str, str], results: 
     """Placeholder -> folder.
 
     Raises:
-        ConfigError: a command has a placeholder that is no data set.
-        DataError: the folder of a data set is not there.
+        ConfigError: a command has a placeholder that is not a data set.
+        DataError: the folder of a data set is missing.
     """
     places = {"work": str(Path(config.work).resolve())}
     for name in dict.fromkeys(n for result in results for n in re.findall(r"\{(\w+)\}", result.command) if n != "work"):
         if name not in data_sets:
-            raise ConfigError(f"The commands speak of {{{name}}}, which data_sets does not describe; add it.")
+            raise ConfigError(f"A command contains {{{name}}}, but data_sets has no such data set; add it.")
         folder = Path(config.data).resolve() / name
         if not (folder / "qrels").is_dir():
             raise DataError(
-                f"{folder} is no BEIR folder. The project may not ship this set: {data_sets[name]}. "
-                f"Get it under its licence, write it as a BEIR folder of that name, and give --data the one above it."
+                f"{folder} is not a BEIR folder. The project cannot ship this data set: {data_sets[name]}. Get it "
+                f"under its licence, write it as a BEIR folder of that name, and give --data the folder above it."
             )
         places[name] = str(folder)
     return places
 
 
 def run(title: str, line: str, places: Mapping[str, str]) -> None:
-    """One command, printed before it runs.
+    """Prints and runs one command.
 
     Raises:
-        AcqoError: it failed.
+        AcqoError: the command failed.
     """
     words = [word.format(**places) for word in shlex.split(line)]
     print(f"\n== {title}\n   {shlex.join(words)}", flush=True)
@@ -193,48 +210,72 @@ def run(title: str, line: str, places: Mapping[str, str]) -> None:
     if ended == 130:
         raise KeyboardInterrupt
     if ended != 0:
-        raise AcqoError(
-            f"{title} ended with status {ended}; its message stands above. What was made before it is kept."
-        )
+        raise AcqoError(f"{title} ended with status {ended}; its message is above. The results before it are kept.")
 
 
-def compare(name: str, result: Result, places: Mapping[str, str]) -> list[Figure]:
-    """Published values of one result beside those of its file.
+def figures_of(file: Path) -> Figures:
+    """The figures of an evaluation: measures, searches and differences to the first system, rounded to 4 decimals.
 
     Raises:
-        DataError: the file is missing or is no JSON.
+        DataError: the file is missing or is not the summary of an evaluation.
     """
-    if not result.figures:
-        return []
-    file = Path(result.file.format(**places))
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{file} does not hold the figures of {name!r} ({error}).") from error
+        summary = json.loads(file.read_text(encoding="utf-8"))
+        found: Figures = {}
+        for name, system in summary["reformulators"].items():
+            measures = system["overall"]["measures"]
+            first = next(iter(measures))
+            found[name] = {
+                **{measure: round(value, 4) for measure, value in measures.items()},
+                "searches": round(system["searches"], 4),
+                "tokens": round(system["tokens"], 4),
+                **{f"{first}, {k}": round(kind["measures"][first], 4) for k, kind in system["by_kind"].items()},
+            }
+        for comparison in summary["comparisons"]:
+            for measure, d in comparison["differences"].items():
+                bounds = [round(d[key], 4) for key in ("mean", "low", "high")]
+                found[comparison["system"]][f"{measure}, difference"] = bounds
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{file} is not the summary of an evaluation ({error!r}).") from error
+    return found
+
+
+def compare(name: str, published: Figures, found: Figures, tolerance: float) -> list[Figure]:
+    """Published figures of one result beside those of the replay; of a difference the mean is compared."""
     return [
-        Figure(name, ".".join(keys), expected, result.tolerance, value_at(content, keys))
-        for keys, expected in leaves(result.figures)
+        Figure(name, f"{system}: {key}", _mean_of(value), tolerance, _mean_of(found.get(system, {}).get(key)))
+        for system, figures in published.items()
+        for key, value in figures.items()
     ]
 
 
-def leaves(figures: Mapping[Any, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Keys and value of every published figure."""
-    for key, value in figures.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, (*above, str(key)))
-        else:
-            yield (*above, str(key)), float(value)
+def _mean_of(value: Any) -> Any:
+    return value[0] if isinstance(value, list) else value
 
 
-def value_at(content: Any, keys: Sequence[str]) -> float | None:
-    """The value under nested keys, ``None`` where there is none."""
-    for key in keys:
-        if isinstance(content, list):
-            items = [item for item in content if key in (str(item.get("step")), item.get("system"), item.get("name"))]
-            content = {name: value for item in items for name, value in item.items()}
-        else:
-            content = content.get(key) if isinstance(content, dict) else None
-    return content if isinstance(content, int | float) else None
+def read_figures(file: Path) -> dict[str, Figures]:
+    """Published figures by result; none if there is no such file.
+
+    Raises:
+        DataError: the file is not JSON.
+    """
+    if not file.is_file():
+        return {}
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise DataError(f"{file} is not a JSON object of figures ({error}).") from error
+
+
+def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
+    """Writes the published figures: one line for each system of each result."""
+    from acqo_rl.data.beir import write_atomic
+
+    results = []
+    for name, systems in sorted(figures.items()):
+        rows = ",\n".join(f"    {json.dumps(system)}: {json.dumps(values)}" for system, values in systems.items())
+        results.append(f"  {json.dumps(name)}: {{\n{rows}\n  }}")
+    write_atomic(file, ["{\n" + ",\n".join(results) + "\n}"])
 
 
 def format_figures(figures: Sequence[Figure]) -> str:

@@ -1,0 +1,124 @@
+"""Fills the tables and sentences of README.md and docs/ with the figures of configs/figures.json.
+
+python docs/make_results.py           writes the pages
+python docs/make_results.py --check   exits with status 1 if a page is out of date
+
+A table is described by a comment before it: a cell is described by its row and its column together. ``measure`` and
+``difference`` stand for the row's measure and its difference to the first system; ``name of the measure`` prints it.
+
+    <!-- table
+    rows:
+      raw query: {system: raw}
+      policy: {system: four_sets}
+    columns:
+      nDCG@10: {result: conv_dstc11_dense, figure: nDCG@10}
+    -->
+    (the table)
+    <!-- end -->
+
+In a sentence, a figure is written as {result/system/figure}:
+
+    <!-- text
+    The policy reaches an nDCG@10 of {conv_dstc11_dense/four_sets/nDCG@10}.
+    -->
+    (the sentence)
+    <!-- end -->
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+_BLOCK = re.compile(r"<!-- (?P<kind>table|text)\n(?P<source>.*?)-->\n.*?<!-- end -->", re.S)
+_FIGURE = re.compile(r"\{([^{}/]+)/([^{}/]+)/([^{}]+)\}")
+_COUNTS = ("searches", "tokens")
+
+Figures = dict[str, dict[str, dict[str, float | list[float]]]]
+
+
+def filled(page: str, figures: Figures) -> str:
+    """The page with its tables and sentences written anew."""
+
+    def fill(block: re.Match[str]) -> str:
+        source = block["source"]
+        made = _table(source, figures) if block["kind"] == "table" else _sentence(source, figures)
+        return f"<!-- {block['kind']}\n{source}-->\n{made}\n<!-- end -->"
+
+    return _BLOCK.sub(fill, page)
+
+
+def _table(source: str, figures: Figures) -> str:
+    import yaml
+
+    spec = yaml.safe_load(source)
+    lines = [["", *spec["columns"]], ["---"] * (1 + len(spec["columns"]))]
+    for label, row in spec["rows"].items():
+        cells = [{**row, **column} for column in spec["columns"].values()]
+        lines.append([label, *(_cell(figures, **cell) for cell in cells)])
+    return "\n" + "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines) + "\n"
+
+
+def _cell(figures: Figures, *, figure: str, measure: str = "", result: str = "", system: str = "") -> str:
+    if figure == "name of the measure":
+        return measure
+    named = {"measure": measure, "difference": f"{measure}, difference"}
+    return _shown(figures, result, system, named.get(figure, figure))
+
+
+def _sentence(source: str, figures: Figures) -> str:
+    def value(place: re.Match[str]) -> str:
+        shown = _shown(figures, *place.groups())
+        if not shown:
+            raise SystemExit(f"figures.json has no {place[0]}")
+        return shown
+
+    return _FIGURE.sub(value, source).rstrip("\n")
+
+
+def _shown(figures: Figures, result: str, system: str, figure: str) -> str:
+    """A figure as it is printed; empty if the result has no such system or figure."""
+    value = figures[result].get(system, {}).get(figure)
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        mean, low, high = (_decimals(number, sign="+") for number in value)
+        return f"{mean} [{low}, {high}]"
+    return f"{value:.2f}" if figure in _COUNTS else _decimals(value)
+
+
+def _decimals(value: Any, sign: str = "") -> str:
+    """Three decimals without a leading zero: .545."""
+    return re.sub(r"^([+-]?)0\.", r"\1.", f"{value:{sign}.3f}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes or checks the pages; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only; status 1 if a page is out of date")
+    check = parser.parse_args(arguments).check
+    figures = json.loads((ROOT / "configs" / "figures.json").read_text(encoding="utf-8"))
+    outdated = []
+    for page in PAGES:
+        there = page.read_text(encoding="utf-8")
+        if (made := filled(there, figures)) != there:
+            outdated.append(page)
+            if not check:
+                page.write_text(made, encoding="utf-8")
+    if check and outdated:
+        names = ", ".join(str(page.relative_to(ROOT)) for page in outdated)
+        sys.stderr.write(f"{names} out of date; run: python docs/make_results.py\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
