@@ -1,10 +1,9 @@
-r"""Score how hard each training query is for a policy, and report what a difficulty band would keep.
+r"""Score how difficult each training query is for a policy, and report which queries a difficulty band keeps.
 
     acqo difficulty --data BEIR_DIR --index INDEX_DIR --model RUN/model --output_dir OUT
 
-Each query is answered --rollouts times with the temperature of training, and scored by the Stage I reward. OUT gets
-difficulty.jsonl (for acqo grpo --difficulty), report.md and histogram.png. Started again after an interruption,
-the command goes on after the last scored batch.
+The policy is sampled --rollouts times per query, and the completions are scored with the Stage I reward. OUT contains
+difficulty.jsonl (for acqo grpo --difficulty), report.md and histogram.png. The same command resumes an interrupted run.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from acqo_rl.training.settings import PathSettings, RewardSettings
 
 @dataclass
 class DifficultyConfig(RewardSettings, PathSettings):
-    """Settings of a scoring."""
+    """Settings of the command."""
 
-    rollouts: int = field(default=8, metadata={"help": "Completions a query (K of the paper)."})
-    temperature: float = field(default=0.8, metadata={"help": "Of sampling, as in training."})
-    top_p: float = field(default=0.8, metadata={"help": "Of sampling, as in training."})
+    rollouts: int = field(default=8, metadata={"help": "Completions per query (K in the paper)."})
+    temperature: float = field(default=0.8, metadata={"help": "Sampling temperature; use that of training."})
+    top_p: float = field(default=0.8, metadata={"help": "Nucleus sampling; use the value of training."})
     batch_size: int = field(default=64, metadata={"help": "Completions generated at once."})
-    band_low: float = field(default=0.05, metadata={"help": "Least mean reward of a kept query."})
-    band_high: float = field(default=5 / 3, metadata={"help": "Largest mean reward of a kept query."})
+    band_low: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
+    band_high: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
 
 
 def make_parser() -> Any:
@@ -34,7 +33,7 @@ def make_parser() -> Any:
 
 
 def main(config: DifficultyConfig) -> None:
-    """Scores what is not scored yet, then reports."""
+    """Scores the queries that are not scored yet, then writes the report."""
     from pathlib import Path
 
     from transformers import set_seed
@@ -65,6 +64,6 @@ def main(config: DifficultyConfig) -> None:
     band = select_band(load_difficulties(file), config.band_low, config.band_high)
     write_report(band, materials.train, folder)
     print(
-        f"Kept {len(band.kept)} queries; dropped {len(band.too_easy)} as too easy (mean reward over "
-        f"{band.high:.2f}) and {len(band.too_hard)} as too hard (under {band.low:.2f}). See {folder / 'report.md'}."
+        f"The band keeps {len(band.kept)} queries; {len(band.too_easy)} are too easy (mean reward above "
+        f"{band.high:.2f}) and {len(band.too_hard)} are too hard (below {band.low:.2f}). See {folder / 'report.md'}."
     )

@@ -1,12 +1,12 @@
-r"""One stage of GRPO: Stage I explores (best subset of sub-queries), Stage II converges (all of them).
+r"""Run one stage of GRPO: Stage I (explore) rewards the best subset of sub-queries, Stage II (converge) all of them.
 
     accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
         --model WARM_START/model --output_dir outputs/stage1
     torchrun --standalone --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # on CPU
     acqo grpo --config configs/grpo/embedded_stage1.yaml --trainer.max_steps 4
 
-The run's folder ends with log.json (every metric of every step) and model/ (the best model by the dev measure).
-Starting the same command again resumes from the last checkpoint, or says that the run is finished.
+The output folder contains log.json (all metrics of all steps) and model/ (the best model by the dev measure).
+The same command resumes an interrupted run from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
     """Settings of a GRPO run."""
 
     def __post_init__(self) -> None:
-        """Rejects settings that cannot work.
+        """Checks the settings.
 
         Raises:
-            ConfigError: a setting is out of range, there is no such measure, ``trainer`` is not a mapping, a checkpoint
-                would fall between two passes over one generated batch, which a resumed run cannot continue, or
-                searches cannot be credited.
+            ConfigError: a setting is out of range, the measure is unknown, ``trainer`` is not a mapping, a checkpoint
+                would fall between two passes over one generated batch (such a run cannot be resumed), or
+                ``credit_searches`` is combined with other settings than it supports.
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
@@ -53,14 +53,13 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
         eval_steps, iterations = trainer["eval_steps"], trainer.get("num_iterations", 1)
         if eval_steps % iterations:
             raise ConfigError(
-                f"eval_steps is {eval_steps}, num_iterations is {iterations}; "
-                f"make eval_steps a multiple of num_iterations."
+                f"eval_steps is {eval_steps} and num_iterations is {iterations}; "
+                f"eval_steps must be a multiple of num_iterations."
             )
         if self.credit_searches and (self.stage, trainer["scale_rewards"]) != ("converge", "none"):
             raise ConfigError(
-                f"credit_searches needs stage converge, where all searches count, and scale_rewards none, so that their"
-                f" shares are on the scale of the rewards; stage is {self.stage}, scale_rewards is"
-                f" {trainer['scale_rewards']}."
+                f"credit_searches requires stage converge and scale_rewards none, but stage is {self.stage} and "
+                f"scale_rewards is {trainer['scale_rewards']}."
             )
 
 
@@ -70,7 +69,7 @@ def make_parser() -> Any:
 
 
 def main(config: GrpoRunConfig) -> None:
-    """Trains, or goes on training."""
+    """Trains, or resumes training."""
     from pathlib import Path
 
     from accelerate import PartialState
@@ -81,7 +80,7 @@ def main(config: GrpoRunConfig) -> None:
     from acqo_rl.training.data import grpo_dataset
     from acqo_rl.training.grpo import build_trainer, finish, grpo_config, precision
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import load_trainable, told_differences
+    from acqo_rl.training.model import describe_changed_settings, load_trainable
     from acqo_rl.training.run_folder import check_tracking, last_checkpoint, open_run
 
     trainer_args = trainer_settings(config)
@@ -91,8 +90,8 @@ def main(config: GrpoRunConfig) -> None:
     state = PartialState(cpu=default_device() == "cpu")
     if config.lora_rank and trainer_args["learning_rate"] < LEAST_LORA_RATE:
         state.print(
-            f"Warning: learning_rate is {trainer_args['learning_rate']:g} and lora_rank {config.lora_rank}. An adapter"
-            f" learns next to nothing below {LEAST_LORA_RATE:g}: use {LORA_RATE:g} or more, or lora_rank 0."
+            f"Warning: learning_rate is {trainer_args['learning_rate']:g} and lora_rank is {config.lora_rank}. An"
+            f" adapter learns almost nothing below {LEAST_LORA_RATE:g}; use at least {LORA_RATE:g}, or lora_rank 0."
         )
     with state.main_process_first():
         status = open_run(folder, asdict(config))
@@ -103,7 +102,7 @@ def main(config: GrpoRunConfig) -> None:
     materials = open_materials(config, settings.feedback)
     queries = within_band(config, materials.train, groups_per_process(trainer_args))
     model, tokenizer = load_trainable(config.model, config.lora_rank, config.seed)
-    if differences := told_differences(config.model, settings):
+    if differences := describe_changed_settings(config.model, settings):
         state.print(differences)
     prompt = prompt_of(settings, TransformersModel(model, tokenizer).count_tokens)
     trainer = build_trainer(
@@ -123,16 +122,16 @@ def main(config: GrpoRunConfig) -> None:
 
 
 def groups_per_process(trainer: Mapping[str, Any]) -> int:
-    """Groups of one optimizer step in one process."""
+    """Groups per optimizer step and process."""
     completions = trainer["per_device_train_batch_size"] * trainer.get("gradient_accumulation_steps", 1)
     return int(completions // trainer["num_generations"])
 
 
 def within_band(config: GrpoRunConfig, queries: list[Query], least: int) -> list[Query]:
-    """The hardest of the queries whose difficulty is inside the band; all where no difficulty is given.
+    """Selects the hardest queries inside the difficulty band; all queries if no difficulties are given.
 
     Raises:
-        ConfigError: fewer are left than one batch needs.
+        ConfigError: fewer queries remain than one batch needs.
     """
     from acqo_rl.curriculum import hardest_of, load_difficulties, select_band
 
@@ -143,7 +142,7 @@ def within_band(config: GrpoRunConfig, queries: list[Query], least: int) -> list
         queries = [query for query in queries if query.id in names]
     if len(queries) < least:
         raise ConfigError(
-            f"{len(queries)} queries are left to learn from, one batch holds {least} groups; "
-            f"widen the band, take more queries, or make the batch smaller."
+            f"{len(queries)} training queries remain, but one batch needs {least} groups; "
+            f"widen the band, use more queries, or make the batch smaller."
         )
     return queries

@@ -1,4 +1,4 @@
-r"""Warm start: supervised fine-tuning on reformulations that the reward has verified.
+r"""Warm start: fine-tune a model on reformulations that the reward has selected.
 
     acqo warm-start --config configs/warm_start/embedded.yaml
     accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR \
@@ -6,15 +6,15 @@ r"""Warm start: supervised fine-tuning on reformulations that the reward has ver
     acqo warm-start --config configs/warm_start/embedded.yaml --model outputs/warm_start/model --samples 8 \
         --output_dir outputs/second_round
 
-With --teacher the reformulations of a language model or a strategy are candidates too; the reward decides as always:
+With --teacher, reformulations of a language model or of a strategy are additional candidates:
 
     acqo warm-start --config configs/warm_start/embedded.yaml --teacher openai:qwen3@http://localhost:8000/v1 \
         --output_dir outputs/taught
 
-With --samples the model's own rollouts are candidates too, before those of the rules: a round of rejection sampling.
-With --keep a policy learns questions of a new kind beside what it does already.
-The run's folder ends with examples.jsonl (the verified targets), log.json and model/ (adapter, tokenizer, settings).
-The same command goes on with a run that was interrupted, in scoring or in training.
+With --samples, the model's own rollouts are additional candidates (rejection sampling).
+With --keep, a policy learns a new kind of query without forgetting the kinds that it already handles.
+The output folder contains examples.jsonl (the training examples), log.json and model/ (adapter, tokenizer, settings).
+The same command resumes an interrupted run, both during scoring and during training.
 """
 
 from __future__ import annotations
@@ -41,28 +41,31 @@ if TYPE_CHECKING:
 class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     """Settings of a warm start."""
 
-    examples: int = field(default=1000, metadata={"help": "Examples to train on, balanced over the routes."})
-    margin: float = field(default=0.05, metadata={"help": "Reward by which a rewrite must beat the raw query."})
+    examples: int = field(
+        default=1000, metadata={"help": "Maximum number of training examples, balanced over the routes."}
+    )
+    margin: float = field(default=0.05, metadata={"help": "Reward by which a candidate must beat the raw query."})
     tolerance: float = field(
         default=0.05,
         metadata={
-            "help": "Candidates this close to the best reward count as equal; the target is the one whose form can be "
-            "the target of most queries."
+            "help": "Candidates within this reward of the best one count as equal; of these, the one with the most "
+            "widely usable form becomes the target."
         },
     )
     least_share: float = field(
         default=0.0,
         metadata={
-            "help": "Above 0, kinds of questions (metadata.kind, else the route of the rules) are decided as a whole: "
-            "passed where searching helps less often than this share, searched elsewhere."
+            "help": "Kinds of queries (metadata.kind, otherwise the route of the rules) are passed as a whole if a "
+            "candidate beats the raw query for less than this share of them; other kinds are never passed. 0 decides "
+            "each query separately."
         },
     )
     teacher: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "Whose reformulations are candidates too: a language model (openai:NAME@URL, anthropic:NAME), or "
-            "a reformulator of acqo evaluate as NAME or NAME=MODEL (hyde=openai:NAME@URL, turns). A NAME without a "
-            "MODEL prompts --model."
+            "help": "Sources of additional candidates: language models (openai:NAME@URL, anthropic:NAME), or "
+            "reformulators of acqo evaluate as NAME or NAME=MODEL (hyde=openai:NAME@URL, turns). A strategy without "
+            "MODEL uses --model."
         },
     )
     teacher_queries: int = field(
@@ -71,40 +74,42 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     scored: str | None = field(
         default=None,
         metadata={
-            "help": "scored.jsonl of an earlier run on the same data, index and settings of prompt and reward: scores "
-            "nothing again, for another seed or other targets."
+            "help": "scored.jsonl of an earlier run with the same data, index, prompt and reward settings; its scores "
+            "are reused, for another seed or another choice of targets."
         },
     )
     samples: int = field(
         default=0,
-        metadata={"help": "Rollouts a query of --model, where that is a trained policy: a rejection-sampling round."},
+        metadata={"help": "Rollouts per query of the trained policy in --model, as additional candidates."},
     )
     keep: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "Kinds of questions (metadata.kind, else the route of the rules) that the trained policy of "
-            "--model answers well: there its own greedy answers are the targets, so that it forgets less. They count "
-            "among --examples."
+            "help": "Kinds of queries (metadata.kind, otherwise the route of the rules) that the trained policy in "
+            "--model should not forget: its own greedy reformulations are their targets. They count towards "
+            "--examples."
         },
     )
-    lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains every weight."})
+    lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
     learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
     epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
-    batch_size: int = field(default=16, metadata={"help": "Examples a device and optimizer step."})
-    micro_batch_size: int = field(default=4, metadata={"help": "Examples a forward pass; divides batch_size."})
+    batch_size: int = field(default=16, metadata={"help": "Examples per device and optimizer step."})
+    micro_batch_size: int = field(
+        default=4, metadata={"help": "Examples per forward pass; batch_size must be a multiple of it."}
+    )
     save_steps: int = field(default=20, metadata={"help": "Steps between checkpoints."})
-    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Where to log."})
+    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Experiment tracker."})
 
     def __post_init__(self) -> None:
-        """Refuses what training cannot do with.
+        """Checks the settings.
 
         Raises:
-            ConfigError: a setting is out of range, or batch_size is no multiple of micro_batch_size.
+            ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
         """
         super().__post_init__()
         if self.batch_size % self.micro_batch_size:
             raise ConfigError(
-                f"batch_size is {self.batch_size}, no multiple of micro_batch_size {self.micro_batch_size}."
+                f"batch_size is {self.batch_size}; it must be a multiple of micro_batch_size {self.micro_batch_size}."
             )
 
 
@@ -114,14 +119,14 @@ def make_parser() -> Any:
 
 
 def main(config: WarmStartConfig) -> None:
-    """Collects examples once, then trains or goes on training."""
+    """Collects the examples, unless an earlier run has done so; then trains or resumes training."""
     from pathlib import Path
 
     from accelerate import PartialState
 
     from acqo_rl.language_models.local import default_device
     from acqo_rl.training.materials import open_materials
-    from acqo_rl.training.model import check_answers_as_served, told_differences
+    from acqo_rl.training.model import check_served_settings, describe_changed_settings
     from acqo_rl.training.run_folder import check_tracking, open_run
     from acqo_rl.training.teachers import name_teachers
     from acqo_rl.training.warm_start import train
@@ -130,7 +135,7 @@ def main(config: WarmStartConfig) -> None:
     settings = policy_settings(config, config.model)
     name_teachers(config.teacher, config.model)
     if config.keep:
-        check_answers_as_served(config.model, settings)
+        check_served_settings(config.model, settings)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     with state.main_process_first():
@@ -138,7 +143,7 @@ def main(config: WarmStartConfig) -> None:
     if status == "finished":
         state.print(f"{folder} is finished: {folder / 'model'}")
         return
-    if differences := told_differences(config.model, settings):
+    if differences := describe_changed_settings(config.model, settings):
         state.print(differences)
     materials = open_materials(config, settings.feedback)
     with state.main_process_first():
@@ -162,7 +167,7 @@ def main(config: WarmStartConfig) -> None:
 
 
 def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequence[Example]:
-    """The verified examples: read where they were written before, else searched for."""
+    """Returns the training examples; reads them from ``file`` if it exists, otherwise selects and writes them."""
     from collections import Counter
 
     from acqo_rl.data.beir import read_query_metadata
@@ -184,8 +189,8 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
     if unknown := set(config.keep) - set(kinds.values()):
         raise ConfigError(
-            f"keep names {', '.join(sorted(unknown))}; the questions drawn from {config.data} are of the kinds "
-            f"{', '.join(sorted(set(kinds.values())))}."
+            f"keep contains {', '.join(sorted(unknown))}, but the training queries of {config.data} have the kinds "
+            f"{', '.join(sorted(set(kinds.values())))}; use these."
         )
     kept = [query for query in materials.train if kinds[query.id] in config.keep]
     learned = [query for query in materials.train if kinds[query.id] not in config.keep]
@@ -204,11 +209,14 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     if kept:
         own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
         worse = sum(e.reward < e.raw_reward for e in own)
-        print(f"Kept as the policy answers them: {len(own)} of {len(kept)} queries, {worse} worse than the raw query")
+        print(
+            f"Targets from the policy (--keep): {len(own)} of {len(kept)} queries; {worse} of them have a lower reward "
+            f"than the raw query."
+        )
         scored += own
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)
-    for name, some in (("Best reformulation of the training queries", scored), ("Chosen to train on", examples)):
+    for name, some in (("Targets of the training queries", scored), ("Selected training examples", examples)):
         counts = Counter(e.route for e in some)
         print(f"{name}: " + ", ".join(f"{route} {n}" for route, n in sorted(counts.items())))
     return examples
@@ -221,17 +229,18 @@ def candidates_for(
     materials: Materials,
     cache: Path,
 ) -> dict[str, list[Candidate]]:
-    """Query id -> what else might be searched: by spans and rules, by the teachers, by the policy itself."""
+    """Returns query id -> candidates from rules and spans, from the teachers and from the policy."""
     from acqo_rl.reformulation.lexicon import Lexicon
     from acqo_rl.training.candidates import Candidate, candidates_in
-    from acqo_rl.training.teachers import name_teachers, taught
+    from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 
     teachers = name_teachers(config.teacher, config.model)
     found = candidates_in(materials.corpus.values(), queries, settings.max_sub_queries)
     if teachers:
         asked = queries[: config.teacher_queries or None]
         lexicon = Lexicon.of(materials.corpus.values())
-        for query_id, some in taught(teachers, asked, settings.max_sub_queries, lexicon, cache).items():
+        taught = candidates_of_teachers(teachers, asked, settings.max_sub_queries, lexicon, cache)
+        for query_id, some in taught.items():
             found[query_id] += some
     if config.samples:
         for answer in rollouts(config, queries, config.samples, temperature=1.0):
@@ -242,22 +251,22 @@ def candidates_for(
 
 
 def scored_by(place: str, queries: Sequence[Query]) -> list[Scored]:
-    """What an earlier run scored.
+    """Reads the scores of an earlier run.
 
     Raises:
-        ConfigError: there is no such file, or it is of other queries.
+        ConfigError: the file does not exist, or contains other queries.
     """
     from pathlib import Path
 
     from acqo_rl.training.warm_start import read_scored
 
     if not Path(place).is_file():
-        raise ConfigError(f"scored is {place}, which is no file; give the scored.jsonl of an earlier run.")
+        raise ConfigError(f"scored is {place}, but there is no such file; give the scored.jsonl of an earlier run.")
     options = read_scored(Path(place))
     if [one.query_id for one in options] != [query.id for query in queries[: len(options)]]:
         raise ConfigError(
-            f"{place} is of {len(options)} queries that are not the first of this run's {len(queries)}: of other data,"
-            " another limit or other kinds to keep. Give that of a run like this one."
+            f"{place} contains {len(options)} queries, which are not the first {len(options)} of this run's "
+            f"{len(queries)} queries. Give the file of a run with the same data, limit, seed and keep."
         )
     return options
 
@@ -265,7 +274,7 @@ def scored_by(place: str, queries: Sequence[Query]) -> list[Scored]:
 def rollouts(
     config: WarmStartConfig, queries: Sequence[Query], samples: int, temperature: float
 ) -> Iterator[Reformulation]:
-    """``samples`` answers a query of the policy in ``config.model``; at temperature 0 the likeliest one."""
+    """Samples the policy in ``config.model``, ``samples`` times per query; temperature 0 decodes greedily."""
     from tqdm import tqdm
     from transformers import set_seed
 
@@ -273,5 +282,5 @@ def rollouts(
 
     set_seed(config.seed)
     policy = Policy.from_pretrained(config.model, temperature=temperature)
-    for start in tqdm(range(0, len(queries), 32), desc="ask the policy", unit="batch"):
+    for start in tqdm(range(0, len(queries), 32), desc="sample the policy", unit="batch"):
         yield from policy.reformulate([q for q in queries[start : start + 32] for _ in range(samples)])

@@ -1,4 +1,4 @@
-"""What watches over a run."""
+"""Alarms during GRPO."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ logger = logging.getLogger(__name__)
 
 
 class Alarms(TrainerCallback):
-    """Looks at every log line for the ways in which policies are known to collapse.
+    """Checks every logged step for signs that the policy collapses.
 
-    An alarm is a warning and a line in ``alarms.jsonl``; after ``patience`` alarmed log lines in a row training
-    stops, and the best model by the dev measure is kept.
+    An alarm is logged as a warning and written to ``alarms.jsonl``. After ``patience`` consecutive steps with an alarm
+    training stops, and the best model by the dev measure is kept.
 
-    Attributes:
-        patience: 0 never stops.
-        folder: of the run.
-        least_format: share of completions in the grammar.
-        most_clipped: share of completions cut by the token limit.
-        least_entropy, most_entropy: nats a token.
-        most_repetition: share of completions that repeat words.
-        most_pass: share of pass routes; a small policy finds the safe way out first.
-        most_pass_rise: of the share of pass routes on dev since the start; told, and no reason to stop.
-        least_reward_share: of the best mean reward so far.
+    Args:
+        patience: number of consecutive steps with an alarm that stops training; 0 never stops.
+        folder: folder of the run.
+        least_format: minimum share of completions in the grammar.
+        most_clipped: maximum share of completions truncated by the token limit.
+        least_entropy: minimum entropy, in nats per token.
+        most_entropy: maximum entropy, in nats per token.
+        most_repetition: maximum share of completions that repeat words.
+        most_pass: maximum share of completions with the route ``pass``.
+        most_pass_rise: maximum increase of the share of passed dev queries since the start; an alarm of this kind does
+            not count towards ``patience``.
+        least_reward_share: minimum mean reward, as a share of the highest mean reward so far.
     """
 
     def __init__(
@@ -47,12 +49,12 @@ class Alarms(TrainerCallback):
         self.patience = patience
         self.file = Path(folder, "alarms.jsonl")
         self.bounds: tuple[tuple[str, str, float], ...] = (
-            ("part/format", "under", least_format),
-            ("completions/clipped_ratio", "over", most_clipped),
-            ("entropy", "under", least_entropy),
-            ("entropy", "over", most_entropy),
-            ("part/repetition", "over", most_repetition),
-            ("part/pass", "over", most_pass),
+            ("part/format", "below", least_format),
+            ("completions/clipped_ratio", "above", most_clipped),
+            ("entropy", "below", least_entropy),
+            ("entropy", "above", most_entropy),
+            ("part/repetition", "above", most_repetition),
+            ("part/pass", "above", most_pass),
         )
         self.most_pass_rise = most_pass_rise
         self.least_reward_share = least_reward_share
@@ -60,17 +62,17 @@ class Alarms(TrainerCallback):
         self.in_a_row = 0
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
-        """Checks the metrics of a training step or of a measure on dev."""
+        """Checks the metrics of a training step or of an evaluation on dev."""
         if logs and "eval_pass" in logs:
             start = next((entry["eval_pass"] for entry in state.log_history if "eval_pass" in entry), logs["eval_pass"])
             if logs["eval_pass"] > start + self.most_pass_rise:
-                self._tell(state, [f"eval_pass is {logs['eval_pass']:.3g}, at the start it was {start:.3g}"])
+                self._report(state, [f"eval_pass is {logs['eval_pass']:.3g}, at the start it was {start:.3g}"])
         if not logs or "reward" not in logs:
             return
         found = [
             f"{name} is {logs[name]:.3g}, {side} {bound:g}"
             for name, side, bound in self.bounds
-            if logs.get(name) is not None and (logs[name] < bound if side == "under" else logs[name] > bound)
+            if logs.get(name) is not None and (logs[name] < bound if side == "below" else logs[name] > bound)
         ]
         if (reward := logs["reward"]) is None:
             found.append("no completion has a reward")
@@ -80,13 +82,13 @@ class Alarms(TrainerCallback):
                 found.append(f"reward is {reward:.3g}, the best was {self.best_reward:.3g}")
         self.in_a_row = self.in_a_row + 1 if found else 0
         stops = 0 < self.patience <= self.in_a_row
-        control.should_training_stop |= stops  # every process: one that went on would wait for the others for ever
+        control.should_training_stop |= stops  # in every process; a process that continued alone would wait forever
         if found:
-            self._tell(state, found)
+            self._report(state, found)
         if stops and state.is_world_process_zero:
-            logger.warning("Training stops after %d alarmed log lines in a row.", self.in_a_row)
+            logger.warning("Training stops after %d consecutive steps with an alarm.", self.in_a_row)
 
-    def _tell(self, state: Any, found: list[str]) -> None:
+    def _report(self, state: Any, found: list[str]) -> None:
         if not state.is_world_process_zero:
             return
         logger.warning("Step %d: %s.", state.global_step, "; ".join(found))

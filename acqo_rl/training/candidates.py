@@ -1,6 +1,6 @@
-"""Candidate reformulations without labels: spans of query, conversation and first results, put together by rules.
+"""Candidate reformulations for the warm start, built by rules from spans of query, conversation and feedback.
 
-Nothing here knows gold documents or rewrites; the reward decides which candidate, if any, becomes a training target.
+No gold documents or labelled rewrites are used. The reward decides which candidate, if any, becomes a training target.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
 
 
 class Candidate(NamedTuple):
-    """A reformulation that may be searched.
+    """A candidate reformulation of a query.
 
     Attributes:
-        route: of the reformulation.
-        sub_queries: what is searched.
-        form: how it was made, the same for all queries: "question + name 1".
+        route: route of the reformulation.
+        sub_queries: texts to search.
+        form: name of the rule that built it, the same for all queries: "question + name 1".
     """
 
     route: Route
@@ -33,8 +33,7 @@ class Candidate(NamedTuple):
     form: str = ""
 
 
-# Words that ask but do not describe.
-_ASKING = """
+_QUESTION_WORDS = """
 a about according also an and any anything are as at be between but by can chance compare compared comparing could did
 difference differ do does either else find for found from give glad good got great had happy has have hello help hey hi
 how i if in interesting is it its just know let like list look looking many me much name need noted now of ok okay on
@@ -42,7 +41,8 @@ one or our please quick quickly said same say see so sorry sources sure tell tha
 there they this to two up us vs versus want was we well were what when where which who whose why will with would yes
 you your it's i'd i'm that's let's what's who's where's
 """
-_STOP = frozenset(_ASKING.split())
+_STOP = frozenset(_QUESTION_WORDS.split())
+"""Words that do not describe what is asked for."""
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 _NAME = re.compile(rf"{NAME_WORD}(?:\s+(?:(?:of|the|and|de|la|del|da|do|di|el)\s+){{0,2}}{NAME_WORD})*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -57,15 +57,15 @@ _LONGEST = 1000
 def candidates(
     query: Query, max_sub_queries: int = 3, lexicon: Lexicon | None = None, titles: Titles | None = None
 ) -> list[Candidate]:
-    """Distinct candidates for a query, from the plain to the composed; the raw query itself is not among them.
+    """Returns distinct candidates for a query, in order of preference; the raw query is not among them.
 
-    A query that is longer than a question can be has none.
+    A query of more than 1000 characters has no candidates.
 
     Args:
-        query: what is asked.
-        max_sub_queries: searches of a candidate.
-        lexicon: names of the corpus, which the rules know then.
-        titles: of the corpus.
+        query: the query, with conversation and feedback.
+        max_sub_queries: maximum number of sub-queries of a candidate.
+        lexicon: names of the corpus, used by the rules.
+        titles: titles of the corpus.
     """
     if len(query.text) > _LONGEST:
         return []
@@ -80,7 +80,7 @@ def candidates(
 def candidates_in(
     documents: Collection[Document], queries: Sequence[Query], max_sub_queries: int
 ) -> dict[str, list[Candidate]]:
-    """Query id -> the candidates of a query, with the names and titles of a corpus."""
+    """Returns query id -> candidates, built with the names and titles of a corpus."""
     lexicon, titles = Lexicon.of(documents), titles_by_source(documents)
     return {
         query.id: candidates(query, max_sub_queries, lexicon, titles.get(source_of(query.id), titles[""]))
@@ -88,8 +88,8 @@ def candidates_in(
     }
 
 
-def tells_apart(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
-    """Whether several sub-queries together say what the query says, in its order, and say nothing twice."""
+def splits_completely(query: Query, sub_queries: Sequence[SubQuery]) -> bool:
+    """Whether there are several sub-queries that together contain the query's content words once, in the same order."""
     return len(sub_queries) > 1 and _content(" ".join(s.text for s in sub_queries)) == _content(query.text)
 
 
@@ -99,7 +99,7 @@ def _candidates(query: Query, heuristic: Heuristic, titles: Titles) -> Iterator[
     if query.history:
         yield from _with_names_of_the_conversation(query, titles)
         yield from _with_names_of_titles(query, titles)
-    elif tells_apart(query, rules.sub_queries):
+    elif splits_completely(query, rules.sub_queries):
         yield from by_rules
     if query.feedback:
         yield from _with_names_of_the_feedback(query, _MAX_TURN_NAMES if query.history else _MAX_FEEDBACK_NAMES)
@@ -118,10 +118,10 @@ def _made(found: Iterable[tuple[str, Route, Sequence[str]]]) -> Iterator[Candida
 
 
 def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Candidate]:
-    """The question, or its describing words, with one or two names of the conversation.
+    """The query, or its content words, with one or two names of the conversation.
 
-    Names of the user's turns come first, the two newest before one alone: the same form for all questions is easy to
-    learn. With a wrong name the whole question finds more than its describing words do.
+    Names of the user's turns come first. Pairs of names come before single names, because one form that suits most
+    queries is easier to learn. With a wrong name, the full query still finds more than its content words.
     """
     turns = newest_first(query.history)
     names = last_said(asked_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
@@ -132,16 +132,17 @@ def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Ca
     for form, some in chosen.items():
         yield Candidate("disambiguate", (_expansion(query, *some),), f"question + {form}")
     words = " ".join(_content(query.text))
-    yield from _made(_describing_words_after(names, turns, words))
+    yield from _made(_content_words_after(names, turns, words))
     for i, phrase in enumerate(titles.phrases, start=1):
-        phrased = _describing_words_after(names[:1], turns[:1], f"{phrase} {words}")
+        phrased = _content_words_after(names[:1], turns[:1], f"{phrase} {words}")
         yield from _made((f"{form} + phrase {i}", route, texts) for form, route, texts in phrased)
 
 
 def _with_names_of_titles(query: Query, titles: Titles) -> Iterator[Candidate]:
-    """What the titles of the first results name, with the question or its describing words behind it.
+    """A name from the titles of the feedback, with the query or its content words.
 
-    Words that many titles of the corpus share bring a search closer to its documents: "Kirkwood House guest review".
+    Phrases that are common in the titles of the corpus make a sub-query more similar to its documents: "Kirkwood House
+    guest review".
     """
     names = dict.fromkeys(titles.name_in(snippet.title) for snippet in query.feedback)
     words = " ".join(_content(query.text))
@@ -152,7 +153,7 @@ def _with_names_of_titles(query: Query, titles: Titles) -> Iterator[Candidate]:
             yield from _made([(f"title {i} + words{form}", "disambiguate", [f"{said} {words}"])])
 
 
-def _describing_words_after(
+def _content_words_after(
     names: Sequence[str], turns: Sequence[str], words: str
 ) -> Iterator[tuple[str, Route, Sequence[str]]]:
     for i, name in enumerate(names, start=1):
@@ -170,10 +171,10 @@ def _pairs(names: Sequence[str]) -> Iterator[tuple[tuple[int, str], tuple[int, s
 
 
 def _with_names_of_the_feedback(query: Query, most: int) -> Iterator[Candidate]:
-    """A name that the question or its first results hold, alone, and the question with this or another one behind it.
+    """Two sub-queries: a name from the query or the feedback, and the query followed by the same or another name.
 
-    The page of a short name is closer to it than any page is to a question, and outranks those of the question where
-    it is not wanted; the question with a name behind it votes for pages that suit both.
+    The page of a name is very similar to a search for the name alone. It would outrank the pages for the query, even if
+    it is not relevant. The query followed by the name favours pages that match both.
     """
     titles = [snippet.title for snippet in query.feedback if snippet.title]
     inside = [name for snippet in query.feedback for name in _names(snippet.text)]
@@ -188,7 +189,7 @@ def _with_names_of_the_feedback(query: Query, most: int) -> Iterator[Candidate]:
 
 
 def _with_names_of_the_question(query: Query) -> Iterator[Candidate]:
-    """The question once for each of its first two names, with that name behind it: a vote for what it says twice."""
+    """One sub-query for each of the first two names of the query: the query followed by that name."""
     names = list(dict.fromkeys(_names(query.text)))[:2]
     if names:
         yield Candidate("decompose", tuple(_expansion(query, name) for name in names), "question + each name")
@@ -211,7 +212,7 @@ def _without_other_names(text: str) -> Iterator[tuple[str, Route, Sequence[str]]
 
 
 def _clauses_with_shared_words(text: str) -> Iterator[tuple[str, Route, Sequence[str]]]:
-    """The clauses as they stand, and each with the words of the first or last one that it may lean on."""
+    """The clauses of the query, unchanged or with words of the first or last clause that they may depend on."""
     clauses = [" ".join(_content(part)) for part in _BREAK.split(text)]
     clauses = [clause for clause in clauses if clause]
     if not 2 <= len(clauses) <= 4:
@@ -241,18 +242,18 @@ def _content(text: str) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Capitalised spans, without a word that asks where it only opens the sentence ("How I Met Your Mother" stays)."""
+    """Capitalised spans; a question word at the beginning of a sentence is not part of a name."""
     spans = ((text[: m.start()].rstrip(), m.group().strip(" .")) for m in _NAME.finditer(text))
     names = (span if before and before[-1] not in ".?!:" else _drop_opener(span) for before, span in spans)
     return [_POSSESSIVE.sub("", n) for n in names if n and n.lower() not in _STOP]
 
 
 def _runs(text: str) -> list[str]:
-    """Two to four words in a row that describe: names in a turn that writes them small."""
+    """Sequences of two to four content words; used as names if a turn has no capital letters."""
     runs = []
     for clause in re.split(r"[.,;:?!]", text):
-        for describes, words in groupby(_WORD.findall(clause), key=lambda word: word.lower() not in _STOP):
-            if describes:
+        for is_content, words in groupby(_WORD.findall(clause), key=lambda word: word.lower() not in _STOP):
+            if is_content:
                 runs.append(" ".join(islice(words, 4)))
     return [run for run in runs if " " in run]
 

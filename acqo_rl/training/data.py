@@ -1,4 +1,4 @@
-"""What the trainers read: prompts with the columns that the reward needs."""
+"""Data sets for the trainers: prompts, and the columns that the reward reads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 
 def with_gold(queries: Sequence[Query], qrels: Qrels) -> list[Query]:
-    """The queries that have a relevant document; the others teach nothing."""
+    """The queries that have a gold document; training cannot use the others."""
     return [query for query in queries if gold_of(qrels, query.id)]
 
 
 def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Dataset:
-    """Columns ``prompt`` (conversation), ``row``, ``query_id``, and what the reward reads.
+    """Creates the data set for GRPO.
 
-    That is ``query`` (raw text), ``read`` (the same with conversation and feedback) and ``gold`` (document ids).
+    Columns: ``prompt`` (conversation), ``row``, ``query_id``, ``query`` (raw text), ``read`` (raw text with
+    conversation and feedback) and ``gold`` (document ids).
     """
     from datasets import Dataset
 
@@ -42,12 +43,12 @@ def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Data
 
 
 def sft_dataset(pairs: Sequence[tuple[Query, str]], prompt: Prompt, end: str = "") -> Dataset:
-    """Columns ``prompt`` and ``completion``, both conversations.
+    """Creates the data set for SFT, with the columns ``prompt`` and ``completion`` (both conversations).
 
     Args:
         pairs: queries with their completions.
-        prompt: of the policy.
-        end: written behind each completion; see :func:`acqo_rl.language_models.chat.missing_end`.
+        prompt: prompt of the policy.
+        end: appended to each completion; see :func:`acqo_rl.language_models.chat.missing_end`.
     """
     from datasets import Dataset
 

@@ -1,4 +1,4 @@
-"""What every training stage opens: queries, judgements, the index, the fusion, the reward."""
+"""Loads the inputs of a training stage: queries, judgements, index, fusion and reward."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformul
 
 @dataclass(frozen=True)
 class Materials:
-    """Opened once a stage.
+    """The inputs of one training stage.
 
     Attributes:
-        train: queries to learn from, each with a gold document and with feedback where the prompt has it.
-        dev: queries to measure on, likewise.
-        qrels: judgements of both.
+        train: training queries. Each has a gold document, and feedback if the policy reads feedback.
+        dev: dev queries, likewise.
+        qrels: judgements of both splits.
         corpus: document id -> document.
-        retriever: of the index.
-        fusion: as configured.
+        retriever: retriever of the index.
+        fusion: the configured fusion.
     """
 
     train: list[Query]
@@ -49,7 +49,7 @@ class Materials:
         *,
         credit_searches: bool = False,
     ) -> Reward:
-        """The reward of a stage over this index, for a policy of these settings."""
+        """Creates the reward of a stage for a policy with these settings."""
         return Reward(
             stage,
             self.retriever,
@@ -65,9 +65,14 @@ class Materials:
         )
 
     def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:
-        """The measure of a policy on a fixed sample of dev queries, its searches a query and its share of passes."""
+        """Evaluates a policy on a fixed sample of at most ``limit`` dev queries.
+
+        Returns:
+            The measure, the mean number of searches per query and the share of queries that are passed.
+        """
         sample = self.dev if limit >= len(self.dev) else random.Random(0).sample(self.dev, limit)
-        path = SearchPath(policy, self.retriever, self.fusion, feedback=FeedbackSpec(0))  # the queries have theirs
+        # The queries already have their feedback.
+        path = SearchPath(policy, self.retriever, self.fusion, feedback=FeedbackSpec(0))
         results = evaluate(path, sample, self.qrels, name=policy.name, measures=[measure]).results
         return {
             measure: mean(result.measures[measure] for result in results),
@@ -77,11 +82,11 @@ class Materials:
 
 
 def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
-    """Reads data and index, and refuses an index of another corpus.
+    """Reads the data and opens the index.
 
     Raises:
         DataError: the data cannot be read.
-        IndexMismatchError: the index does not fit the data.
+        IndexMismatchError: the index was built from another corpus.
         ConfigError: no query of a split has a gold document, or a query is in both splits.
     """
     data = read_beir(paths.data, paths.split, paths.dev_split)
@@ -93,22 +98,22 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
         judgements = data.qrels[split]
         if split != paths.split and (both := judgements.keys() & qrels.keys()):
             raise ConfigError(
-                f"{len(both)} queries of {paths.data} are in {paths.split} and in {split} ({min(both)!r} is one):"
-                f" what is learned from cannot be measured on; take them out of one of the two."
+                f"{len(both)} queries of {paths.data} are both in {paths.split} and in {split}, such as {min(both)!r}."
+                f" Dev queries must not be used for training; remove them from one of the two splits."
             )
         qrels |= judgements
         queries = with_gold(data.queries[split], judgements)
         if not queries:
-            raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; nothing to learn.")
+            raise ConfigError(f"No query of {paths.data}/qrels/{split}.tsv has a relevant document; add judgements.")
         parts.append(queries)
     train, dev = parts
     if 0 < paths.limit < len(train):
         train = random.Random(paths.seed).sample(train, paths.limit)
     fusion = fusion_named(paths.fusion)
-    look = retriever, fusion, corpus, feedback
+    first_search = retriever, fusion, corpus, feedback
     return Materials(
-        train=add_feedback(train, *look),
-        dev=add_feedback(dev, *look),
+        train=add_feedback(train, *first_search),
+        dev=add_feedback(dev, *first_search),
         qrels=qrels,
         corpus=corpus,
         retriever=retriever,

@@ -1,4 +1,4 @@
-"""Models that are trained: base, adapter or full, and how they are saved."""
+"""Loads models for training and saves trained policies."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from acqo_rl.training.run_folder import publish_model
 
 
 def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
-    """A model with gradients, and its tokenizer.
+    """Loads a trainable model and its tokenizer.
 
     Args:
-        path: Hub id, folder or embedded model; a folder with a LoRA adapter goes on training that adapter.
-        lora_rank: rank of a new adapter on all linear layers; 0 trains every weight (in float32).
-        seed: of the new adapter's weights.
+        path: Hub id, folder or embedded model. A LoRA adapter in the folder is trained further.
+        lora_rank: rank of a new adapter on all linear layers; 0 trains all weights (in float32).
+        seed: seed of the new adapter's weights.
 
     Raises:
-        ConfigError: there is no such model, or its folder lacks weights or tokenizer.
+        ConfigError: the model does not exist, or its folder has no weights or no tokenizer.
     """
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model
@@ -48,34 +48,34 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def told_differences(path: str, settings: PolicySettings) -> str:
-    """What a policy that training starts from was served with and is no more; empty for a plain model."""
+def describe_changed_settings(path: str, settings: PolicySettings) -> str:
+    """A sentence about the settings of the starting policy that the run changes; empty if there are none."""
     changed = _differences(path, settings)
     if not changed:
         return ""
-    return f"The policy to start from had other settings, which the run replaces: {', '.join(changed)}."
+    return f"The run changes settings of the policy that it starts from: {', '.join(changed)}."
 
 
-def check_answers_as_served(path: str, settings: PolicySettings) -> None:
-    """Refuses to ask a policy for its own answers otherwise than it is served.
+def check_served_settings(path: str, settings: PolicySettings) -> None:
+    """Checks that a run uses a policy with the settings that the policy is served with.
 
     Raises:
-        ConfigError: there is no policy in ``path``, or it reads, writes or searches otherwise.
+        ConfigError: ``path`` contains no policy, or the run has other settings than the policy.
     """
     changed = _differences(path, settings)
     if changed is None:
         raise ConfigError(
-            f"keep wants answers of a trained policy; {path} is none: name one as the model, or keep nothing."
+            f"keep requires a trained policy, but {path} is not one; give a policy as the model, or omit keep."
         )
     if changed:
         raise ConfigError(
-            f"keep wants the answers that {path} gives when it is served, and the run has other settings: "
-            f"{', '.join(changed)}. Give the run those of the policy."
+            f"keep requires the settings that the policy {path} is served with, but the run changes them: "
+            f"{', '.join(changed)}. Use the settings of the policy."
         )
 
 
 def _differences(path: str, settings: PolicySettings) -> list[str] | None:
-    """``name old -> new``; ``None`` for a plain model."""
+    """One entry ``name old -> new`` per changed setting; ``None`` if ``path`` contains no policy."""
     before = settings_of_policy(path)
     if before is None:
         return None
@@ -86,14 +86,14 @@ def _differences(path: str, settings: PolicySettings) -> list[str] | None:
 def save_policy(
     model: Any, tokenizer: Any, settings: PolicySettings, folder: str | Path, weights: dict[str, Any] | None = None
 ) -> Path:
-    """Writes weights (adapter or full), tokenizer and settings to ``folder/model`` in one step.
+    """Writes the weights (adapter or full), the tokenizer and the settings to ``folder/model`` in one step.
 
     Args:
-        model: with or without an adapter.
-        tokenizer: of the model.
-        settings: of the policy.
-        folder: of the run.
-        weights: the whole state dict, where this process holds only a shard of the model.
+        model: a model with or without an adapter.
+        tokenizer: tokenizer of the model.
+        settings: settings of the policy.
+        folder: folder of the run.
+        weights: the full state dict; required if this process holds only a shard of the model.
     """
     half_done = Path(tempfile.mkdtemp(dir=folder, prefix=".model-"))
     half_done.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Settings of the trainers, as they stand in YAML files."""
+"""Settings of the training stages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RANGES = {
 }
 
 LORA_RATE, FULL_RATE = 2e-5, 1e-6
-"""Peak learning rates: of an adapter, and of all weights (the paper's). An adapter needs ten times as much or more."""
+"""Peak learning rates for an adapter and for all weights (as in the paper); an adapter needs a much higher rate."""
 LEAST_LORA_RATE = 1e-5
 
 TRAINER: dict[str, Any] = {
@@ -80,25 +80,27 @@ RESERVED = frozenset(
         "generation_kwargs",
     ]
 )
-"""Settings of GRPOConfig that the command sets itself."""
+"""Settings of GRPOConfig that users cannot set, because the command sets them."""
 
 
 @dataclass
 class PathSettings(IndexSettings):
-    """Where a stage reads from and writes to."""
+    """Inputs and outputs of a stage."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/."})
     index: str = field(metadata={"help": INDEX_HELP})
-    output_dir: str = field(metadata={"help": "Folder of the run. The same settings resume it."})
-    model: str = field(metadata={"help": "What to start from: Hub id, folder, adapter folder or embedded:smollm2."})
-    split: str = field(default="train", metadata={"help": "Queries to learn from: qrels/SPLIT.tsv."})
-    dev_split: str = field(default="dev", metadata={"help": "Queries to measure on during training."})
-    limit: int = field(default=0, metadata={"help": "Use only this many training queries; 0 uses all."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
-    seed: int = field(default=0, metadata={"help": "Of sampling, shuffling and new weights."})
+    output_dir: str = field(
+        metadata={"help": "Folder of the run. The same command with the same settings resumes an interrupted run."}
+    )
+    model: str = field(metadata={"help": "Starting model: Hub id, folder, adapter folder or embedded:smollm2."})
+    split: str = field(default="train", metadata={"help": "Training queries: qrels/SPLIT.tsv."})
+    dev_split: str = field(default="dev", metadata={"help": "Dev queries, which choose the checkpoint."})
+    limit: int = field(default=0, metadata={"help": "Maximum number of training queries; 0 means all."})
+    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
+    seed: int = field(default=0, metadata={"help": "Seed for sampling, shuffling and new weights."})
 
     def __post_init__(self) -> None:
-        """Refuses a number that training cannot do with.
+        """Checks the ranges of the settings.
 
         Raises:
             ConfigError: a setting is out of range.
@@ -106,89 +108,99 @@ class PathSettings(IndexSettings):
         check_ranges(self, _RANGES)
 
 
-_OF_POLICY = "Default: that of the policy in --model, else"
+_OF_POLICY = "Default: the setting of the policy in --model, or"
 
 
 @dataclass
 class PromptSettings:
-    """What the policy reads, how much it may write, and how that is searched.
+    """What the policy reads, how much it may write, and how its sub-queries are searched.
 
-    A setting that is ``None`` is that of the policy that training starts from (:func:`policy_settings`).
+    A setting that is ``None`` is taken from the policy that training starts from; see :func:`policy_settings`.
     """
 
-    max_sub_queries: int | None = field(default=None, metadata={"help": f"Searches per query. {_OF_POLICY} 3."})
+    max_sub_queries: int | None = field(
+        default=None, metadata={"help": f"Maximum number of searches per query. {_OF_POLICY} 3."}
+    )
     history_tokens: int | None = field(
         default=None,
-        metadata={"help": f"Prompt budget of the conversation; long turns are shortened. {_OF_POLICY} 256."},
+        metadata={"help": f"Maximum prompt tokens of the conversation; long turns are shortened. {_OF_POLICY} 256."},
     )
-    query_tokens: int | None = field(default=None, metadata={"help": f"Prompt budget of the query. {_OF_POLICY} 128."})
+    query_tokens: int | None = field(
+        default=None, metadata={"help": f"Maximum prompt tokens of the query. {_OF_POLICY} 128."}
+    )
     feedback_results: int | None = field(
-        default=None, metadata={"help": f"Results of a first search in the prompt. {_OF_POLICY} 0."}
+        default=None, metadata={"help": f"Number of results of a first search in the prompt. {_OF_POLICY} 0."}
     )
-    feedback_words: int | None = field(default=None, metadata={"help": f"Words of each result. {_OF_POLICY} 28."})
+    feedback_words: int | None = field(
+        default=None, metadata={"help": f"Maximum number of words of each result. {_OF_POLICY} 28."}
+    )
     max_new_tokens: int | None = field(
-        default=None, metadata={"help": f"Limit of a completion, in tokens. {_OF_POLICY} 64."}
+        default=None, metadata={"help": f"Maximum tokens of a completion. {_OF_POLICY} 64."}
     )
     raw_query_margin: float | None = field(
         default=None,
         metadata={
-            "help": "Search the raw query beside readings, and use its list only where its best cosine is above theirs "
-            f"by more than this. For dense indexes. {_OF_POLICY} off."
+            "help": "The raw query is searched beside the readings, and its list is used only if its top cosine leads "
+            f"by more than this. Requires a dense index. {_OF_POLICY} off."
         },
     )
 
 
 @dataclass
 class RewardSettings:
-    """What a completion is worth."""
+    """Settings of the reward."""
 
     cost: float = field(default=0.03, metadata={"help": "Subtracted for each search after the first."})
-    invalid: float = field(default=-0.1, metadata={"help": "Reward of a completion outside the grammar; under 0."})
-    decay: float = field(default=0.6, metadata={"help": "Eta, with several gold documents."})
-    top_ranks: int = field(default=3, metadata={"help": "k*: ranks with a bonus in Stage II; 0: no bonus."})
-    top_bonus: float = field(default=0.5, metadata={"help": "Lambda: size of that bonus."})
+    invalid: float = field(default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."})
+    decay: float = field(default=0.6, metadata={"help": "Eta; applies to queries with several gold documents."})
+    top_ranks: int = field(
+        default=3, metadata={"help": "k*: number of top ranks with a bonus in Stage II; 0 disables the bonus."}
+    )
+    top_bonus: float = field(default=0.5, metadata={"help": "Lambda: size of the bonus."})
 
 
 @dataclass
 class GrpoSettings:
-    """One stage of GRPO; all settings of TRL's trainer are in ``trainer``."""
+    """Settings of one stage of GRPO; ``trainer`` holds the settings of TRL's trainer."""
 
     stage: Literal["explore", "converge"] = field(
-        default="explore", metadata={"help": "Stage I takes the best subset of sub-queries, Stage II all of them."}
+        default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
     )
-    lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains every weight."})
+    lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains all weights."})
     credit_searches: bool = field(
         default=False,
         metadata={
-            "help": "Stage II: the tokens of each search get the Shapley value of that search as their share of the "
-            "advantage; the mean over the searches is kept. Requires scale_rewards none."
+            "help": "Adjust the advantage of each sub-query's tokens by its Shapley value; the mean over the "
+            "sub-queries is unchanged. Requires stage converge and scale_rewards none."
         },
     )
     history_sampling: bool = field(
-        default=True, metadata={"help": "Draw queries more often whose rewards have varied."}
+        default=True, metadata={"help": "Draw queries more often if their rollouts had different rewards."}
     )
     share_prompts: Literal["auto", "always", "never"] = field(
         default="auto",
-        metadata={"help": "Read the prompt of a group once, in place of TRL's own passes. auto: on a CPU only."},
+        metadata={"help": "Process the common prompt of a group once, instead of TRL's own passes. auto: on a CPU."},
     )
     difficulty: str | None = field(
-        default=None, metadata={"help": "File of acqo difficulty: keep the queries inside the band."}
+        default=None,
+        metadata={"help": "difficulty.jsonl written by acqo difficulty; only queries inside the band are used."},
     )
-    band_low: float = field(default=0.05, metadata={"help": "Least mean reward of a kept query."})
-    band_high: float = field(default=5 / 3, metadata={"help": "Largest mean reward of a kept query."})
+    band_low: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
+    band_high: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
     hardest: float = field(
-        default=1.0, metadata={"help": "Of the queries inside the band, the share with the lowest mean reward."}
+        default=1.0,
+        metadata={"help": "Share of the queries inside the band to use, those with the lowest mean reward."},
     )
-    eval_limit: int = field(default=200, metadata={"help": "Dev queries measured, a fixed sample."})
-    eval_measure: str = field(default="nDCG@10", metadata={"help": "Measure that decides which model is kept."})
+    eval_limit: int = field(default=200, metadata={"help": "Size of the fixed sample of dev queries."})
+    eval_measure: str = field(default="nDCG@10", metadata={"help": "Dev measure that chooses the model."})
     alarm_patience: int = field(
-        default=5, metadata={"help": "Stop after this many alarmed log lines in a row; 0: never."}
+        default=5, metadata={"help": "Stop after this many consecutive steps with an alarm; 0 never stops."}
     )
     trainer: dict = field(  # type: ignore[type-arg]
         default_factory=dict,
         metadata={
             "help": "Settings of TRL's GRPOConfig, such as learning_rate, max_steps, per_device_train_batch_size or "
-            "use_vllm; on the command line --trainer.max_steps 60. Defaults that differ from TRL's: "
+            "use_vllm. On the command line: --trainer.max_steps 60. Defaults that differ from TRL's: "
             + ", ".join(f"{name} {value}" for name, value in TRAINER.items())
             + f"; learning_rate {LORA_RATE:g} with an adapter, {FULL_RATE:g} without."
         },
@@ -196,18 +208,17 @@ class GrpoSettings:
 
 
 def policy_settings(settings: PromptSettings, model: str) -> PolicySettings:
-    """The settings of a policy: those given, else those of the policy in ``model``, else the defaults."""
+    """The settings of the trained policy: as given, otherwise as in the policy ``model``, otherwise the defaults."""
     given = {f.name: getattr(settings, f.name) for f in fields(PromptSettings)}
     start = settings_of_policy(model) or PolicySettings()
     return replace(start, **{name: value for name, value in given.items() if value is not None})
 
 
 def trainer_settings(settings: GrpoSettings) -> dict[str, Any]:
-    """The settings of TRL's trainer: ``settings.trainer`` over the defaults of this project.
+    """The settings of TRL's trainer: the defaults of this project, overridden by ``settings.trainer``.
 
     Raises:
-        ConfigError: ``trainer`` is not a mapping, has a setting that this project sets itself, or a number in it is
-            out of range.
+        ConfigError: ``trainer`` is not a mapping, contains a reserved setting, or a number is out of range.
     """
     given = settings.trainer
     if not isinstance(given, dict):

@@ -1,4 +1,4 @@
-"""TRL's SFT trainer without the work that teaches nothing."""
+"""TRL's SFT trainer with a faster loss: no padding, and shared prefixes are processed once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from acqo_rl.training.prefix_tree import log_probs
 
 
 class CompletionTrainer(SFTTrainer):
-    """Reads what the rows of a batch share once, and no padding; computes logits at completion tokens alone.
+    """Processes common prefixes once per batch, skips padding, and computes logits only for completion tokens.
 
-    TRL's own loss does neither on a CPU. It is used for other kinds of models, and with FSDP, where each process must
-    make the same forward passes.
+    TRL's own loss does none of this on a CPU. It is still used for models that the prefix tree does not support, and
+    with FSDP, where all processes must make the same forward passes.
     """
 
     def compute_loss(
@@ -25,7 +25,7 @@ class CompletionTrainer(SFTTrainer):
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
-        """Mean negative log-likelihood of the completion tokens, over the whole optimizer step."""
+        """The mean negative log-likelihood of the completion tokens of the optimizer step."""
         plain = return_outputs or self.is_fsdp_enabled
         if plain or not keeps_every_token(self.accelerator.unwrap_model(model)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
@@ -39,5 +39,6 @@ class CompletionTrainer(SFTTrainer):
             return -values.mean()
         loss = -values.sum() / num_items_in_batch
         if self.args.average_tokens_across_devices:
-            loss = loss * self.accelerator.num_processes  # the tokens of all processes are counted, gradients averaged
+            # num_items_in_batch counts the tokens of all processes, but gradients are averaged over processes
+            loss = loss * self.accelerator.num_processes
         return loss

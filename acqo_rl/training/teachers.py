@@ -23,11 +23,11 @@ _SERVERS = ("openai:", "anthropic:", "embedded:")
 
 
 def name_teachers(given: Sequence[str], model: str) -> dict[str, str]:
-    """Name -> model of each teacher.
+    """Returns name -> model of each teacher.
 
     Args:
-        given: a language model that can only be prompted (``openai:NAME@URL``), or a reformulator as
-            :func:`acqo_rl.searching.names.name_reformulators` reads it.
+        given: language models to prompt (``openai:NAME@URL``), or reformulators as in
+            :func:`acqo_rl.searching.names.name_reformulators`.
         model: model of the strategies that are given without one.
 
     Raises:
@@ -37,17 +37,17 @@ def name_teachers(given: Sequence[str], model: str) -> dict[str, str]:
     return name_reformulators(named, model) if named else {}
 
 
-def taught(
+def candidates_of_teachers(
     teachers: Mapping[str, str], queries: Sequence[Query], max_sub_queries: int, lexicon: Lexicon, cache: Path
 ) -> dict[str, list[Candidate]]:
-    """Asks each teacher; returns query id -> candidates.
+    """Reformulates the queries with each teacher; returns query id -> candidates.
 
     Args:
         teachers: name -> model, see :func:`name_teachers`.
-        queries: what the teachers read.
-        max_sub_queries: further sub-queries of an answer are dropped.
+        queries: queries with the conversation and feedback that the teachers read.
+        max_sub_queries: maximum number of sub-queries; further ones are dropped.
         lexicon: names of the corpus, for the rules.
-        cache: file of the answers, so that an interrupted run asks for no answer twice.
+        cache: file that stores the reformulations, so that a resumed run does not repeat calls.
 
     Raises:
         ConfigError: every call of a teacher failed.
@@ -58,7 +58,7 @@ def taught(
             load = partial(load_reformulator, name, model, lexicon=lexicon)
             teacher = CachedReformulator(name, load, cache_key(name, model, StrategySettings()), answers)
             failed = 0
-            for start in tqdm(range(0, len(queries), _BATCH), desc=f"ask {name}", unit="batch"):
+            for start in tqdm(range(0, len(queries), _BATCH), desc=f"reformulate with {name}", unit="batch"):
                 for answer in teacher.reformulate(queries[start : start + _BATCH]):
                     failed += answer.failed_calls > 0
                     found[answer.query.id] += [one for one in (_candidate(answer, name, max_sub_queries),) if one]
@@ -68,7 +68,7 @@ def taught(
 
 
 def _candidate(answer: Reformulation, name: str, max_sub_queries: int) -> Candidate | None:
-    """An answer in the policy's routes, without the raw query; ``None`` if it passes."""
+    """Converts a reformulation to a route of the policy, without the raw query; ``None`` if it passes the query."""
     written = tuple(s for s in answer.sub_queries if s.kind != "original" and s.lead is None)[:max_sub_queries]
     route: Route = "decompose" if answer.route == "decompose" else "disambiguate"
     return Candidate(route, written, name) if written and answer.route != "pass" else None

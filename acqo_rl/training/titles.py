@@ -1,6 +1,7 @@
-"""What the titles of a corpus share, and what each of them names.
+"""Names and common phrases in the titles of a corpus.
 
-A query lacks the words that many titles begin or end with ("guest review", "FAQ"): with them it is like a document.
+Many titles may begin or end with the same phrase ("guest review", "FAQ"), which queries do not contain. A sub-query
+with this phrase is more similar to the documents.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from acqo_rl.data.union import source_of
 from acqo_rl.text import one_line
 from acqo_rl.types import Document
 
-_WORDS, _LETTERS = 3, 3
-"""Words of a phrase at most, and letters of its longest word at least."""
-_DOCUMENTS, _SHARE = 50, 0.1
-"""A phrase of titles is one that so many documents have, and such a share of all."""
-_NEARLY, _MOST = 0.9, 2
+_MAX_WORDS, _MIN_LETTERS = 3, 3
+"""Maximum number of words of a phrase, and minimum length of its longest word."""
+_MIN_DOCUMENTS, _MIN_SHARE = 50, 0.1
+"""A phrase must occur in at least this number, and at least this share, of the titles."""
+_NEARLY_ALL, _MAX_PHRASES = 0.9, 2
 
 _IN_BRACKETS = re.compile(r" ?\([^()]*\)")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
@@ -29,14 +30,14 @@ class Titles:
     """The titles of a corpus.
 
     Attributes:
-        phrases: words that many titles begin or end with, in lower case, the most frequent first.
+        phrases: phrases that many titles begin or end with, in lower case, the most frequent first.
     """
 
     phrases: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, titles: Iterable[str]) -> Titles:
-        """Of one title a document."""
+        """Counts the phrases of the given titles, one title per document."""
         ends: Counter[str] = Counter()
         documents = 0
         for title in titles:
@@ -45,7 +46,7 @@ class Titles:
         return cls(_shared_by_many(ends, documents))
 
     def name_in(self, title: str) -> str:
-        """What a title names: without what is in brackets, and without the phrases that many titles share."""
+        """The name in a title: the title without bracketed text and without the common phrases."""
         name = one_line(_IN_BRACKETS.sub("", title))
         for phrase in self.phrases:
             name = re.sub(rf"(?i)^{re.escape(phrase)}(?!\w)|(?<!\w){re.escape(phrase)}$", "", name).strip(" -:,|")
@@ -53,9 +54,9 @@ class Titles:
 
 
 def titles_by_source(documents: Iterable[Document]) -> dict[str, Titles]:
-    """The titles of each source of a union, and those of the whole corpus under "".
+    """The titles of each source of a union; the titles of the whole corpus have the key "".
 
-    Sources are counted apart, because a phrase that every title of one source ends with may be rare in the whole union.
+    Each source is counted separately, because a phrase that is common in one source may be rare in the whole union.
     """
     titles: dict[str, list[str]] = {"": []}
     for document in documents:
@@ -65,19 +66,22 @@ def titles_by_source(documents: Iterable[Document]) -> dict[str, Titles]:
 
 
 def _ends_of(title: str) -> set[str]:
-    """The first and last one to three words of a title, in lower case, without what is in brackets."""
+    """The first and last one to three words of a title, in lower case, without bracketed text."""
     words = _WORD.findall(_IN_BRACKETS.sub("", title).lower())
-    runs = [words[place] for n in range(1, _WORDS + 1) for place in (slice(n), slice(-n, None))]
-    return {" ".join(run) for run in runs if max(map(len, run), default=0) >= _LETTERS and run != ["the"]}
+    runs = [words[place] for n in range(1, _MAX_WORDS + 1) for place in (slice(n), slice(-n, None))]
+    return {" ".join(run) for run in runs if max(map(len, run), default=0) >= _MIN_LETTERS and run != ["the"]}
 
 
 def _shared_by_many(ends: Counter[str], documents: int) -> tuple[str, ...]:
-    """The ends of enough titles, the most frequent first: as long as nearly all of them have it, and no longer."""
-    least = max(_DOCUMENTS, _SHARE * documents)
+    """The common phrases, the most frequent first.
+
+    A phrase is extended ("review" to "guest review") as long as nearly all of its titles have the longer phrase.
+    """
+    least = max(_MIN_DOCUMENTS, _MIN_SHARE * documents)
     found = {end: number for end, number in ends.most_common() if number >= least}
     kept: list[str] = []
     for end, number in found.items():
         longer = (n for other, n in found.items() if other != end and f" {end} " in f" {other} ")
-        if max(longer, default=0) < _NEARLY * number and not any(f" {k} " in f" {end} " for k in kept):
+        if max(longer, default=0) < _NEARLY_ALL * number and not any(f" {k} " in f" {end} " for k in kept):
             kept.append(end)
-    return tuple(kept[:_MOST])
+    return tuple(kept[:_MAX_PHRASES])

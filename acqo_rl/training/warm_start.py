@@ -1,7 +1,7 @@
-"""Warm start: supervised examples that the reward has verified, then SFT through TRL.
+"""Warm start: selects training examples by the reward and fine-tunes a model on them with TRL's SFT trainer.
 
-No label of a rewrite is read. Candidates come from rules, from spans of query and conversation, from teachers and
-from the policy's own rollouts; each is scored by the reward, and the best is a target where it beats the raw query.
+No labelled rewrites are needed. Candidates come from rules, from spans of query and conversation, from teachers and
+from the policy's own rollouts. The reward scores them, and the best candidate is the target if it beats the raw query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.text import text_of
-from acqo_rl.training.candidates import Candidate, tells_apart
+from acqo_rl.training.candidates import Candidate, splits_completely
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
 from acqo_rl.training.run_folder import last_checkpoint, prepare_tracking, write_json
@@ -40,14 +40,14 @@ _FOUND = float(rank_map(np.array(10.0)))
 
 @dataclass(frozen=True)
 class Example:
-    """A training target: the completion that searched best.
+    """A training example.
 
     Attributes:
-        query_id: of the query it answers.
-        route: of the completion.
-        completion: in the grammar.
-        reward: of the completion.
-        raw_reward: of passing the query through.
+        query_id: id of the query.
+        route: route of the completion.
+        completion: the target, in the grammar.
+        reward: reward of the completion.
+        raw_reward: reward of passing the query.
     """
 
     query_id: str
@@ -59,13 +59,13 @@ class Example:
 
 @dataclass(frozen=True)
 class Option:
-    """A completion that a query may be answered with.
+    """A possible completion of a query.
 
     Attributes:
-        form: how it was made; see :class:`~acqo_rl.training.candidates.Candidate`.
-        route: of the completion.
-        completion: in the grammar.
-        reward: of the completion.
+        form: name of the rule that built it; see :class:`~acqo_rl.training.candidates.Candidate`.
+        route: route of the completion.
+        completion: the completion, in the grammar.
+        reward: reward of the completion.
     """
 
     form: str
@@ -76,7 +76,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Scored:
-    """The options of one query; the first passes it through."""
+    """The options of one query; the first one passes the query."""
 
     query_id: str
     options: tuple[Option, ...]
@@ -85,13 +85,13 @@ class Scored:
 def scored_options(
     queries: Sequence[Query], qrels: Qrels, candidates: Mapping[str, Sequence[Candidate]], reward: Reward
 ) -> Iterator[list[Scored]]:
-    """The rewards of all candidates, batch by batch, in the order of the queries.
+    """Scores all candidates, and yields one batch of results at a time, in input order.
 
     Args:
-        queries: with what the policy will read.
-        qrels: their gold documents.
-        candidates: query id -> what else might be searched.
-        reward: that decides.
+        queries: queries with the conversation and feedback that the policy reads.
+        qrels: judgements of the queries.
+        candidates: query id -> candidates.
+        reward: reward of Stage II.
     """
     steps = range(0, len(queries), _BATCH)
     for start in tqdm(steps, desc="score candidates", unit="batch", disable=len(steps) < 4):
@@ -111,18 +111,19 @@ def scored_options(
 
 
 def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[str, Route, str]]:
-    """Form, route and text of what is scored, the pass route first.
+    """Form, route and text of each option, the route ``pass`` first.
 
-    Each candidate is scored alone and with the raw query's own list beside it. After a first search the raw list is
-    there at no cost, and leaving it out is a bet on one name: then it is kept, unless its list is likely noise, for the
-    question leans on earlier turns or its parts say all that it says.
+    Each candidate is an option with and without the raw query as an additional sub-query. If the policy reads feedback,
+    the raw query has been searched anyway, and omitting its list is risky. In this case only the option with the raw
+    query is used. Exceptions are queries in a conversation and candidates that split the query completely: their raw
+    list is likely to be noise.
     """
     options: dict[str, tuple[str, Route]] = {reward.grammar.render("pass", (), query): ("pass", "pass")}
     original = SubQuery(query.text, "original")
     for route, sub_queries, form in found:
-        kept = query.feedback and not query.history and not tells_apart(query, sub_queries)
-        beside = (f"{form} | raw query", (*sub_queries, original))
-        for name, variant in (beside,) if kept else ((form, sub_queries), beside):
+        needs_raw = query.feedback and not query.history and not splits_completely(query, sub_queries)
+        with_raw = (f"{form} | raw query", (*sub_queries, original))
+        for name, variant in (with_raw,) if needs_raw else ((form, sub_queries), with_raw):
             try:
                 options.setdefault(reward.grammar.render(route, variant, query), (name, route))
             except GrammarError:
@@ -131,16 +132,16 @@ def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> li
 
 
 def verified_examples(scored: Sequence[Scored], margin: float = 0.05, tolerance: float = 0.05) -> list[Example]:
-    """Chooses the target of each query: the pass route if no candidate is better than it by ``margin``.
+    """Chooses the target of each query; the route ``pass``, unless a candidate beats the raw query by ``margin``.
 
-    Which of several good candidates is best for a query is partly luck, and few forms are easier to learn than many.
-    So of the candidates within ``tolerance`` of the best and no worse than passing, the target is the one whose form
-    comes first in :func:`forms_by_cover`.
+    Which of several good candidates has the highest reward is partly chance, and few forms are easier to learn than
+    many. Therefore all candidates within ``tolerance`` of the best one count as equal, if they are not worse than the
+    raw query. The target is the one whose form comes first in :func:`forms_by_cover`.
 
     Args:
         scored: the options of the queries.
         margin: reward by which a candidate must beat the raw query.
-        tolerance: reward below the best candidate.
+        tolerance: maximum difference to the reward of the best candidate.
     """
     good = [_good(one, margin, tolerance) for one in scored]
     order = forms_by_cover([{option.form for option in some} for some in good])
@@ -149,13 +150,13 @@ def verified_examples(scored: Sequence[Scored], margin: float = 0.05, tolerance:
 
 
 def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
-    """Orders forms by a greedy set cover: each has most of the queries that the forms before it do not have.
+    """Orders forms by a greedy set cover: each form covers the most queries that earlier forms do not cover.
 
     Args:
-        forms: of each query, those of its good candidates; queries without any are skipped.
+        forms: for each query, the forms of its good candidates; queries without candidates are skipped.
 
     Returns:
-        As many forms as it takes for every query to have one.
+        Forms that together cover every query.
     """
     left, order = [some for some in forms if some], []
     while left:
@@ -166,7 +167,7 @@ def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
 
 
 def _good(scored: Scored, margin: float, tolerance: float) -> list[Option]:
-    """The candidates that may be the target, in their order; none if passing is."""
+    """The candidates that may be the target, in input order; none if the target is the route ``pass``."""
     raw, *others = scored.options
     top = max((option.reward for option in others), default=-np.inf)
     if top < raw.reward + margin:
@@ -182,12 +183,14 @@ def _example(scored: Scored, good: Sequence[Option], rank: Mapping[str, int]) ->
 
 
 def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
-    """What a policy answers as targets, better than the raw query or not: learned again, they are not forgotten.
+    """Converts a policy's own reformulations to training examples, so that the policy does not forget them.
+
+    They are used whatever their reward is.
 
     Args:
-        answers: of the policy; one that it could not write in the grammar is left out.
-        qrels: gold documents of their queries.
-        reward: tells what they are worth.
+        answers: reformulations of the policy; those outside the grammar are skipped.
+        qrels: judgements of the queries.
+        reward: scores the examples.
     """
     written = [answer for answer in answers if answer.problem is None]
     texts, gold = [a.query.text for a in written], [gold_of(qrels, a.query.id) for a in written]
@@ -205,45 +208,45 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
 
 
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The kind of each query: ``kind`` of its metadata, else the route that the rules take with it.
+    """The kind of each query: ``kind`` in its metadata, otherwise the route that the rules choose.
 
     Args:
-        queries: of any kind.
-        metadata: query id -> what the BEIR folder says of it.
+        queries: queries.
+        metadata: query id -> metadata from the BEIR folder.
     """
     routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(queries)}
     return {query.id: str(metadata.get(query.id, {}).get("kind", routes[query.id])) for query in queries}
 
 
 def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], least_share: float) -> list[Example]:
-    """Decides kinds of queries as a whole: passed where a search is the target less often than ``least_share``.
+    """Makes the targets of each kind of query uniform: either all queries are passed, or none.
 
-    Among many candidates one wins by luck for some query of any kind, and nothing in the query foretells for which.
-    Where a search seldom wins all queries of the kind are passed; of the other kinds only the searches are kept, for
-    a pass is luck there. 0 leaves every query to itself.
+    With many candidates, one of them wins by chance for some queries of every kind, which the policy cannot predict. If
+    the share of queries with a better target than ``pass`` is below ``least_share``, all queries of the kind are
+    passed. Otherwise examples with the route ``pass`` are dropped.
 
     Args:
-        examples: one a query.
+        examples: one per query.
         kinds: query id -> kind.
-        least_share: of the queries of a kind.
+        least_share: minimum share; 0 returns all examples unchanged.
     """
     if not least_share:
         return list(examples)
     by_kind: dict[str, list[bool]] = {}
     for example in examples:
         by_kind.setdefault(kinds[example.query_id], []).append(example.route != "pass")
-    seldom = {kind for kind, searches in by_kind.items() if sum(searches) < least_share * len(searches)}
+    passed = {kind for kind, searches in by_kind.items() if sum(searches) < least_share * len(searches)}
     return [
-        Example(e.query_id, "pass", TAGS["pass"], e.raw_reward, e.raw_reward) if kinds[e.query_id] in seldom else e
+        Example(e.query_id, "pass", TAGS["pass"], e.raw_reward, e.raw_reward) if kinds[e.query_id] in passed else e
         for e in examples
-        if e.route != "pass" or kinds[e.query_id] in seldom
+        if e.route != "pass" or kinds[e.query_id] in passed
     ]
 
 
 def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]:
-    """At most ``size`` examples, as equal over the routes as there are, drawn at random within a route.
+    """Draws at most ``size`` examples at random, with equal numbers per route as far as possible.
 
-    Examples of the pass route that miss the first ten ranks teach giving up; they come last.
+    Examples that pass a query without a hit in the top ten are used last, because they teach the policy to give up.
     """
     generator = random.Random(seed)
     by_route: dict[str, list[Example]] = {}
@@ -260,9 +263,9 @@ def balanced(examples: Sequence[Example], size: int, seed: int) -> list[Example]
 
 
 def arranged(queries: Sequence[Query], examples: Sequence[Example], batch_size: int) -> list[tuple[Query, str]]:
-    """Queries with their completions; the examples of each optimizer step stand in order of length.
+    """Pairs queries with completions, and sorts the examples of each optimizer step by length.
 
-    A step is a random mixture, its forward passes hold texts of like length: little is padded.
+    The steps remain random mixtures, but the texts of a forward pass have similar lengths and need little padding.
     """
     query_of = {query.id: query for query in queries}
     pairs = [(query_of[example.query_id], example.completion) for example in examples]
@@ -293,7 +296,7 @@ def train(
     report_to: str = "none",
     callbacks: Sequence[Any] = (),
 ) -> Path:
-    """SFT on the examples through TRL; resumes from the last checkpoint in ``output_dir``.
+    """Fine-tunes a model on the examples with TRL's SFT trainer; resumes from the last checkpoint in ``output_dir``.
 
     Returns:
         The folder of the model.
@@ -338,7 +341,7 @@ def train(
         callbacks=list(callbacks),
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(output_dir))
-    weights = trainer.accelerator.get_state_dict(trainer.model)  # from every process's shard
+    weights = trainer.accelerator.get_state_dict(trainer.model)  # gathers the shards of all processes
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)
         save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, settings, output_dir, weights)
@@ -347,21 +350,21 @@ def train(
 
 
 def read_scored(file: Path) -> list[Scored]:
-    """What :func:`write_scored` wrote."""
+    """Reads a file written by :func:`write_scored`."""
     rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return [Scored(row["query_id"], tuple(Option(**option) for option in row["options"])) for row in rows]
 
 
 def write_scored(scored: Sequence[Scored], file: Path) -> None:
-    """One JSON object a query and line, in one step."""
+    """Writes one JSON object per query and line, atomically."""
     write_atomic(file, (json.dumps(asdict(one), ensure_ascii=False) for one in scored))
 
 
 def read_examples(file: Path) -> list[Example]:
-    """What :func:`write_examples` wrote."""
+    """Reads a file written by :func:`write_examples`."""
     return [Example(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def write_examples(examples: Sequence[Example], file: Path) -> None:
-    """One JSON object a line, in one step."""
+    """Writes one JSON object per line, atomically."""
     write_atomic(file, (json.dumps(asdict(example), ensure_ascii=False) for example in examples))

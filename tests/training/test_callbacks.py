@@ -1,4 +1,4 @@
-"""Alarms: the ways in which policies are known to collapse."""
+"""Alarms about signs of collapse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEALTHY = {
 
 
 def watch(alarms, *logs, main=True):
-    """Feeds log lines; whether training was told to stop after each."""
+    """Feeds log lines; returns for each whether training should stop after it."""
     control = SimpleNamespace(should_training_stop=False)
     stopped, history = [], []
     for step, line in enumerate(logs, start=1):
@@ -33,16 +33,16 @@ def watch(alarms, *logs, main=True):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"part/format": 0.5}, "part/format is 0.5, under 0.7"),
-        ({"completions/clipped_ratio": 0.9}, "completions/clipped_ratio is 0.9, over 0.3"),
-        ({"entropy": 0.0}, "entropy is 0, under 0.001"),
-        ({"entropy": 9.0}, "entropy is 9, over 3"),
-        ({"part/pass": 1.0}, "part/pass is 1, over 0.97"),
+        ({"part/format": 0.5}, "part/format is 0.5, below 0.7"),
+        ({"completions/clipped_ratio": 0.9}, "completions/clipped_ratio is 0.9, above 0.3"),
+        ({"entropy": 0.0}, "entropy is 0, below 0.001"),
+        ({"entropy": 9.0}, "entropy is 9, above 3"),
+        ({"part/pass": 1.0}, "part/pass is 1, above 0.97"),
         ({"reward": 0.4}, "reward is 0.4, the best was 1"),
         ({"reward": None}, "no completion has a reward"),
     ],
 )
-def test_each_sign_of_collapse_is_told(tmp_path, caplog, changed, message):
+def test_each_sign_of_collapse_raises_an_alarm(tmp_path, caplog, changed, message):
     assert watch(Alarms(0, tmp_path), HEALTHY, HEALTHY | changed) == [False, False]
     line = json.loads((tmp_path / "alarms.jsonl").read_text())
     assert line["step"] == 2
@@ -50,25 +50,24 @@ def test_each_sign_of_collapse_is_told(tmp_path, caplog, changed, message):
     assert message in caplog.text
 
 
-def test_patience_stops_after_alarms_in_a_row(tmp_path):
-    ill = HEALTHY | {"part/format": 0.0}
-    assert watch(Alarms(2, tmp_path), ill, HEALTHY, ill, ill) == [False, False, False, True]
+def test_training_stops_after_consecutive_alarms(tmp_path):
+    collapsed = HEALTHY | {"part/format": 0.0}
+    assert watch(Alarms(2, tmp_path), collapsed, HEALTHY, collapsed, collapsed) == [False, False, False, True]
 
 
-def test_a_policy_that_learns_to_pass_more_is_told_and_goes_on(tmp_path):
+def test_a_rising_share_of_passed_dev_queries_is_reported_without_stopping(tmp_path):
     measured = [{"eval_pass": share} for share in (0.65, 0.7, 0.76)]
     assert watch(Alarms(1, tmp_path), *measured) == [False] * 3
     line = json.loads((tmp_path / "alarms.jsonl").read_text())
     assert line == {"step": 3, "alarms": ["eval_pass is 0.76, at the start it was 0.65"]}
 
 
-def test_other_log_lines_and_health_are_quiet(tmp_path):
+def test_healthy_and_other_log_lines_raise_no_alarm(tmp_path):
     alarms = Alarms(1, tmp_path)
     assert watch(alarms, HEALTHY, {"eval_nDCG@10": 0.0}, None, {"reward": 1.0}) == [False] * 4
     assert not list(tmp_path.iterdir())
 
 
-def test_every_process_stops_one_writes(tmp_path):
-    """A process that went on alone would wait for the others for ever."""
+def test_all_processes_stop_but_only_the_main_process_writes(tmp_path):
     assert watch(Alarms(1, tmp_path), HEALTHY | {"part/format": 0.0}, main=False) == [True]
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""train/ and acqo difficulty as a user runs them, on a world of twelve passages."""
+"""The training commands on a corpus of twelve passages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(name, settings, status=0):
 
 
 def train_here(monkeypatch, settings):
-    """acqo grpo inside this process."""
+    """Runs acqo grpo in this process."""
     script = module_of("grpo")
     script.main(*command.parse(script.make_parser(), arguments_of(settings)))
 
@@ -77,14 +77,14 @@ def shared(data, index, passing):
 
 @pytest.fixture(scope="module")
 def whole(shared, tmp_path_factory):
-    """A GRPO run that nothing interrupts."""
+    """An uninterrupted GRPO run."""
     folder = tmp_path_factory.mktemp("grpo") / "whole"
     done = run("grpo", {**shared, **GRPO, "output_dir": folder})
     assert "nDCG@10 on dev was" in done.stdout
     return folder
 
 
-def test_grpo_writes_all_that_a_run_needs(whole):
+def test_grpo_writes_its_settings_log_and_model(whole):
     for name in ("config.json", "environment.json", "log.json", "model/acqo.json", "model/model.safetensors"):
         assert (whole / name).stat().st_size > 0
     log = log_of(whole)
@@ -97,15 +97,15 @@ def test_grpo_writes_all_that_a_run_needs(whole):
     assert 0 < measured[0]["eval_nDCG@10"] < 1
 
 
-def test_every_quantity_of_the_figures_is_in_a_log(whole):
+def test_the_log_contains_every_quantity_of_the_figures(whole):
     log = read_log(whole, "whole")
     keys = {panel.key for panels in FIGURES.values() for panel in panels} - {"cross_entropy"}
     assert {key for key in keys if len(log.points(key)[0]) != 4} == set()
     assert draw_training([log], window=2).keys() == {"learning_curve", *FIGURES}
 
 
-def test_grpo_killed_and_started_again(whole, shared, tmp_path):
-    """The same command goes on from the checkpoint to the same rewards; then there is nothing left to do."""
+def test_a_killed_grpo_run_resumes_with_the_same_rewards(whole, shared, tmp_path):
+    """A third call reports that the run is finished, and other settings are rejected."""
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run"}
     process = subprocess.Popen(
         command_of("grpo", settings), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -128,7 +128,7 @@ def test_grpo_killed_and_started_again(whole, shared, tmp_path):
 
 
 def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
-    """Greedy, so that completions do not hang on the seed of a process."""
+    """Decoding is almost greedy, so that completions do not depend on the seed of a process."""
     greedy = {**shared, **GRPO, "trainer.temperature": 0.01, "trainer.eval_steps": 4}
     run("grpo", {**greedy, "output_dir": tmp_path / "one"})
     two = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
@@ -145,7 +145,7 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
 
 
 def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monkeypatch):
-    """Two steps against acqo serve-retriever: every number of the log is equal to the last bit."""
+    """All numbers of the log are exactly equal."""
     settings = {**shared, **GRPO, "trainer.max_steps": 2, "trainer.eval_steps": 1}
     train_here(monkeypatch, {**settings, "output_dir": tmp_path / "folder"})
     with started("serve-retriever", "--index", shared["index"]) as server:
@@ -176,8 +176,7 @@ def test_score_difficulty(difficulty):
         assert (folder / name).stat().st_size > 0
 
 
-def test_score_difficulty_goes_on_where_it_was_interrupted(shared, tmp_path, monkeypatch):
-    """The scored queries stay scored; only those after them are answered again."""
+def test_difficulty_resumes_after_the_last_scored_batch(shared, tmp_path, monkeypatch):
     script = module_of("difficulty")
     settings = {**shared, "output_dir": tmp_path / "run", "rollouts": 2, "temperature": 1.0, "top_p": 1.0}
     config = script.DifficultyConfig(**{key: str(v) if isinstance(v, Path) else v for key, v in settings.items()})
@@ -204,10 +203,10 @@ def test_score_difficulty_goes_on_where_it_was_interrupted(shared, tmp_path, mon
     assert not (tmp_path / "run" / "scored.jsonl").exists()
 
 
-def test_grpo_learns_from_the_band_alone(difficulty, shared, tmp_path, monkeypatch):
+def test_grpo_uses_only_queries_inside_the_band(difficulty, shared, tmp_path, monkeypatch):
     file = difficulty[0] / "difficulty.jsonl"
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "difficulty": file}
-    with pytest.raises(ConfigError, match="No query is kept"):
+    with pytest.raises(ConfigError, match=r"5(\.0)? .*6"):
         train_here(monkeypatch, {**settings, "band_low": 5, "band_high": 6})
 
 
@@ -217,7 +216,7 @@ def test_warm_start(data, index, tiny, tmp_path):
         "micro_batch_size": 2, "lora_rank": 0, "max_new_tokens": 8,
     }  # fmt: skip
     done = run("warm-start", settings)
-    assert "Chosen to train on: " in done.stdout
+    assert "Selected training examples: " in done.stdout
     examples = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").read_text().splitlines()]
     assert 1 <= len(examples) <= 8
     assert all(e["reward"] >= e["raw_reward"] for e in examples)
@@ -227,17 +226,17 @@ def test_warm_start(data, index, tiny, tmp_path):
 
     second = {**settings, "model": tmp_path / "run" / "model", "samples": 2, "output_dir": tmp_path / "second"}
     done = run("warm-start", second)
-    assert "ask the policy" in done.stderr
+    assert "sample the policy" in done.stderr
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
 
 
 @pytest.fixture
 def warm_start(monkeypatch):
-    """The script as a module."""
+    """The module of the command."""
     return module_of("warm-start")
 
 
-def test_scoring_goes_on_where_it_was_interrupted(warm_start, data, index, passing, tmp_path, monkeypatch):
+def test_scoring_resumes_after_the_last_batch(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
     materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     whole = warm_start.collect(config, materials, tmp_path / "whole" / "examples.jsonl")
@@ -259,7 +258,7 @@ def test_scoring_goes_on_where_it_was_interrupted(warm_start, data, index, passi
     assert asked[2] == asked[1]
 
 
-def test_what_another_run_scored_is_not_scored_again(warm_start, data, index, passing, tmp_path, monkeypatch):
+def test_scores_of_another_run_are_reused(warm_start, data, index, passing, tmp_path, monkeypatch):
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
     materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     first = warm_start.collect(config, materials, tmp_path / "first" / "examples.jsonl")
@@ -273,8 +272,8 @@ def test_what_another_run_scored_is_not_scored_again(warm_start, data, index, pa
     assert warm_start.collect(again, materials, tmp_path / "again" / "examples.jsonl") == first
 
 
-def test_the_policys_own_rollouts_are_candidates(warm_start, data, index, passing, tmp_path, monkeypatch):
-    """The stand-in writes the passages themselves; there are no other candidates."""
+def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing, tmp_path, monkeypatch):
+    """The scripted policy writes the texts of the gold passages; there are no other candidates."""
     config = warm_start.WarmStartConfig(
         data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=2, examples=8
     )
@@ -283,8 +282,8 @@ def test_the_policys_own_rollouts_are_candidates(warm_start, data, index, passin
 
     class Scripted:
         def reformulate(self, queries):
-            look_back = SubQuery("never a target", "original", lead=0.05)
-            parts = [(*(SubQuery(text, "part") for text in texts[q.id]), look_back) for q in queries]
+            raw = SubQuery("never a target", "original", lead=0.05)
+            parts = [(*(SubQuery(text, "part") for text in texts[q.id]), raw) for q in queries]
             return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
 
     monkeypatch.setattr(Policy, "from_pretrained", lambda *_, **__: Scripted())
@@ -297,8 +296,8 @@ def test_the_policys_own_rollouts_are_candidates(warm_start, data, index, passin
     assert all(e.completion.split("\n")[1:] == [each_word_once(text) for text in texts[e.query_id]] for e in chosen)
 
 
-def test_what_a_policy_does_with_kinds_to_keep_is_its_target(warm_start, data, index, passing, tmp_path, monkeypatch):
-    """The stand-in searches nonsense: that is worse than the raw query, and is learned all the same."""
+def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, index, passing, tmp_path, monkeypatch):
+    """They become targets although they are worse than the raw query."""
     folder = shutil.copytree(data, tmp_path / "data")
     rows = [json.loads(line) for line in (data / "queries.jsonl").read_text().splitlines()]
     kinds = {"s": "simple", "c": "compound"}
@@ -327,25 +326,22 @@ def test_what_a_policy_does_with_kinds_to_keep_is_its_target(warm_start, data, i
     assert all(e.completion == "split\nbank" and e.reward < e.raw_reward for e in kept)
     assert all(e.completion != "split\nbank" and e.reward >= e.raw_reward for e in learned)
 
-    with pytest.raises(
-        ConfigError, match=r"keep names talk; the questions drawn from .* are of the kinds compound, simple"
-    ):
+    with pytest.raises(ConfigError, match=r"talk.* compound, simple"):
         warm_start.collect(replace(config, keep=["talk"]), materials, tmp_path / "other.jsonl")
 
 
-def test_a_policy_to_keep_is_asked_as_it_is_served(data, index, passing, tmp_path):
+def test_keep_requires_a_policy_and_its_settings(data, index, passing, tmp_path):
     settings = {"data": data, "index": index, "output_dir": tmp_path / "run", "keep": "pass", "max_new_tokens": 4}
     done = run("warm-start", {**settings, "model": passing, "feedback_results": 2}, status=2)
-    assert "other settings: feedback_results 0 -> 2" in done.stderr
+    assert "feedback_results 0 -> 2" in done.stderr
     plain = shutil.copytree(passing, tmp_path / "plain")
     (plain / "acqo.json").unlink()
     done = run("warm-start", {**settings, "model": plain}, status=2)
-    assert f"keep wants answers of a trained policy; {plain} is none" in done.stderr
+    assert f"keep requires a trained policy, but {plain}" in done.stderr
     assert not (tmp_path / "run").exists()
 
 
-def test_rollouts_follow_the_seed(warm_start, data, index, passing, tmp_path):
-
+def test_rollouts_are_determined_by_the_seed(warm_start, data, index, passing, tmp_path):
     def completions(seed):
         config = warm_start.WarmStartConfig(
             data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=4, seed=seed
@@ -358,11 +354,11 @@ def test_rollouts_follow_the_seed(warm_start, data, index, passing, tmp_path):
     assert completions(2) != first
 
 
-def test_an_index_of_other_data_is_refused(shared, data, tmp_path, monkeypatch):
+def test_an_index_of_another_corpus_is_rejected(shared, data, tmp_path, monkeypatch):
     other = tmp_path / "data"
     other.mkdir()
     for name in ("queries.jsonl", "qrels"):
         (other / name).symlink_to(data / name)
     (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
-    with pytest.raises(IndexMismatchError, match="another corpus"):
+    with pytest.raises(IndexMismatchError):
         train_here(monkeypatch, {**shared, **GRPO, "data": other, "output_dir": tmp_path / "run"})

@@ -1,4 +1,4 @@
-"""What every training stage opens."""
+"""The inputs of a training stage."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettin
 from acqo_rl.types import FeedbackSpec
 
 
-def test_a_query_of_both_splits_is_refused(data, index, tmp_path):
-    """Its dev judgements would be rewarded in training."""
+def test_a_query_in_both_splits_is_rejected(data, index, tmp_path):
     folder = tmp_path / "data"
     shutil.copytree(data, folder)
     first = (folder / "qrels" / "train.tsv").read_text().splitlines()[1]
     with (folder / "qrels" / "dev.tsv").open("a") as file:
         file.write(first + "\n")
     paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
-    with pytest.raises(ConfigError, match=r"1 queries of .* are in train and in dev"):
+    with pytest.raises(ConfigError, match=r"1 queries .* train .* dev"):
         open_materials(paths, FeedbackSpec())
 
 
-def test_judgements_of_documents_that_are_not_there_are_left_out(data, index, tmp_path, caplog):
+def test_judgements_of_missing_documents_are_dropped_with_a_warning(data, index, tmp_path, caplog):
     folder = tmp_path / "data"
     shutil.copytree(data, folder)
     paths = PathSettings(data=str(folder), index=str(index), output_dir="run", model="none")
@@ -41,8 +40,7 @@ def test_judgements_of_documents_that_are_not_there_are_left_out(data, index, tm
     assert len(caplog.records) == 1
 
 
-def test_the_reward_searches_as_the_policy_is_served(data, index):
-    """The look back at the raw query, and how much may be searched, are the policy's in both."""
+def test_the_reward_uses_the_search_settings_of_the_policy(data, index):
     materials = open_materials(
         PathSettings(data=str(data), index=str(index), output_dir="run", model="none"), FeedbackSpec()
     )

@@ -1,4 +1,4 @@
-"""The model that is trained, from a folder that has none or only half of one."""
+"""Loading a model for training, and comparing its settings with those of the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
-from acqo_rl.training.model import load_trainable, told_differences
+from acqo_rl.training.model import describe_changed_settings, load_trainable
 
 TOKENIZER = ["config.json", "tokenizer.json", "tokenizer_config.json"]
 
@@ -22,18 +22,19 @@ TOKENIZER = ["config.json", "tokenizer.json", "tokenizer_config.json"]
         ([*TOKENIZER, "chat_template.jinja"], "model"),
     ],
 )
-def test_a_folder_that_cannot_be_trained_is_refused(left, lacks, tiny, tmp_path):
+def test_an_incomplete_model_folder_is_rejected(left, lacks, tiny, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     for name in left:
         shutil.copy(Path(tiny) / name, folder)
-    with pytest.raises(ConfigError, match=f"The {lacks} .*cannot be loaded"):
+    with pytest.raises(ConfigError, match=lacks):
         load_trainable(str(folder), 0, seed=0)
 
 
-def test_settings_that_a_run_changes_are_told(tmp_path):
+def test_settings_that_a_run_changes_are_reported(tmp_path):
     PolicySettings(history_tokens=64, raw_query_margin=0.05).save(tmp_path)
-    told = told_differences(str(tmp_path), PolicySettings(history_tokens=128, raw_query_margin=0.05))
-    assert told == "The policy to start from had other settings, which the run replaces: history_tokens 64 -> 128."
-    assert told_differences(str(tmp_path), PolicySettings(history_tokens=64, raw_query_margin=0.05)) == ""
-    assert told_differences("embedded:smollm2", PolicySettings()) == ""
+    sentence = describe_changed_settings(str(tmp_path), PolicySettings(history_tokens=128, raw_query_margin=0.05))
+    assert "history_tokens 64 -> 128" in sentence
+    assert "raw_query_margin" not in sentence
+    assert describe_changed_settings(str(tmp_path), PolicySettings(history_tokens=64, raw_query_margin=0.05)) == ""
+    assert describe_changed_settings("embedded:smollm2", PolicySettings()) == ""

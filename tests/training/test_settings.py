@@ -1,4 +1,4 @@
-"""Settings out of range: refused by name, before anything is read or written."""
+"""Settings out of range are rejected before anything is read or written; the message names the setting."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def config_of(module, name, folder, **settings):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_every_number_has_a_range_that_its_default_is_in(name, tmp_path):
+def test_every_number_has_a_range_that_contains_its_default(name, tmp_path):
     config = config_of(module_of(name), name, tmp_path)
     numbers = {field.name for field in fields(config) if type(getattr(config, field.name)) in (int, float)}
     assert numbers <= _RANGES.keys()
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_nan_is_refused_wherever_a_number_is_wanted(name, tmp_path):
+def test_nan_is_rejected_for_every_number(name, tmp_path):
     module = module_of(name)
     for field in fields(config_of(module, name, tmp_path)):
         if isinstance(field.default, float):
@@ -38,7 +38,7 @@ def test_nan_is_refused_wherever_a_number_is_wanted(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("grpo", {"cost": -1.0}, r"cost is -1\.0; it must be at least 0\."),
+        ("grpo", {"cost": -1.0}, r"cost is -1\.0"),
         ("grpo", {"trainer": {"temperature": 0.0}}, r"temperature is 0\.0"),
         ("grpo", {"trainer": {"top_p": 2.0}}, r"top_p is 2\.0"),
         ("grpo", {"trainer": {"learning_rate": math.inf}}, "learning_rate is inf"),
@@ -47,21 +47,21 @@ def test_nan_is_refused_wherever_a_number_is_wanted(name, tmp_path):
         ("grpo", {"trainer": {"num_generations": 1}}, "num_generations is 1"),
         ("grpo", {"trainer": {"num_generations": 3}}, r"\(32\).* num_generations \(3\)"),
         ("grpo", {"trainer": {"eval_steps": 0}}, "eval_steps is 0"),
-        ("grpo", {"trainer": {"eval_steps": 3, "num_iterations": 2}}, "eval_steps is 3, num_iterations is 2"),
+        ("grpo", {"trainer": {"eval_steps": 3, "num_iterations": 2}}, "eval_steps is 3 .*num_iterations is 2"),
         ("grpo", {"trainer": {"learnin_rate": 1.0}}, "learnin_rate.*learning_rate"),
         ("grpo", {"trainer": {"loss_type": "grpo", "beta": -1}}, "beta is -1"),
         ("grpo", {"trainer": {"output_dir": "x", "seed": 1}}, "output_dir, seed"),
         ("grpo", {"trainer": "[1]"}, r"trainer is '\[1\]'"),
         ("warm-start", {"margin": -0.1}, r"margin is -0\.1"),
         ("warm-start", {"tolerance": -0.1}, r"tolerance is -0\.1"),
-        ("warm-start", {"least_share": 20}, "least_share is 20; it must be at least 0 and at most 1"),
-        ("warm-start", {"epochs": 0.0}, r"epochs is 0\.0; it must be above 0"),
-        ("warm-start", {"batch_size": 6, "micro_batch_size": 4}, "no multiple of"),
-        ("warm-start", {"micro_batch_size": 0}, "micro_batch_size is 0; it must be at least 1"),
-        ("difficulty", {"rollouts": 0}, "rollouts is 0; it must be at least 1"),
+        ("warm-start", {"least_share": 20}, "least_share is 20"),
+        ("warm-start", {"epochs": 0.0}, r"epochs is 0\.0"),
+        ("warm-start", {"batch_size": 6, "micro_batch_size": 4}, "batch_size is 6.* micro_batch_size 4"),
+        ("warm-start", {"micro_batch_size": 0}, "micro_batch_size is 0"),
+        ("difficulty", {"rollouts": 0}, "rollouts is 0"),
     ],
 )
-def test_what_is_out_of_range_is_refused(name, settings, message, tmp_path):
+def test_a_setting_out_of_range_is_rejected(name, settings, message, tmp_path):
     module = module_of(name)
     with pytest.raises(ConfigError, match=message):
         module.main(config_of(module, name, tmp_path / "run", **settings))

@@ -1,4 +1,4 @@
-"""Teachers: their reformulations are candidates that the reward judges like all others."""
+"""Candidates from teachers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.rewards import Reward
-from acqo_rl.training.teachers import name_teachers, taught
+from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.warm_start import scored_options, verified_examples
 from acqo_rl.types import Completion, Query
 
@@ -19,7 +19,7 @@ LEXICON = Lexicon.of([])
 
 
 class Replies:
-    """Answers a prompt about the first or the second query."""
+    """Returns one reply for the first query and another one for the second."""
 
     def __init__(self, first, second):
         self.replies = {"who runs it": first, "where is it": second}
@@ -40,12 +40,14 @@ def ask(tmp_path, monkeypatch):
     def ask(given, first, second, most=3):
         model = Replies(first, second)
         monkeypatch.setattr(load, "load_strategy_model", lambda *_: model)
-        return taught(name_teachers([given], "base"), QUERIES, most, LEXICON, tmp_path / "t.sqlite"), model
+        return candidates_of_teachers(
+            name_teachers([given], "base"), QUERIES, most, LEXICON, tmp_path / "t.sqlite"
+        ), model
 
     return ask
 
 
-def test_a_server_alone_is_prompted_and_a_name_alone_prompts_the_base_model():
+def test_a_server_becomes_a_prompted_teacher_and_a_strategy_without_model_uses_the_base_model():
     assert name_teachers(["openai:m@http://x/v1"], "base") == {"prompted": "openai:m@http://x/v1"}
     assert name_teachers(["hyde", "turns", "rewrite=openai:m"], "base") == {
         "hyde": "base", "turns": "", "rewrite": "openai:m",
@@ -60,12 +62,12 @@ def test_an_answer_becomes_a_candidate_without_the_raw_query(ask):
     assert (candidate.route, candidate.form) == ("disambiguate", "multi_query")
 
 
-def test_no_more_sub_queries_are_kept_than_the_policy_may_write(ask):
+def test_sub_queries_beyond_the_maximum_are_dropped(ask):
     found, _ = ask("multi_query=m", "one wording\nanother wording\nthird wording", "", most=2)
     assert [len(candidate.sub_queries) for candidate in found["1"]] == [2]
 
 
-def test_answers_are_kept_on_disk(ask):
+def test_a_second_run_reads_the_answers_from_disk(ask):
     first, model = ask("rewrite=m", "ferry manager", "ferry harbour")
     again, other = ask("rewrite=m", "something else", "or this")
     assert again == first
@@ -77,8 +79,7 @@ def test_a_teacher_whose_calls_all_fail_stops_the_run(ask):
         ask("rewrite=m", Completion("", 0, problem="no server"), Completion("", 0, problem="no server"))
 
 
-def test_the_reward_decides_about_an_answer(ask):
-    """The answer to the first query finds its document, and that to the second does not."""
+def test_only_answers_that_beat_the_raw_query_become_targets(ask):
     found, _ = ask("rewrite=m", "ferry manager", "nonsense")
     retriever = ScriptedRetriever({"ferry manager": ("d1",), "where is it": ("d2",)})
     reward = Reward("converge", retriever, RankScoreFusion())

@@ -1,4 +1,4 @@
-"""What titles share, and what each of them names."""
+"""Common phrases of titles, and the names in them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ FAQS = [f"Hotel {name} (hotel) FAQ" for name in "ABCDEFGHIJ"]
 TITLES = Titles.of([*HOTELS, *FAQS])
 
 
-def test_phrases_are_what_many_titles_begin_or_end_with_as_long_as_nearly_all_have_it():
+def test_phrases_are_the_longest_common_beginnings_and_ends_of_titles():
     assert TITLES.phrases == ("hotel", "guest review")
 
 
-def test_titles_of_pages_share_nothing():
-    """Articles open many titles and say nothing; a phrase of few documents is none."""
+def test_articles_and_rare_phrases_are_not_phrases():
     pages = [f"The River {n}" if n % 2 else f"Lake Number{n} of Norway" for n in range(40)]
     assert Titles.of(pages).phrases == ()
     assert Titles.of([f"The {n}{n}" for n in range(100)]).phrases == ()
 
 
-def test_a_title_names_what_is_left_of_it():
+def test_the_name_in_a_title_is_the_rest_without_phrases_and_brackets():
     titles = Titles(("guest review", "faq"))
     assert titles.name_in("Kirkwood House (hotel) guest review") == "Kirkwood House"
     assert titles.name_in("FAQ: Kirkwood House") == "Kirkwood House"
     assert titles.name_in("Alkaloid") == "Alkaloid"
 
 
-def test_a_follow_up_is_searched_with_the_names_of_the_titles_found_and_the_words_that_titles_share():
+def test_candidates_of_a_follow_up_combine_its_words_with_title_names_and_phrases():
     query = Query(
         "q",
         "Is the view nice?",
@@ -42,7 +41,7 @@ def test_a_follow_up_is_searched_with_the_names_of_the_titles_found_and_the_word
     assert found["question + title 1 + phrase 1"] == ["Is the view nice? Kirkwood House guest review"]
 
 
-def test_sources_of_a_union_are_counted_apart_and_the_whole_corpus_has_its_own_phrases():
+def test_phrases_are_counted_separately_for_each_source_and_for_the_whole_corpus():
     reviews = [Document(f"hotels/{n}", f"House{n} guest review", "") for n in range(60)]
     pages = [Document(f"wiki/{n}", f"{n}th page of {n}{n}", "") for n in range(600)]
     titles = titles_by_source([*reviews, *pages])

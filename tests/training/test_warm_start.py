@@ -1,4 +1,4 @@
-"""Warm start: targets that the reward has verified, and training on them."""
+"""Warm start: selection of training examples by the reward, and training on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.rewards import Reward
-from acqo_rl.training.candidates import Candidate, candidates, tells_apart
+from acqo_rl.training.candidates import Candidate, candidates, splits_completely
 from acqo_rl.training.data import grpo_dataset, sft_dataset, with_gold
 from acqo_rl.training.warm_start import (
     Example,
@@ -58,12 +58,12 @@ def best(candidates, gold=("g1",), margin=0.05, tolerance=0.05, query=RAW):
 
 
 class TestVerifiedExamples:
-    def test_the_best_by_the_reward_wins(self):
+    def test_the_candidate_with_the_highest_reward_is_the_target(self):
         example = best([parts("bad"), parts("near"), parts("plain")])
         assert example == Example("q", "decompose", "split\nplain", pytest.approx(2), pytest.approx(16 / 9))
 
-    def test_of_those_within_the_tolerance_the_form_wins_that_most_queries_can_have(self):
-        """One search more costs 0.03: "found" is a little worse for the first query, and alone good for ten others."""
+    def test_within_the_tolerance_the_form_that_suits_most_queries_is_the_target(self):
+        """For the first query, "found" is 0.03 worse than "luck" (one more search); it suits the ten others."""
         queries = [Query(str(i), "raw") for i in range(11)]
         found = {"0": [parts("plainer", form="luck"), parts("plain", "bad", form="found")]}
         found |= {q.id: [parts("bad", form="luck"), parts("plain", form="found")] for q in queries[1:]}
@@ -71,49 +71,49 @@ class TestVerifiedExamples:
         assert verified_examples(options, tolerance=0.05)[0].completion == "split\nplain\nbad"
         assert verified_examples(options, tolerance=0.01)[0].completion == "split\nplainer"
 
-    def test_forms_are_ordered_by_the_queries_that_no_form_before_them_has(self):
-        """ "b" has most queries; of those that are left, "c" has two and "a" one."""
+    def test_forms_are_ordered_by_the_number_of_queries_they_newly_cover(self):
+        """ "b" covers the most queries; of the remaining ones, "c" covers two and "a" covers one."""
         forms = [{"a", "b"}, {"a", "b"}, {"b"}, {"b", "c"}, {"c", "a"}, {"c"}, set()]
         assert forms_by_cover(forms) == ["b", "c"]
         assert forms_by_cover([]) == forms_by_cover([set()]) == []
 
     @given(st.lists(st.sets(st.sampled_from("abcdef"))))
-    def test_the_forms_cover_every_query_that_has_one(self, forms):
+    def test_the_forms_cover_every_query_with_a_candidate(self, forms):
         order = forms_by_cover(forms)
         assert len(set(order)) == len(order)
         assert all(some & set(order) for some in forms if some)
 
-    def test_what_is_worse_than_the_raw_query_is_no_target_however_plain(self):
+    def test_a_candidate_worse_than_the_raw_query_is_no_target_at_any_tolerance(self):
         assert best([parts("bad"), parts("plain")], tolerance=5).completion == "split\nplain"
 
-    def test_the_raw_query_is_passed_where_nothing_beats_it(self):
+    def test_the_query_is_passed_if_no_candidate_beats_it(self):
         assert best([parts("bad")]) == Example("q", "pass", "pass", pytest.approx(16 / 9), pytest.approx(16 / 9))
         assert best([]).completion == "pass"
         assert best([parts("near")], margin=0.5).completion == "pass"
 
-    def test_without_a_margin_it_is_enough_to_be_no_worse(self):
+    def test_with_margin_0_a_candidate_must_not_be_worse_than_the_raw_query(self):
         assert best([parts("bad")], margin=0).completion == "pass"
         assert best([parts("near")], margin=0, query=Query("q", "near")).completion == "split\nnear"
         assert best([], margin=0).completion == "pass"
 
-    def test_the_raw_list_may_take_part(self):
-        """The raw query finds one need, the candidate the other: both lists together are best."""
+    def test_a_candidate_may_be_combined_with_the_raw_query(self):
+        """The raw query finds one gold document and the candidate the other."""
         example = best([parts("other")], gold=("g1", "g2"), query=Query("q", "plain"))
         assert example.completion == "split\nother\n="
 
-    def test_after_a_first_search_the_raw_list_is_kept(self):
+    def test_with_feedback_the_raw_query_is_always_searched(self):
         query = Query("q", "raw", feedback=(Snippet("A title", "A text."),))
         assert best([parts("plain")], query=query).completion == "split\nplain\n="
 
-    def test_a_question_that_leans_on_earlier_turns_may_leave_it_out(self):
+    def test_with_feedback_a_query_in_a_conversation_may_omit_the_raw_query(self):
         query = Query("q", "raw", ("U: An earlier turn.",), (Snippet("A title", "A text."),))
         assert best([parts("plain")], query=query).completion == "split\nplain"
 
-    def test_parts_that_say_all_of_the_question_may_leave_it_out(self):
+    def test_with_feedback_a_complete_split_may_omit_the_raw_query(self):
         query = Query("q", "plain, and other", feedback=(Snippet("A title", "A text."),))
         assert best([parts("plain", "other")], ("g1", "g2"), query=query).completion == "split\nplain\nother"
 
-    def test_what_the_grammar_cannot_say_is_left_out(self):
+    def test_candidates_outside_the_grammar_are_skipped(self):
         assert best([parts("a", "b", "c", "d"), parts("="), parts("")]).completion == "pass"
 
     def test_every_query_gets_one_example(self):
@@ -122,7 +122,7 @@ class TestVerifiedExamples:
         assert [e.query_id for e in examples] == [q.id for q in queries]
         assert [e.completion for e in examples] == ["pass"] * 149 + ["split\nplain"]
 
-    def test_options_are_read_as_they_were_written(self, tmp_path):
+    def test_options_survive_a_round_trip_to_disk(self, tmp_path):
         options = scored([Query("q", "raw"), Query("r", "Fran\u00e7ais")], {"q": [parts("plain")]})
         write_scored(options, tmp_path / "scored.jsonl")
         assert read_scored(tmp_path / "scored.jsonl") == options
@@ -140,24 +140,24 @@ class TestDecidedByKind:
     def kinds(self):
         return {e.query_id: e.query_id[:-1] for e in self.EXAMPLES}
 
-    def test_a_kind_that_searching_seldom_helps_is_passed_and_others_are_searched(self, kinds):
+    def test_kinds_below_the_least_share_are_passed_and_others_never(self, kinds):
         kept = decided_by_kind(self.EXAMPLES, kinds, least_share=0.25)
         assert kept[:2] == list(self.EXAMPLES[:2])
         assert kept[2] == Example("seldom0", "pass", "pass", 0.5, 0.5)
         assert kept[3:] == list(self.EXAMPLES[9:])
 
-    def test_without_a_least_share_all_stay(self, kinds):
+    def test_least_share_0_changes_nothing(self, kinds):
         assert decided_by_kind(self.EXAMPLES, kinds, least_share=0.0) == list(self.EXAMPLES)
 
 
-def test_the_kind_of_a_query_is_told_or_the_route_of_the_rules():
+def test_the_kind_of_a_query_comes_from_its_metadata_or_from_the_route_of_the_rules():
     queries = [
-        Query("told", "Who was born first, Ada Lovelace or Alan Turing?"),
+        Query("labelled", "Who was born first, Ada Lovelace or Alan Turing?"),
         Query("two", "Who was born first, Ada Lovelace or Alan Turing?"),
         Query("one", "capital of Peru"),
     ]
-    kinds = kinds_of(queries, {"told": {"kind": "set A"}, "two": {"n_gold": 2}})
-    assert kinds == {"told": "set A", "two": "decompose", "one": "pass"}
+    kinds = kinds_of(queries, {"labelled": {"kind": "set A"}, "two": {"n_gold": 2}})
+    assert kinds == {"labelled": "set A", "two": "decompose", "one": "pass"}
 
 
 class TestBalanced:
@@ -172,26 +172,26 @@ class TestBalanced:
         assert len({e.query_id for e in chosen}) == len(chosen)
         return [sum(e.route == route for e in chosen) for route in ("pass", "decompose", "disambiguate")]
 
-    def test_shares_are_equal_as_far_as_there_are_examples(self):
+    def test_routes_get_equal_numbers_as_far_as_possible(self):
         assert self.routes(6) == [2, 2, 2]
         assert self.routes(12) == [5, 5, 2]
         assert self.routes(20) == [10, 8, 2]
 
-    def test_no_more_than_there_are(self):
+    def test_a_large_size_returns_all_examples(self):
         assert sum(self.routes(1000)) == 30
 
-    def test_passing_a_query_that_fails_all_the_same_comes_last(self):
-        """With a reward under 1 no gold document is in the first ten; above, chance decides, not the reward."""
+    def test_passed_queries_without_a_hit_are_used_last(self):
+        """A reward below 1 means that no gold document is in the top ten; above 1, the choice is random."""
         kept = {e.query_id for seed in range(20) for e in balanced(self.EXAMPLES, 6, seed=seed) if e.route == "pass"}
         assert {int(name[1:]) for name in kept} <= set(range(10, 20))
         assert len(kept) > 2
 
-    def test_follows_the_seed(self):
+    def test_is_determined_by_the_seed(self):
         assert balanced(self.EXAMPLES, 9, seed=3) == balanced(self.EXAMPLES, 9, seed=3)
         assert balanced(self.EXAMPLES, 9, seed=3) != balanced(self.EXAMPLES, 9, seed=4)
 
 
-def test_a_step_is_a_mixture_in_order_of_length():
+def test_the_examples_of_each_step_are_sorted_by_length():
     queries = [Query(str(i), "x" * (10 - i)) for i in range(6)]
     examples = [Example(q.id, "pass", "pass", 1.0, 1.0) for q in queries]
     pairs = arranged(queries, examples, batch_size=4)
@@ -231,7 +231,7 @@ def losses(folder):
 
 
 class TestTrain:
-    def test_learns_what_it_is_shown(self, tiny, tmp_path):
+    def test_learns_its_examples(self, tiny, tmp_path):
         model = learn(tiny, tmp_path / "run", epochs=25.0, learning_rate=0.02)
         found = losses(tmp_path / "run")
         assert found[max(found)] < found[min(found)] / 2
@@ -240,7 +240,7 @@ class TestTrain:
         answers = policy.reformulate(QUERIES)
         assert {(a.completion, a.problem) for a in answers} == {("pass", None)}
 
-    def test_an_adapter_moves_and_names_its_base(self, tiny, tmp_path):
+    def test_an_adapter_is_trained_and_names_its_base_model(self, tiny, tmp_path):
         from safetensors.torch import load_file
 
         model = learn(tiny, tmp_path / "run", epochs=2.0, lora_rank=2)
@@ -249,7 +249,7 @@ class TestTrain:
         assert json.loads((model / "adapter_config.json").read_text())["base_model_name_or_path"] == tiny
         assert Policy.from_pretrained(str(model)).reformulate(QUERIES[:1])[0].query == QUERIES[0]
 
-    def test_resumed_equals_uninterrupted(self, tiny, tmp_path):
+    def test_a_resumed_run_equals_an_uninterrupted_one(self, tiny, tmp_path):
         from transformers import TrainerCallback
 
         class Stop(TrainerCallback):
@@ -265,11 +265,11 @@ class TestTrain:
         assert resumed == pytest.approx(whole, abs=1e-5)
 
 
-def test_a_query_longer_than_a_question_has_no_candidates():
+def test_a_very_long_query_has_no_candidates():
     assert candidates(Query("q", "Peru and Chad " * 10_000)) == []
 
 
-def test_candidates_are_made_of_words_of_query_and_conversation():
+def test_candidates_use_words_of_the_query_and_the_conversation():
     query = Query("q", "and its currency?", history=("U: What is the capital of Peru?", "S: It's Lima."))
     texts = {tuple(s.text for s in sub_queries) for _, sub_queries, _ in candidates(query)}
     assert {("Peru currency",), ("and its currency? Peru",), ("and its currency? Peru Lima",)} <= texts
@@ -278,8 +278,8 @@ def test_candidates_are_made_of_words_of_query_and_conversation():
     assert ("Chad population", "capital Peru", "capital Norway") in texts
 
 
-def test_first_results_lend_their_names():
-    """The question only describes the director; the first result names her."""
+def test_candidates_use_names_of_the_feedback():
+    """The query only describes the director; the first result names her."""
     query = Query(
         "q", "Where was the director of Orlando born?", feedback=(Snippet("Orlando (film)", "A film by Sally Potter."),)
     )
@@ -298,16 +298,15 @@ def test_first_results_lend_their_names():
         ("Is Peru larger than Chad?", None),
     ],
 )
-def test_two_questions_in_one_are_asked_apart_before_names_are_tried(text, clauses):
-    """Where the rules repeat something ("Dune what did it win") the parts are more than the clauses."""
+def test_a_complete_split_by_the_rules_comes_before_candidates_with_names(text, clauses):
+    """If the rules repeat words ("Dune what did it win"), the split is not complete."""
     query = Query("q", text, feedback=(Snippet("A title", "A text by Sally Potter."),))
     first = candidates(query)[0][1]
     assert ([s.text for s in first] == clauses) is bool(clauses)
-    assert tells_apart(query, first) is bool(clauses)
+    assert splits_completely(query, first) is bool(clauses)
 
 
-def test_without_results_the_question_says_its_names_twice():
-    """What reads nothing asks once for each of the first two names, after what the rules would search."""
+def test_without_feedback_a_candidate_repeats_each_of_the_first_two_names():
     names = ("Anna Boden", "Half Nelson", "Sugar")
     query = Query("q", f"Did {names[0]} edit {names[1]} before {names[2]}?")
     found = [tuple((s.text, s.kind) for s in subs) for _, subs, _ in candidates(query)]
@@ -317,7 +316,7 @@ def test_without_results_the_question_says_its_names_twice():
     assert found[0] not in [tuple((s.text, s.kind) for s in subs) for _, subs, _ in candidates(reading)]
 
 
-def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
+def test_names_exclude_the_possessive_and_the_opening_question_word():
     for text, name in (
         ("Who is Richard Ballantine's stepfather?", "Richard Ballantine"),
         ("Who married the narrator of How I Met Your Mother?", "How I Met Your Mother"),
@@ -328,7 +327,7 @@ def test_names_lose_the_possessive_and_the_word_that_opens_a_question():
         assert name in names, names
 
 
-def test_names_end_with_their_sentence_and_may_be_written_small():
+def test_names_end_with_their_sentence_and_may_be_in_lower_case():
     small = Query("q", "Do they serve wine?", history=("U: Food?", "S: maharajah tandoori is an indian restaurant."))
     assert ("maharajah tandoori serve wine",) in {tuple(s.text for s in subs) for _, subs, _ in candidates(small)}
     ending = Query("q", "Is it quiet?", history=("U: Beds?", "S: There is Bridge Guest House. Your room is booked."))
