@@ -102,6 +102,42 @@ class Query:
         _write_well_formed(self, "id", "text")
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on a metadata field. A document without the field does not match.
+
+    Attributes:
+        field: name of the metadata field.
+        any_of: the field must have one of these values; empty if there are bounds.
+        bounds: pairs of ``gt``, ``gte``, ``lt`` or ``lte`` and a number or an ISO date; all must hold.
+    """
+
+    field: str
+    any_of: tuple[str | int | float | bool, ...] = ()
+    bounds: tuple[tuple[str, float | str], ...] = ()
+
+
+Filter = tuple[Condition, ...]
+"""Conditions that all must hold; empty for all documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The part of the documents that a request may see.
+
+    Attributes:
+        where: conditions on the metadata.
+        tenant: only documents of this tenant; ``None`` if the collections have no tenants.
+    """
+
+    where: Filter = ()
+    tenant: str | None = None
+
+
+EVERYTHING = Scope()
+"""All documents."""
+
+
 class Passage(str):
     """A search text in the form of a document rather than a question (HyDE).
 
@@ -293,6 +329,15 @@ class Retriever(Protocol):
 
         Dense retrievers embed a :class:`Passage` with the passage prompt.
         """
+        ...
+
+
+@runtime_checkable
+class ScopedRetriever(Retriever, Protocol):
+    """A retriever that can search a part of its documents."""
+
+    def within(self, scope: Scope) -> Retriever:
+        """The retriever of this part of the documents; connections are shared."""
         ...
 
 

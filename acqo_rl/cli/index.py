@@ -6,10 +6,12 @@
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
+    acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
     accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
 
 An interrupted build goes on where it was when the same command is started again. A finished index is never
-overwritten: the same build says so, another one is refused.
+overwritten: the same build says so, another one is refused. In a search engine, --update True adds and deletes
+documents so that the collection holds the corpus that is given.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.retrieval.engines.location import is_engine, read_location
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 class BuildIndexConfig:
     """Settings of one build."""
 
-    output: str = field(metadata={"help": "folder of the index"})
+    output: str = field(metadata={"help": "folder of the index, or collection of a search engine"})
     data: str | None = field(default=None, metadata={"help": "BEIR folder (corpus.jsonl)"})
     embeddings: str | None = field(
         default=None,
@@ -69,6 +72,9 @@ class BuildIndexConfig:
     k1: float = field(default=1.5, metadata={"help": "bm25: how fast repetitions of a word saturate"})
     b: float = field(default=0.75, metadata={"help": "bm25: how much long documents are held back, 0 to 1"})
     shard_size: int = field(default=8192, metadata={"help": "passages encoded between two writes"})
+    update: bool = field(
+        default=False, metadata={"help": "a collection that holds another corpus is changed to hold this one"}
+    )
     threads: int | None = field(default=None, metadata={"help": "of FAISS; with 1 an HNSW graph is reproducible"})
 
 
@@ -80,6 +86,9 @@ def make_parser() -> Any:
 def main(config: BuildIndexConfig) -> None:
     """Builds the index; under ``accelerate launch`` every process encodes its shards and the first one indexes."""
     check(config)
+    if is_engine(config.output):
+        build_in_engine(config)
+        return
     import torch
     from accelerate import PartialState
 
@@ -129,22 +138,52 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError("The bm25 part of a hybrid index is made from text: give data, too.")
     if not config.data and not (config.embeddings and config.ids):
         raise ConfigError("Nothing to index: give data, or embeddings and ids.")
+    if config.update and not is_engine(config.output):
+        raise ConfigError("Only a collection of a search engine is updated: leave update out, or build anew.")
+    if is_engine(config.output):
+        check_engine(config)
+
+
+def check_engine(config: BuildIndexConfig) -> None:
+    """Refuses settings that a search engine does not have."""
+    read_location(config.output)
+    if not config.data or config.ids:
+        raise ConfigError("A search engine holds the documents themselves: give data, and no ids.")
+    of_folders = ("kind", "split_passages", "factory", "build_parameters", "search_parameters", "language", "k1", "b")
+    defaults = BuildIndexConfig(output="")
+    if given := [name for name in of_folders if getattr(config, name) != getattr(defaults, name)]:
+        raise ConfigError(
+            f"A search engine has its own index of vectors and of words: leave {', '.join(given)} out, and choose with"
+            " ?mode=dense, text or hybrid when you search."
+        )
+
+
+def build_in_engine(config: BuildIndexConfig) -> None:
+    """Writes the corpus into a collection."""
+    from acqo_rl.data.beir import read_corpus
+    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+    from acqo_rl.retrieval.engines.build import build_engine_index
+
+    documents = list(read_corpus(config.data or "").values())
+    encoder = SentenceTransformerEncoder(**encoder_settings(config))
+    embeddings = read_embeddings(config) if config.embeddings else None
+    note = build_engine_index(config.output, documents, encoder, embeddings=embeddings, update=config.update)
+    shown = read_location(config.output).shown
+    print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
 
 
 def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTransformerEncoder:
     """The encoder of the settings; each of several processes has a device of its own."""
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 
-    return SentenceTransformerEncoder(
-        config.encoder,
-        revision=config.revision,
-        query_prompt=config.query_prompt,
-        passage_prompt=config.passage_prompt,
-        dtype=config.dtype,
-        batch_size=config.batch_size,
-        max_length=config.max_length,
-        device=str(state.device) if state.num_processes > 1 else None,
-    )
+    device = str(state.device) if state.num_processes > 1 else None
+    return SentenceTransformerEncoder(**encoder_settings(config), device=device)
+
+
+def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
+    """Arguments of the encoder."""
+    names = ("revision", "query_prompt", "passage_prompt", "dtype", "batch_size", "max_length")
+    return {"model": config.encoder, **{name: getattr(config, name) for name in names}}
 
 
 def length_note(

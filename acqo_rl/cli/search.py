@@ -3,6 +3,7 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --model runs/acqo/model \
         --query "Compare the populations of Oslo and Bergen"
     acqo search --data data/embedded --index indexes/embedded --reformulator rules
+    acqo search --index "qdrant://localhost:6333/wiki?mode=hybrid" --reformulator rules --query "What is in Peru?"
     acqo search --data data/embedded --index indexes/embedded --reformulator rules \
         --multi_step auto --answer_model openai:qwen3@http://localhost:8000/v1 --query "What led to the fall of Rome?"
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
@@ -28,7 +29,7 @@ import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,12 +38,14 @@ from acqo_rl.cli import command
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
+from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.feedback import document_of
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.text import one_line, within_limits
-from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, SubQuery
+from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.multi_step import MultiStepResult, MultiStepRetriever
@@ -57,8 +60,11 @@ CELL = 40
 class SearchConfig(IndexSettings):
     """Settings of a search."""
 
-    data: str = field(metadata={"help": "BEIR folder whose corpus.jsonl is searched."})
     index: str = field(metadata={"help": INDEX_HELP})
+    data: str | None = field(
+        default=None,
+        metadata={"help": "BEIR folder whose corpus.jsonl is searched; a search engine has the documents itself."},
+    )
     reformulator: str = field(default="policy_else_rules", metadata={"help": "Who writes the searches; see above."})
     model: str | None = field(
         default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
@@ -88,15 +94,13 @@ class Searcher:
     """Corpus, index, reformulator and fusion, opened once."""
 
     def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
-        from acqo_rl.data.beir import corpus_hash, read_corpus
         from acqo_rl.fusion import fusion_named
         from acqo_rl.pipeline.rewrite_retrieve_read import look_first
         from acqo_rl.reformulation.load import lexicon_for, load_reformulator
         from acqo_rl.searching.path import SearchPath
 
         self.k = config.k
-        self.corpus = read_corpus(config.data)
-        self.retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(self.corpus.values()))
+        self.corpus, self.retriever = open_corpus(config)
         check_score_threshold(config.score_threshold, [self.retriever])
         lexicon = lexicon_for([config.reformulator], self.corpus.values())
         reformulator: Reformulator = load_reformulator(
@@ -146,6 +150,17 @@ class Searcher:
         return result
 
 
+def open_corpus(config: SearchConfig) -> tuple[Mapping[str, Document], Retriever]:
+    """The documents, and the index of them."""
+    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.retrieval.engines.opening import documents_of
+
+    if config.data is None:
+        return documents_of(next(filter(is_engine, parts_of(config.index)))), config.open_index(config.index)
+    corpus = read_corpus(config.data)
+    return corpus, config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
+
+
 def make_parser() -> Any:
     """The parser of this command."""
     return command.make_parser(SearchConfig, StrategySettings, description=__doc__)
@@ -172,6 +187,8 @@ def check(config: SearchConfig) -> None:
     """
     if config.query is not None and not one_line(config.query):
         raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
+    if config.data is None and not any(map(is_engine, parts_of(config.index))):
+        raise ConfigError(f"The documents of {config.index} are not in it; give their BEIR folder: --data FOLDER.")
     if config.k < 1:
         raise ConfigError(f"k is {config.k}; it must be at least 1.")
     single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", LOOKS_FIRST)
@@ -277,7 +294,7 @@ def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None
         print(cut(line, width), flush=True)
 
 
-def lines(answer: SearchResult, corpus: dict[str, Document], score_name: str) -> Iterator[str]:
+def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
     """The answer as text for a terminal; each line is free of control characters."""
     reformulation, fused = answer.reformulation, answer.fused
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
@@ -327,7 +344,7 @@ def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
     return list(zip(found.reformulation.sub_queries, found.rankings, strict=True))
 
 
-def as_json(answer: SearchResult, corpus: dict[str, Document]) -> dict[str, Any]:
+def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
     """The answer for machines: the whole texts."""
     reformulation, fused = answer.reformulation, answer.fused
     return {

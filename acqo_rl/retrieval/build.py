@@ -30,6 +30,8 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
+from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
 from acqo_rl.retrieval.gpu import IndexDevice, to_device
 from acqo_rl.retrieval.hybrid import HybridRetriever
@@ -269,9 +271,9 @@ def load_retriever(
     """Loads an index, or several indexes as one hybrid.
 
     Args:
-        folder: an index folder, the URL of a retriever server, or several of these joined by ``+``. Several indexes are
-            merged by RSF, with 100 documents of each per text. The settings below do not apply to the index of a
-            retriever server, except ``expected_corpus_hash`` and ``remote_seconds``.
+        folder: an index folder, the URL of a retriever server, a collection of a search engine, or several of these
+            joined by ``+``. Several indexes are merged by RSF, with 100 documents of each per text. The settings below
+            do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_seconds``.
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
         device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
         float16: use half precision on the GPU, see ``acqo_rl.retrieval.gpu.to_device``.
@@ -279,12 +281,13 @@ def load_retriever(
         threads: number of threads per search.
         search_parameters: FAISS parameters that replace those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
-        remote_seconds: time limit of a search on a retriever server over all attempts. By default a search is retried
+        remote_seconds: time limit of a search on a server over all attempts. By default a search is retried
             for about a minute, so that a training run survives a restart of the server.
 
     Raises:
         ConfigError: a setting is unknown, the device cannot hold the index, or two joined indexes have the same kind.
         IndexMismatchError: the index is incomplete, damaged, or built from another corpus or with another encoder.
+        SearchError: a server does not answer.
     """
     place, *others = parts_of(folder)
     if others:
@@ -301,6 +304,10 @@ def load_retriever(
             remote_seconds=remote_seconds,
         )
         return _joined(folder, [load(part) for part in (place, *others)])
+    if is_engine(place):
+        opened = open_collection(place, remote_seconds)
+        _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, expected_corpus_hash)
+        return retriever_of(opened, encoder)
     if is_url(place):
         return _connect(place, expected_corpus_hash, remote_seconds)
     folder = Path(place)
@@ -339,8 +346,8 @@ def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) 
     return RemoteRetriever(url, attempts=_PATIENT_ATTEMPTS, breaker=CircuitBreaker(failures=sys.maxsize), **known)
 
 
-def _check_corpus(index: str | Path, seen: str, wanted: str | None) -> None:
-    if wanted not in (None, seen):
+def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> None:
+    if None not in (seen, wanted) and seen != wanted:
         raise IndexMismatchError(
             f"{index} was built from another corpus or another version of it (its corpus hash is {seen}, expected"
             f" {wanted}); build an index from this corpus."

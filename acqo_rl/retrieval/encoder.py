@@ -14,6 +14,7 @@ import numpy as np
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.surrogates import well_formed
+from acqo_rl.types import Encoder, Passage
 
 if TYPE_CHECKING:
     import torch
@@ -128,6 +129,16 @@ class SentenceTransformerEncoder:
                 embeddings[batch] = tensor.float().cpu().numpy()
                 bar.update(len(batch))
         return normalised(embeddings)
+
+
+def encode_texts(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Embeds queries with the query prompt and passages with the passage prompt, float32[texts, dim]."""
+    vectors = np.empty((len(texts), encoder.dim), np.float32)
+    for passages, encode in ((False, encoder.encode_queries), (True, encoder.encode_passages)):
+        rows = [row for row, text in enumerate(texts) if isinstance(text, Passage) == passages]
+        if rows:
+            vectors[rows] = encode([texts[row] for row in rows])
+    return vectors
 
 
 def normalised(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:

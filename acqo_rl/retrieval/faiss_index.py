@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
-from acqo_rl.types import Encoder, Passage, Ranking, search_key
+from acqo_rl.retrieval.encoder import encode_texts
+from acqo_rl.types import Encoder, Ranking, search_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,21 +84,12 @@ class FaissRetriever:
         distinct = {search_key(text): text for text in texts}
         use_threads(self._threads)  # in every search, because OpenMP stores the number per calling thread
         depth = -(-(k + 1) * self._index.ntotal // len(self._doc_ids))  # vectors of k + 1 documents on average
-        nearest = self._nearest(self._encode(list(distinct.values())), k, depth)
+        nearest = self._nearest(encode_texts(self._encoder, list(distinct.values())), k, depth)
         rankings = {
             key: Ranking(tuple(self._doc_ids[i] for i in documents), tuple(scores), self.name, distinct[key])
             for key, (documents, scores) in zip(distinct, nearest, strict=True)
         }
         return [rankings[search_key(text)] for text in texts]
-
-    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embeds queries with the query prompt and passages with the passage prompt, float32[texts, dim]."""
-        vectors = np.empty((len(texts), self._encoder.dim), np.float32)
-        for passages, encode in ((False, self._encoder.encode_queries), (True, self._encoder.encode_passages)):
-            rows = [row for row, text in enumerate(texts) if isinstance(text, Passage) == passages]
-            if rows:
-                vectors[rows] = encode([texts[row] for row in rows])
-        return vectors
 
     def _nearest(self, vectors: NDArray[np.float32], k: int, depth: int) -> list[tuple[list[int], list[float]]]:
         """Positions and scores of the ``k`` best documents for each row, by descending score, then by position.

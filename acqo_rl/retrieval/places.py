@@ -1,4 +1,4 @@
-"""Parses index locations: a folder, the URL of a retriever server, or several of these joined by ``+``."""
+"""Parses index locations: a folder, a URL, a collection of a search engine, or several of these joined by ``+``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.retrieval.engines.location import is_engine, read_location
 from acqo_rl.retrieval.manifest import FILE_NAME, HybridSettings, read_manifest
 
 
@@ -15,8 +16,8 @@ def is_url(index: str | Path) -> bool:
 
 
 def is_place(text: str) -> bool:
-    """Whether the text is a URL or an existing folder."""
-    return is_url(text) or (bool(text) and Path(text).exists())
+    """Whether the text is a URL, a collection of a search engine or an existing folder."""
+    return is_url(text) or is_engine(text) or (bool(text) and Path(text).exists())
 
 
 def split_places(text: str, known: Callable[[str], bool] = is_place) -> list[str]:
@@ -64,13 +65,16 @@ def parts_of(index: str | Path) -> list[str]:
     """The locations of the single indexes that an index consists of; a hybrid index has more than one.
 
     Raises:
-        ConfigError: a location joined by ``+`` does not exist.
+        ConfigError: a location joined by ``+`` does not exist, or that of a search engine is malformed.
         IndexMismatchError: the folder of a hybrid index is damaged, or one of its parts was replaced.
     """
-    return [part for place in split_places(str(index)) for part in _in_folder(place)]
+    return [part for place in split_places(str(index)) for part in _singles(place)]
 
 
-def _in_folder(place: str) -> list[str]:
+def _singles(place: str) -> list[str]:
+    if is_engine(place):
+        location = read_location(place)
+        return [location.with_mode("dense"), location.with_mode("text")] if location.mode == "hybrid" else [place]
     if is_url(place) or not Path(place, FILE_NAME).is_file():
         return [place]
     settings = read_manifest(Path(place)).settings
@@ -85,5 +89,11 @@ def _in_folder(place: str) -> list[str]:
 
 
 def place_of(index: str) -> str:
-    """The index location with absolute paths, so that it does not depend on the working directory."""
-    return "+".join(part if is_url(part) else str(Path(part).resolve()) for part in split_places(index))
+    """The index location with absolute paths, so that it does not depend on the working directory; no passwords."""
+    return "+".join(map(_absolute, split_places(index)))
+
+
+def _absolute(place: str) -> str:
+    if is_engine(place):
+        return str(read_location(place).absolute().without_password())
+    return place if is_url(place) else str(Path(place).resolve())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.loopback import is_loopback
+from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
@@ -58,7 +59,7 @@ class IndexInfo:
 
 
 def describe(index: str) -> IndexInfo:
-    """Describes an index: a folder, the URL of a retriever server, or several of them joined by ``+``.
+    """Describes an index: a folder, a URL, a collection of a search engine, or several of them joined by ``+``.
 
     Raises:
         ConfigError: a location joined by ``+`` does not exist.
@@ -79,6 +80,11 @@ def describe(index: str) -> IndexInfo:
 
 
 def _describe(index: str) -> IndexInfo:
+    if is_engine(index):
+        from acqo_rl.retrieval.engines.opening import open_collection
+
+        opened = open_collection(index)
+        return IndexInfo(opened.kind, opened.fingerprint, opened.corpus_hash, opened.document_count, opened.encoder)
     if not is_url(index):
         return IndexInfo.of(read_manifest(Path(index)))
     retriever = RemoteRetriever(index)

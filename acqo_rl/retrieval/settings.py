@@ -9,8 +9,8 @@ from acqo_rl.retrieval.gpu import IndexDevice
 from acqo_rl.types import Retriever
 
 INDEX_HELP = (
-    "Index folder written by acqo index, or URL of a retriever server. Join several by '+' to search them "
-    "together, such as DENSE+BM25."
+    "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "
+    "qdrant://HOST:PORT/NAME?mode=hybrid. Join several by '+' to search them together, such as DENSE+BM25."
 )
 
 

@@ -51,3 +51,14 @@ def documents() -> list[Document]:
 @pytest.fixture(scope="session")
 def minilm() -> SentenceTransformerEncoder:
     return SentenceTransformerEncoder("embedded:minilm", dtype="float32")
+
+
+@pytest.fixture(scope="session")
+def engine_index(tmp_path_factory):
+    """Location of a new collection in an engine that the tests have."""
+
+    def located(engine: str, name: str) -> str:
+        folder = tmp_path_factory.mktemp(engine)
+        return {"qdrant": f"qdrant:{folder}/{name}"}[engine]
+
+    return located

@@ -1,0 +1,63 @@
+"""Calls of an engine, with retries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from acqo_rl.errors import SearchError
+from acqo_rl.retrieval.engines.engine import Engine
+from acqo_rl.text import one_line
+
+T = TypeVar("T")
+
+_LONGEST_PAUSE = 5.0
+_PATIENT_ATTEMPTS = 30
+
+
+class Calls:
+    """Repeats calls of an engine after temporary failures, with growing, random pauses."""
+
+    def __init__(self, engine: Engine, shown: str, seconds: float | None = None) -> None:
+        """Creates the calls of an engine.
+
+        Args:
+            engine: is called.
+            shown: its location, for messages.
+            seconds: time limit of a call over all attempts. By default a call is repeated for about a minute, so that a
+                training run survives a restart of the engine.
+        """
+        import tenacity
+
+        stop: Any = tenacity.stop_after_attempt(_PATIENT_ATTEMPTS)
+        self.engine = engine
+        self.shown = shown
+        self._retrying = tenacity.Retrying(
+            stop=stop if seconds is None else stop | tenacity.stop_before_delay(seconds),
+            wait=tenacity.wait_random_exponential(multiplier=0.1, max=_LONGEST_PAUSE),
+            retry=tenacity.retry_if_exception(engine.is_temporary),
+            reraise=True,
+        )
+
+    def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
+        """The result of a method of the engine.
+
+        Raises:
+            SearchError: the engine does not answer or rejects the call.
+        """
+        with reported(self.shown, self.engine.errors):
+            return self._retrying(method, *arguments)
+
+
+@contextmanager
+def reported(shown: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Turns exceptions of an engine's client into ``SearchError``."""
+    try:
+        yield
+    except errors as error:
+        reason = one_line(str(error) or repr(error))[:300]
+        raise SearchError(
+            f"{shown} did not answer ({type(error).__name__}: {reason}); check that the engine runs and that the"
+            " location is right."
+        ) from error

@@ -1,0 +1,42 @@
+"""The documents of a collection in a search engine, fetched when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from acqo_rl.retrieval.engines.calls import Calls, reported
+from acqo_rl.timed_cache import TimedCache
+from acqo_rl.types import Document
+
+_KEPT, _SECONDS = 10_000, 60.0
+"""Number of documents that are kept, and for how long."""
+
+
+class EngineDocuments(Mapping[str, Document]):
+    """Document id -> document. Iterating reads the whole collection."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._known: TimedCache[Document] = TimedCache(_KEPT, _SECONDS)
+
+    def fetch(self, doc_ids: Sequence[str]) -> None:
+        """Loads documents with one call, so that looking them up needs none."""
+        if missing := [doc_id for doc_id in dict.fromkeys(doc_ids) if self._known.get(doc_id) is None]:
+            for document in self._calls(self._calls.engine.documents, missing):
+                self._known.put(document.id, document)
+
+    def __getitem__(self, doc_id: str) -> Document:
+        self.fetch([doc_id])
+        if (document := self._known.get(doc_id)) is None:
+            raise KeyError(doc_id)
+        return document
+
+    def __iter__(self) -> Iterator[str]:
+        with reported(self._calls.shown, self._calls.engine.errors):
+            for document in self._calls.engine.scan():
+                self._known.put(document.id, document)  # its value is looked up next
+                yield document.id
+
+    def __len__(self) -> int:
+        schema = self._calls(self._calls.engine.schema)
+        return schema.count if schema else 0

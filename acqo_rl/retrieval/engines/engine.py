@@ -1,0 +1,96 @@
+"""What an engine has to do; everything else is shared by all engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from acqo_rl.types import Document, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Hits = list[tuple[str, float]]
+"""Document ids and scores of one search; a higher score is better."""
+
+COSINE, DOT = "cosine", "dot"
+"""Metrics with which a dense index can be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What an engine tells of a collection.
+
+    Attributes:
+        dimension: of the vectors; ``None`` if the vector field is missing.
+        metric: ``cosine``, ``dot``, or the engine's name of another one.
+        count: number of entries.
+        has_words: whether the field that full text searches has a full text index.
+        note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
+        vector_fields: names of the vector fields, for messages.
+    """
+
+    dimension: int | None
+    metric: str
+    count: int
+    has_words: bool
+    note: dict[str, Any] | None = None
+    vector_fields: tuple[str, ...] = field(default=())
+
+
+class Engine(Protocol):
+    """One collection of a search engine. Calls may come from several threads.
+
+    Attributes:
+        errors: exceptions of the engine's client that mean that a call failed.
+        largest_k: the most entries that one search returns.
+    """
+
+    errors: tuple[type[Exception], ...]
+    largest_k: int
+
+    def is_temporary(self, error: BaseException) -> bool:
+        """Whether the same call may succeed later."""
+        ...
+
+    def schema(self) -> Schema | None:
+        """What the collection is; ``None`` if there is no such collection."""
+        ...
+
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+        """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
+        ...
+
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
+        """The entries that match each text best by full text, best first, by one call."""
+        ...
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Those of the documents that exist, in any order."""
+        ...
+
+    def scan(self) -> Iterator[Document]:
+        """All documents, in any order."""
+        ...
+
+    def create(self, dimension: int) -> None:
+        """Creates the collection with vectors for the cosine and a full text index."""
+        ...
+
+    def write_note(self, note: dict[str, Any]) -> None:
+        """Replaces the note of our build in the metadata of the collection."""
+        ...
+
+    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
+        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+        ...
+
+    def delete(self, doc_ids: Sequence[str]) -> None:
+        """Deletes documents."""
+        ...
+
+    def finish(self) -> None:
+        """Makes everything that was written searchable."""
+        ...

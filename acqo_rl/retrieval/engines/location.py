@@ -1,0 +1,187 @@
+"""Locations of collections in search engines, such as ``qdrant://localhost:6333/wiki?mode=hybrid``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from acqo_rl.errors import ConfigError
+
+Mode = Literal["dense", "text", "hybrid"]
+
+_SERVERS = ("qdrant", "milvus", "postgresql", "elasticsearch", "opensearch")
+_FOLDERS = ("qdrant", "milvus", "lancedb")
+_SCHEME = re.compile(rf"({'|'.join(dict.fromkeys(_SERVERS + _FOLDERS))}):")
+_FIELDS = ("id", "title", "text", "vector", "metadata")
+_ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt")
+_OPTIONS = ("mode", "timeout", "tenant", "tls", *_FIELDS, *_ENCODER)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names of the fields of a collection.
+
+    Attributes:
+        id: document id; empty for the id of the engine itself.
+        title: may be missing from the collection.
+        text: the text of a document.
+        vector: the embedding; empty for the unnamed vector of engines that have one.
+        metadata: an object with all other fields; empty if these stand beside the text.
+        words: searched by full text.
+    """
+
+    id: str = "id"
+    title: str = "title"
+    text: str = "text"
+    vector: str = "vector"
+    metadata: str = "metadata"
+    words: str = "passage"
+
+    def path_of(self, name: str) -> str:
+        """The path of a metadata field, with dots."""
+        return f"{self.metadata}.{name}" if self.metadata else name
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a collection is, and how it is searched.
+
+    Attributes:
+        scheme: name of the engine.
+        place: ``HOST:PORT``, folder or file; for PostgreSQL ``USER@HOST:PORT/DATABASE``.
+        collection: name of the collection, table or index.
+        options: the query part.
+        is_server: whether the engine is a server; else it runs in this process.
+    """
+
+    scheme: str
+    place: str
+    collection: str
+    options: tuple[tuple[str, str], ...] = ()
+    is_server: bool = field(default=True)
+
+    @cached_property
+    def given(self) -> dict[str, str]:
+        """The options by name."""
+        return dict(self.options)
+
+    @property
+    def mode(self) -> Mode:
+        """What is searched: vectors, words or both."""
+        return cast(Mode, self.given.get("mode", "dense"))
+
+    @property
+    def seconds(self) -> float:
+        """Time limit of one call."""
+        return float(self.given.get("timeout", 30))
+
+    @property
+    def tenant(self) -> str:
+        """Metadata field that holds the tenant of a document; empty if the collection has no tenants."""
+        return self.given.get("tenant", "")
+
+    @property
+    def encoder(self) -> dict[str, Any] | None:
+        """Arguments of ``SentenceTransformerEncoder``; ``None`` if no encoder is named."""
+        if "encoder" not in self.given:
+            return None
+        named = {name: self.given[name] for name in _ENCODER if name in self.given}
+        return {"model": named.pop("encoder"), **named}
+
+    @property
+    def libpq_options(self) -> dict[str, str]:
+        """Options that are not ours, which PostgreSQL's own client reads."""
+        return {name: value for name, value in self.options if name not in _OPTIONS}
+
+    def fields(self, *, built_here: bool) -> Fields:
+        """The names of the fields: those of our own build, else the given ones."""
+        if built_here:
+            return Fields()
+        named = {name: self.given[name] for name in _FIELDS if name in self.given}
+        foreign = Fields(**{"id": "", "vector": "", "metadata": "", **named})
+        return replace(foreign, words=foreign.text)
+
+    def with_mode(self, mode: Mode) -> str:
+        """The location of the same collection that is searched in another way."""
+        options = [(name, value) for name, value in self.options if name != "mode"]
+        return str(replace(self, options=(*options, ("mode", mode))))
+
+    def absolute(self) -> Location:
+        """The same location, independent of the working directory."""
+        return self if self.is_server else replace(self, place=str(Path(self.place).resolve()))
+
+    def without_password(self) -> Location:
+        """The same location as it may be logged and stored."""
+        options = tuple((name, value) for name, value in self.options if name != "password")
+        return replace(self, place=re.sub(r"^([^@:]*):[^@]*@", r"\1@", self.place), options=options)
+
+    @property
+    def shown(self) -> str:
+        """The location without password and options, for messages."""
+        return str(replace(self.without_password(), options=()))
+
+    def __str__(self) -> str:
+        options = f"?{urlencode(self.options, quote_via=quote, safe=':/')}" if self.options else ""
+        return f"{self.scheme}:{'//' if self.is_server else ''}{self.place}/{self.collection}{options}"
+
+
+def is_engine(index: str | Path) -> bool:
+    """Whether an index location is a collection of a search engine."""
+    return bool(_SCHEME.match(str(index)))
+
+
+def read_location(index: str) -> Location:
+    """Reads the location of a collection.
+
+    Raises:
+        ConfigError: it has another form, or an option is unknown or has a wrong value.
+    """
+    scheme = index.partition(":")[0]
+    rest, _, query = index.partition(":")[2].partition("?")
+    is_server = rest.startswith("//")
+    place, _, collection = rest.removeprefix("//").rpartition("/")
+    host = urlsplit(f"//{place}")
+    known = _SERVERS if is_server else _FOLDERS
+    if scheme not in known or not collection or not (place if not is_server or scheme != "postgresql" else "/" in rest):
+        raise ConfigError(f"{_hidden(index)!r} is not a location of a collection; write {_form(scheme)}.")
+    location = Location(scheme, place, collection, tuple(parse_qsl(query, keep_blank_values=True)), is_server)
+    try:
+        _ = host.port
+    except ValueError as error:
+        raise ConfigError(f"The port in {location.shown} is not a number from 0 to 65535; correct it.") from error
+    _check_options(location)
+    return location
+
+
+def _check_options(location: Location) -> None:
+    unknown = [name for name in location.given if name not in _OPTIONS]
+    if unknown and location.scheme != "postgresql":
+        raise ConfigError(f"{location.shown} has no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}.")
+    if location.mode not in get_args(Mode):
+        raise ConfigError(f"The mode of {location.shown} is {location.mode!r}; choose {', '.join(get_args(Mode))}.")
+    if location.given.get("tls", "false") not in ("true", "false"):
+        raise ConfigError(f"The option tls of {location.shown} is {location.given['tls']!r}; write true or false.")
+    try:
+        fits = location.seconds > 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ConfigError(f"The timeout of {location.shown} is {location.given['timeout']!r}; give seconds above 0.")
+
+
+def _form(scheme: str) -> str:
+    forms = {
+        "qdrant": "qdrant://HOST:PORT/COLLECTION or qdrant:FOLDER/COLLECTION",
+        "milvus": "milvus://HOST:PORT/COLLECTION or milvus:FILE.db/COLLECTION",
+        "postgresql": "postgresql://USER@HOST:PORT/DATABASE/TABLE",
+        "lancedb": "lancedb:FOLDER/TABLE",
+    }
+    return forms.get(scheme, f"{scheme}://HOST:PORT/INDEX")
+
+
+def _hidden(index: str) -> str:
+    return re.sub(r"//([^@/:]*):[^@/]*@", r"//\1@", index)

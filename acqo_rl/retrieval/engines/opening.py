@@ -1,0 +1,188 @@
+"""Opens collections of search engines as retrievers, and refuses those that do not fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.engines.calls import Calls, reported
+from acqo_rl.retrieval.engines.documents import EngineDocuments
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
+from acqo_rl.retrieval.engines.location import Location, read_location
+from acqo_rl.retrieval.engines.note import Note, read_note
+from acqo_rl.retrieval.engines.retriever import EngineRetriever
+from acqo_rl.types import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCollection:
+    """A collection that can be searched.
+
+    Attributes:
+        location: of the collection.
+        calls: of its engine.
+        schema: what the engine tells of it.
+        note: of our build; ``None`` for a collection of others.
+    """
+
+    location: Location
+    calls: Calls
+    schema: Schema
+    note: Note | None
+
+    @property
+    def kind(self) -> str:
+        """``dense`` or ``bm25``, as of index folders."""
+        return "dense" if self.location.mode == "dense" else "bm25"
+
+    @property
+    def corpus_hash(self) -> str:
+        """Hash of the documents; of a collection of others, of its location and the number of its entries."""
+        return self.note.corpus_hash if self.note else _hash(self.location.shown, self.schema.count)
+
+    @property
+    def document_count(self) -> int:
+        """Number of documents."""
+        return self.note.document_count if self.note else self.schema.count
+
+    @property
+    def encoder(self) -> str:
+        """Fingerprint of the encoder of a dense search; of a collection of others, of the encoder's settings."""
+        if self.kind != "dense":
+            return ""
+        return self.note.encoder_fingerprint if self.note else _hash(self.location.encoder)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of what determines the results of a search."""
+        documents = self.note.fingerprint if self.note else self.corpus_hash
+        return _hash(self.location.scheme, self.kind, documents, self.encoder)
+
+
+def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
+    """Connects to a collection and checks that it can be searched.
+
+    Args:
+        index: location of the collection.
+        seconds: time limit of a call over all attempts, see :class:`Calls`.
+
+    Raises:
+        ConfigError: the location is malformed, the package of the engine is missing, or no encoder is known.
+        IndexMismatchError: there is no such collection, its build is not finished, or it does not fit the search.
+        SearchError: the engine does not answer.
+    """
+    location = read_location(index)
+    calls = connect(location, seconds)
+    schema = calls(calls.engine.schema)
+    shown = location.shown
+    if schema is None:
+        raise IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
+    note = read_note(shown, schema.note) if schema.note is not None else None
+    if note and not note.finished:
+        raise IndexMismatchError(
+            f"The build of {shown} was interrupted ({schema.count:,} of {note.document_count:,} documents); run the"
+            " same acqo index command again, which goes on where it was."
+        )
+    if location.mode != "text":
+        _check_vectors(location, schema, note)
+    if location.mode != "dense" and not schema.has_words:
+        raise IndexMismatchError(f"{shown} has no full text index; search it with mode=dense, or build it again.")
+    return OpenCollection(location, calls, schema, note)
+
+
+def retriever_of(opened: OpenCollection, encoder: Encoder | None = None) -> EngineRetriever:
+    """The retriever of a collection.
+
+    Args:
+        opened: the collection.
+        encoder: encoder of the collection, if it is loaded already.
+
+    Raises:
+        ConfigError: no encoder is known.
+        IndexMismatchError: the encoder does not fit.
+    """
+    fitting = _fitting_encoder(opened, encoder) if opened.kind == "dense" else None
+    return EngineRetriever(
+        opened.calls,
+        encoder=fitting,
+        cosine=opened.kind == "dense" and opened.schema.metric == COSINE,
+        fingerprint=opened.fingerprint,
+        tenant_field=opened.location.tenant,
+    )
+
+
+def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
+    """The documents of a collection; arguments and exceptions as in :func:`open_collection`."""
+    return EngineDocuments(open_collection(index, seconds).calls)
+
+
+def connect(location: Location, seconds: float | None = None) -> Calls:
+    """Connects to an engine.
+
+    Raises:
+        MissingPackageError: the packages of the engine's extra are not installed.
+        SearchError: a folder cannot be opened.
+    """
+    try:
+        engine = _engine_class(location.scheme)
+        import tenacity  # noqa: F401  (part of every engine's extra)
+    except ImportError as error:
+        extra = {"postgresql": "postgres"}.get(location.scheme, location.scheme)
+        raise MissingPackageError(
+            f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
+        ) from error
+    with reported(location.shown, engine.errors):
+        return Calls(engine(location), location.shown, seconds)
+
+
+def _engine_class(scheme: str) -> Any:
+    from acqo_rl.retrieval.engines.qdrant import QdrantEngine
+
+    return QdrantEngine
+
+
+def _check_vectors(location: Location, schema: Schema, note: Note | None) -> None:
+    shown = location.shown
+    if schema.dimension is None:
+        fields = ", ".join(schema.vector_fields) or "none"
+        raise IndexMismatchError(
+            f"{shown} has no vector field {location.given.get('vector', '')!r} (there are: {fields}); name one with the"
+            " option vector=FIELD, or search with mode=text."
+        )
+    if schema.metric not in (COSINE, DOT):
+        raise IndexMismatchError(
+            f"{shown} has the metric {schema.metric}, expected cosine or inner product; build it again."
+        )
+    if note and note.dimension != schema.dimension:
+        raise IndexMismatchError(
+            f"{shown} has vectors of {schema.dimension} dimensions, but it was built with {note.dimension}; build it"
+            " again in a new collection."
+        )
+
+
+def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None) -> Encoder:
+    shown, note = opened.location.shown, opened.note
+    settings = opened.location.encoder or (note.encoder if note else None)
+    if encoder is None:
+        if settings is None:
+            raise ConfigError(f"{shown} does not say with which encoder it was built; add the option encoder=MODEL.")
+        encoder = SentenceTransformerEncoder(**settings)
+    if note and encoder.fingerprint != note.encoder_fingerprint:
+        raise IndexMismatchError(
+            f"{shown} was built with another encoder: {note.encoder or note.encoder_fingerprint}, expected"
+            f" {getattr(encoder, 'settings', encoder.fingerprint)}. Leave the option encoder out, or build it again."
+        )
+    if encoder.dim != opened.schema.dimension:
+        raise IndexMismatchError(
+            f"{shown} has vectors of {opened.schema.dimension} dimensions and the encoder makes {encoder.dim}; name the"
+            " encoder of the collection with the option encoder=MODEL."
+        )
+    return encoder
+
+
+def _hash(*values: object) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()

@@ -1,0 +1,220 @@
+"""Qdrant, as a server or as a folder that this process opens (qdrant-client's local mode)."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from qdrant_client import QdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from acqo_rl.loopback import is_loopback
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
+from acqo_rl.retrieval.engines.location import Fields, Location
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.types import Condition, Document, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+KEY_VARIABLE = "QDRANT_API_KEY"
+"""Environment variable with the API key of a server."""
+
+_NOTE = "acqo_rl"
+_POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
+_PAGE = 1000
+_TEMPORARY = frozenset({408, 429, 500, 502, 503, 504})
+_METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
+
+
+class QdrantEngine:
+    """A Qdrant collection; its metadata hold the note of our build."""
+
+    errors = (ApiException, QdrantException, ValueError, RuntimeError)
+    largest_k = 10_000
+
+    def __init__(self, location: Location) -> None:
+        self._client = _server(location) if location.is_server else _folder(location.absolute().place)
+        self._location = location
+        self._name = location.collection
+        self._fields = Fields()
+
+    def is_temporary(self, error: BaseException) -> bool:
+        """Whether the same call may succeed later."""
+        if isinstance(error, UnexpectedResponse):
+            return error.status_code in _TEMPORARY
+        return isinstance(error, (ResponseHandlingException, QdrantException))
+
+    def schema(self) -> Schema | None:
+        """What the collection is; ``None`` if there is no such collection."""
+        if not self._client.collection_exists(self._name):
+            return None
+        info = self._client.get_collection(self._name)
+        written = (info.config.metadata or {}).get(_NOTE)
+        self._fields = self._location.fields(built_here=written is not None)
+        vectors = info.config.params.vectors or {}
+        named: Mapping[str, models.VectorParams] = vectors if isinstance(vectors, Mapping) else {"": vectors}
+        if not self._fields.vector and len(named) == 1:
+            self._fields = replace(self._fields, vector=next(iter(named)))
+        vector = named.get(self._fields.vector)
+        return Schema(
+            dimension=vector.size if vector else None,
+            metric=_METRICS.get(vector.distance, vector.distance.value) if vector else "",
+            count=self._client.count(self._name).count,
+            has_words=not self._location.is_server or self._is_scored(info.payload_schema),
+            note=json.loads(written) if written is not None else None,
+            vector_fields=tuple(named),
+        )
+
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+        """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
+        return self._search([row.tolist() for row in vectors], self._fields.vector or None, k, where)
+
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
+        """The entries that match each text best by BM25, best first, by one call."""
+        return self._search([models.TextQuery(text=text) for text in texts], self._fields.words, k, where)
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Those of the documents that exist, in any order."""
+        key = self._fields.id
+        if key and self._fields != Fields():
+            condition = models.FieldCondition(key=key, match=models.MatchAny(any=list(doc_ids)))
+            return list(self._scroll(models.Filter(must=[condition])))
+        wanted = [self._point_id(doc_id) for doc_id in doc_ids]
+        return list(map(self._document, self._client.retrieve(self._name, wanted, with_payload=True)))
+
+    def scan(self) -> Iterator[Document]:
+        """All documents, in any order."""
+        return self._scroll(None)
+
+    def create(self, dimension: int) -> None:
+        """Creates the collection with vectors for the cosine and a full text index."""
+        self._fields = Fields()
+        vectors = {self._fields.vector: models.VectorParams(size=dimension, distance=models.Distance.COSINE)}
+        self._client.create_collection(self._name, vectors_config=vectors)
+        scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
+        self._client.create_payload_index(self._name, self._fields.words, scored)
+        if self._location.is_server and self._location.tenant:
+            by_tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+            self._client.create_payload_index(self._name, self._fields.path_of(self._location.tenant), by_tenant)
+
+    def write_note(self, note: dict[str, Any]) -> None:
+        """Replaces the note of our build in the metadata of the collection."""
+        self._client.update_collection(self._name, metadata={_NOTE: json.dumps(note)})
+
+    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
+        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+        fields = self._fields
+        points = [
+            models.PointStruct(
+                id=self._point_id(document.id),
+                vector={fields.vector: vector.tolist()},
+                payload={
+                    fields.id: document.id,
+                    fields.title: document.title,
+                    fields.text: document.text,
+                    fields.metadata: dict(document.metadata),
+                    fields.words: passage_text(document),
+                },
+            )
+            for document, vector in zip(documents, vectors, strict=True)
+        ]
+        self._client.upsert(self._name, points, wait=True)
+
+    def delete(self, doc_ids: Sequence[str]) -> None:
+        """Deletes documents."""
+        self._client.delete(self._name, [self._point_id(doc_id) for doc_id in doc_ids], wait=True)
+
+    def finish(self) -> None:
+        """Does nothing: Qdrant searches what was written at once."""
+
+    def _search(self, queries: Sequence[Any], using: str | None, k: int, where: Filter) -> list[Hits]:
+        payload: Any = [self._fields.id] if self._fields.id else False
+        conditions = _conditions(where, self._fields)
+        asked = [
+            models.QueryRequest(query=query, using=using, limit=k, filter=conditions, with_payload=payload)
+            for query in queries
+        ]
+        found = self._client.query_batch_points(self._name, asked)
+        return [[(self._id_of(point), point.score) for point in response.points] for response in found]
+
+    def _scroll(self, conditions: models.Filter | None) -> Iterator[Document]:
+        offset = None
+        while True:
+            points, offset = self._client.scroll(self._name, conditions, limit=_PAGE, offset=offset)
+            yield from map(self._document, points)
+            if offset is None:
+                return
+
+    def _document(self, point: models.Record) -> Document:
+        fields, payload = self._fields, dict(point.payload or {})
+        doc_id = self._id_of(point)
+        title, text = str(payload.pop(fields.title, "") or ""), str(payload.pop(fields.text, "") or "")
+        payload.pop(fields.id, None)
+        metadata = payload.get(fields.metadata) or {} if fields.metadata else payload
+        return Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
+
+    def _id_of(self, point: models.Record | models.ScoredPoint) -> str:
+        return str((point.payload or {}).get(self._fields.id, point.id))
+
+    def _point_id(self, doc_id: str) -> int | str:
+        if self._fields.id:
+            return str(uuid.uuid5(_POINTS, doc_id))
+        return int(doc_id) if doc_id.isdigit() else doc_id
+
+    def _is_scored(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
+        params = getattr(indexes.get(self._fields.words), "params", None)
+        return bool(getattr(params, "scoring", None))
+
+
+@cache
+def _folder(folder: str) -> QdrantClient:
+    """The client of a folder; one for all collections in it, because it locks the folder."""
+    client = QdrantClient(path=folder, force_disable_check_same_thread=True)
+    atexit.register(client.close)  # its destructor fails when the interpreter ends
+    return client
+
+
+def _server(location: Location) -> QdrantClient:
+    tls = location.given.get("tls") == "true"
+    url = f"{'https' if tls else 'http'}://{location.place}"
+    return QdrantClient(
+        url=url,
+        api_key=os.environ.get(KEY_VARIABLE),
+        timeout=max(1, round(location.seconds)),
+        check_compatibility=False,
+        trust_env=not is_loopback(url),
+    )
+
+
+def _conditions(where: Filter, fields: Fields) -> models.Filter | None:
+    if not where:
+        return None
+    return models.Filter(must=[one for condition in where for one in _condition(condition, fields)])
+
+
+def _condition(condition: Condition, fields: Fields) -> Iterator[models.Condition]:
+    key = fields.path_of(condition.field)
+    if condition.any_of:
+        matches: list[models.Condition] = [_equal(key, value) for value in condition.any_of]
+        yield models.Filter(should=matches)
+    if condition.bounds:
+        bounds: dict[str, Any] = dict(condition.bounds)
+        is_date = any(isinstance(value, str) for value in bounds.values())
+        between = models.DatetimeRange(**bounds) if is_date else models.Range(**bounds)
+        yield models.FieldCondition(key=key, range=between)
+
+
+def _equal(key: str, value: str | int | float | bool) -> models.FieldCondition:
+    """Equality; Qdrant matches only strings, whole numbers and truth values, so other numbers are a range."""
+    if isinstance(value, float):
+        return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))

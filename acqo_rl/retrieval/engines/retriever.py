@@ -1,0 +1,106 @@
+"""The retriever of a collection in a search engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.encoder import encode_texts
+from acqo_rl.retrieval.engines.calls import Calls
+from acqo_rl.retrieval.engines.engine import Hits
+from acqo_rl.surrogates import well_formed
+from acqo_rl.text import one_line
+from acqo_rl.types import EVERYTHING, Condition, Encoder, Filter, Passage, Ranking, Scope, search_key
+
+
+class EngineRetriever:
+    """Searches a collection by vectors or by full text; one call of the engine for all texts.
+
+    Documents with equal scores are ordered by their ids.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        *,
+        encoder: Encoder | None = None,
+        cosine: bool = False,
+        fingerprint: str = "",
+        tenant_field: str = "",
+        scope: Scope = EVERYTHING,
+    ) -> None:
+        """Creates the retriever of an open collection.
+
+        Args:
+            calls: of the engine.
+            encoder: embeds the texts; without one, full text is searched.
+            cosine: whether the scores are cosines.
+            fingerprint: changes with the documents.
+            tenant_field: metadata field with the tenant of a document; empty if the collection has no tenants.
+            scope: the part of the documents to search.
+        """
+        self.name = "dense" if encoder else "bm25"
+        self.cosine = cosine
+        self._calls = calls
+        self._encoder = encoder
+        self._fingerprint = fingerprint
+        self._tenant_field = tenant_field
+        self._scope = scope
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the documents and with the part of them that is searched."""
+        return self._fingerprint if self._scope == EVERYTHING else f"{self._fingerprint} {self._scope}"
+
+    def within(self, scope: Scope) -> EngineRetriever:
+        """The retriever of a part of the documents."""
+        return EngineRetriever(
+            self._calls,
+            encoder=self._encoder,
+            cosine=self.cosine,
+            fingerprint=self._fingerprint,
+            tenant_field=self._tenant_field,
+            scope=scope,
+        )
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """Returns at most ``k`` documents per text, in input order.
+
+        Raises:
+            ConfigError: ``k`` is out of range, or the collection has tenants and none is given, or the reverse.
+            SearchError: the engine does not answer or rejects the call.
+        """
+        largest = self._calls.engine.largest_k
+        if not 1 <= k <= largest:
+            raise ConfigError(f"k is {k}; for {self._calls.shown} it must be from 1 to {largest:,}.")
+        where = self._where()
+        distinct = {search_key(text): text for text in texts if self._encoder or one_line(text)}
+        found = dict(zip(distinct, self._hits(list(distinct.values()), k, where), strict=True)) if distinct else {}
+        return [self._ranking(text, found.get(search_key(text), []), k) for text in texts]
+
+    def _hits(self, texts: list[str], k: int, where: Filter) -> list[Hits]:
+        clean = [Passage(well_formed(text)) if isinstance(text, Passage) else well_formed(text) for text in texts]
+        if self._encoder is None:
+            return self._calls(self._calls.engine.search_texts, clean, k, where)
+        return self._calls(self._calls.engine.search_vectors, encode_texts(self._encoder, clean), k, where)
+
+    def _ranking(self, text: str, hits: Hits, k: int) -> Ranking:
+        """The best score of each document; a collection may hold several passages of one document."""
+        best: dict[str, float] = {}
+        for doc_id, score in hits:
+            best[doc_id] = max(score, best.get(doc_id, score))
+        top = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
+        doc_ids, scores = zip(*top, strict=True) if top else ((), ())
+        return Ranking(doc_ids, scores, self.name, text)
+
+    def _where(self) -> Filter:
+        tenant, field = self._scope.tenant, self._tenant_field
+        if tenant is None and field:
+            raise ConfigError(f"{self._calls.shown} has tenants (field {field!r}); name the tenant of the search.")
+        if tenant is None:
+            return self._scope.where
+        if not field:
+            raise ConfigError(
+                f"A tenant is named, but {self._calls.shown} has none; add the option tenant=FIELD to its location."
+            )
+        return (*self._scope.where, Condition(field, (tenant,)))

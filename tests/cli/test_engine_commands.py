@@ -1,0 +1,66 @@
+"""The commands with a collection of a search engine in place of an index folder."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from forked import run_command
+from shared import PLACES
+
+from acqo_rl.data.beir import write_beir
+from acqo_rl.types import Document, Query
+
+DOCUMENTS = [
+    Document(f"{name}-capital", name, f"{city} is the capital of {name}.", {"city": city})
+    for name, city in PLACES.items()
+]
+QUERIES = [Query("q1", "Compare the capitals of Peru and Chad"), Query("q2", "What is the capital of Japan?")]
+QRELS = {"q1": {"Peru-capital": 1, "Chad-capital": 1}, "q2": {"Japan-capital": 1}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("engine_commands")
+    write_beir(folder / "data", DOCUMENTS, QUERIES, {"test": QRELS})
+    run_command("index", "--data", folder / "data", "--output", f"qdrant:{folder}/engine/places")
+    return folder
+
+
+def test_search_takes_the_documents_from_the_engine(folder):
+    index = f"qdrant:{folder}/engine/places?mode=hybrid"
+    done = run_command(
+        "search", "--index", index, "--reformulator", "rules", "--query", QUERIES[0].text, "--json", "True"
+    )
+
+    found = json.loads(done.stdout)
+
+    assert {document["id"] for document in found["documents"][:2]} == {"Peru-capital", "Chad-capital"}
+    assert "is the capital of" in found["documents"][0]["text"]
+
+
+def test_evaluate_searches_the_engine(folder):
+    arguments = (
+        "--data",
+        folder / "data",
+        "--index",
+        f"qdrant:{folder}/engine/places",
+        "--output",
+        folder / "evaluation",
+    )
+    run_command("evaluate", *arguments, "--split", "test", "--reformulator", "rules", "--measures", "R@100")
+
+    rules = json.loads((folder / "evaluation" / "summary.json").read_text())["reformulators"]["rules"]
+    assert rules["overall"]["measures"] == {"R@100": 1.0}
+
+
+@pytest.mark.parametrize("setting", [("--factory", "HNSW64"), ("--kind", "bm25"), ("--ids", "ids.txt")])
+def test_settings_of_index_folders_are_refused(folder, setting):
+    done = run_command("index", "--data", folder / "data", "--output", f"qdrant:{folder}/e/x", *setting, status=2)
+
+    assert "Traceback" not in done.stderr
+    assert not (folder / "e").exists()
+
+
+def test_an_index_folder_needs_its_documents(folder):
+    run_command("search", "--index", folder, "--query", "a", "--reformulator", "raw", status=2)

@@ -1,0 +1,175 @@
+"""What all search engines share: builds, updates, documents and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from engine_cases import CORPUS, ENGINES, UnitEncoder
+
+from acqo_rl import RankScoreFusion, Reward
+from acqo_rl.data.beir import corpus_hash
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
+from acqo_rl.retrieval.build import load_retriever
+from acqo_rl.retrieval.engines import build
+from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.engines.location import read_location
+from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.places import place_of
+from acqo_rl.retrieval.remote import describe
+from acqo_rl.types import Document, fingerprint_of
+
+
+@pytest.fixture(params=ENGINES)
+def index(request, engine_index):
+    """Location of a collection that does not exist yet."""
+    return engine_index(request.param, "documents")
+
+
+@pytest.fixture
+def built(index):
+    build_engine_index(index, CORPUS, UnitEncoder())
+    return index
+
+
+class FailingEncoder(UnitEncoder):
+    """Encodes some passages, then fails."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def encode_passages(self, texts):
+        if len(self.encoded) + len(texts) > self.limit:
+            raise KeyboardInterrupt
+        return super().encode_passages(texts)
+
+
+def test_the_same_build_again_encodes_nothing(built):
+    encoder = UnitEncoder()
+
+    build_engine_index(built, CORPUS, encoder)
+
+    assert encoder.encoded == []
+
+
+def test_an_interrupted_build_is_refused_and_goes_on_where_it_was(index, monkeypatch):
+    monkeypatch.setattr(build, "_BATCH", 10)
+    with pytest.raises(KeyboardInterrupt):
+        build_engine_index(index, CORPUS, FailingEncoder(10))
+    with pytest.raises(IndexMismatchError):
+        load_retriever(index, encoder=UnitEncoder())
+
+    encoder = UnitEncoder()
+    build_engine_index(index, CORPUS, encoder)
+
+    assert len(encoder.encoded) == len(CORPUS) - 10
+    [ranking] = load_retriever(index, encoder=encoder).search(["stone"], 100)
+    assert set(ranking.doc_ids) == {document.id for document in CORPUS}
+
+
+def test_an_update_encodes_only_what_is_new_or_changed(built):
+    before = fingerprint_of(load_retriever(built, encoder=UnitEncoder()))
+    changed = replace(CORPUS[3], text="an other text", metadata={"lang": "fr"})
+    corpus = [*CORPUS[1:3], changed, *CORPUS[4:], Document("new", "", "zebra")]
+    with pytest.raises(IndexMismatchError):
+        build_engine_index(built, corpus, UnitEncoder())
+    encoder = UnitEncoder()
+
+    build_engine_index(built, corpus, encoder, update=True)
+
+    assert sorted(encoder.encoded) == ["Title 3. an other text", "zebra"]
+    assert dict(documents_of(built)) == {document.id: document for document in corpus}
+    assert describe(built).corpus_hash == corpus_hash(corpus)
+    assert fingerprint_of(load_retriever(built, encoder=UnitEncoder())) != before
+    assert load_retriever(f"{built}?mode=text").search(["zebra"], 5)[0].doc_ids == ("new",)
+
+
+def test_given_embeddings_are_written_as_they_are(index):
+    embeddings = UnitEncoder().encode_queries([f"row {row}" for row in range(len(CORPUS))])
+    encoder = UnitEncoder()
+
+    build_engine_index(index, CORPUS, encoder, embeddings=embeddings)
+
+    assert encoder.encoded == []
+    assert load_retriever(index, encoder=encoder).search(["row 4"], 1)[0].doc_ids == ("d4",)
+    with pytest.raises(DataError):
+        build_engine_index(index, CORPUS, encoder, embeddings=np.zeros((3, 16), np.float32))
+
+
+def test_documents_come_from_the_engine(built):
+    documents = documents_of(built)
+
+    assert len(documents) == len(CORPUS)
+    assert documents["d5"] == CORPUS[5]
+    assert dict(documents["d5"].metadata) == CORPUS[5].metadata
+    assert "d999" not in documents
+    documents.fetch(["d1", "d2", "d999"])
+    assert sorted(documents) == sorted(document.id for document in CORPUS)
+
+
+def test_scores_of_vectors_are_cosines(built):
+    retriever = load_retriever(built, encoder=UnitEncoder())
+    vectors = UnitEncoder().encode_queries(["a query", "Title 5. " + CORPUS[5].text])
+
+    [ranking] = retriever.search(["a query"], 100)
+
+    assert retriever.cosine
+    assert ranking.scores[ranking.doc_ids.index("d5")] == pytest.approx(float(vectors[0] @ vectors[1]), abs=1e-5)
+
+
+def test_a_reward_searches_the_engine_as_any_index(built):
+    retriever = load_retriever(f"{built}?mode=text")
+    reward = Reward("converge", retriever, RankScoreFusion())
+    completions = ["pass", "split\nriver\n=", "nonsense"]
+    gold = next(document.id for document in CORPUS if "river" in document.text)
+
+    values = reward([""] * 3, completions, query=["heute"] * 3, gold=[[gold]] * 3)
+
+    assert values[1] > values[0] > values[2]
+
+
+def test_what_does_not_fit_is_refused(built, index):
+    other = UnitEncoder(fingerprint="other")
+    for refused in (
+        lambda: load_retriever(built, encoder=other),
+        lambda: load_retriever(built, encoder=UnitEncoder(dim=8)),
+        lambda: build_engine_index(built, CORPUS, other, update=True),
+        lambda: load_retriever(built, encoder=UnitEncoder(), expected_corpus_hash="another"),
+        lambda: load_retriever(f"{built}nothing", encoder=UnitEncoder()),
+    ):
+        with pytest.raises(IndexMismatchError):
+            refused()
+    for refused in (
+        lambda: load_retriever(built),  # the encoder cannot be loaded from settings
+        lambda: load_retriever(f"{built}?mode=both"),
+        lambda: load_retriever(f"{built}?mode=text").search(["a"], 0),
+        lambda: load_retriever(f"{built}?mode=text").search(["a"], 10**6),
+    ):
+        with pytest.raises(ConfigError):
+            refused()
+    assert len(documents_of(built)) == len(CORPUS)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["qdrant:places", "qdrant://", "qdrant://host:port/a", "qdrant:a/b?what=1", "qdrant:a/b?timeout=no"],
+)
+def test_malformed_locations_are_refused(location):
+    with pytest.raises(ConfigError):
+        read_location(location)
+
+
+@pytest.mark.parametrize("scheme", ["qdrant"])
+def test_an_engine_that_does_not_run_is_reported(scheme):
+    with pytest.raises(SearchError):
+        load_retriever(f"{scheme}://127.0.0.1:9/places?timeout=1", remote_seconds=0.2)
+
+
+def test_stored_locations_are_absolute_and_have_no_password(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert place_of("qdrant:here/places?mode=text") == f"qdrant:{tmp_path}/here/places?mode=text"
+    assert place_of("postgresql://me:secret@host:1/db/t") == "postgresql://me@host:1/db/t"
+    assert "secret" not in read_location("postgresql://me:secret@host:1/db/t").shown

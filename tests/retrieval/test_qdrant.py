@@ -1,0 +1,70 @@
+"""Qdrant collections that other programs wrote."""
+
+from __future__ import annotations
+
+import pytest
+from engine_cases import UnitEncoder
+from qdrant_client import models
+
+from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.retrieval.build import load_retriever
+from acqo_rl.retrieval.engines import qdrant
+from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.types import Document
+
+TEXTS = ["the river", "a stone", "the river and a stone"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two chunks of one page and one of another, with fields of their own; and vectors of another metric."""
+    client = qdrant._folder(str(tmp_path))
+    client.create_collection("pages", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
+    client.create_payload_index("pages", "body", scored)
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    payloads = [{"page": f"p{row // 2}", "name": f"Page {row // 2}", "body": TEXTS[row], "n": row} for row in range(3)]
+    points = [models.PointStruct(id=row, vector=vectors[row].tolist(), payload=payloads[row]) for row in range(3)]
+    client.upsert("pages", points)
+    client.create_collection("far", vectors_config=models.VectorParams(size=16, distance=models.Distance.EUCLID))
+    return tmp_path
+
+
+FIELDS = "id=page&title=name&text=body"
+
+
+def test_fields_are_named_in_the_location(folder):
+    retriever = load_retriever(f"qdrant:{folder}/pages?{FIELDS}&encoder=mine", encoder=UnitEncoder())
+
+    [ranking] = retriever.search(["the river"], 5)
+
+    assert sorted(ranking.doc_ids) == ["p0", "p1"]
+    assert ranking.scores[0] == pytest.approx(1, abs=1e-6)
+    documents = documents_of(f"qdrant:{folder}/pages?{FIELDS}")
+    assert documents["p1"] == Document("p1", "Page 1", "the river and a stone", {"n": 2})
+    by_words = load_retriever(f"qdrant:{folder}/pages?{FIELDS}&mode=text")
+    assert by_words.search(["stone"], 5)[0].doc_ids == ("p0", "p1")
+
+
+def test_points_without_an_id_field_are_known_by_their_own(folder):
+    index = f"qdrant:{folder}/pages?text=body"
+
+    assert load_retriever(index, encoder=UnitEncoder()).search(["a stone"], 1)[0].doc_ids == ("1",)
+    assert documents_of(index)["1"].text == "a stone"
+
+
+def test_collections_of_others_are_refused_where_they_do_not_fit(folder):
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{folder}/far", encoder=UnitEncoder())
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{folder}/pages?vector=other", encoder=UnitEncoder())
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{folder}/pages", encoder=UnitEncoder(dim=8))
+    with pytest.raises(IndexMismatchError):
+        build_engine_index(f"qdrant:{folder}/pages", [Document("a", "", "a")], UnitEncoder(), update=True)
+    with pytest.raises(ConfigError):
+        load_retriever(f"qdrant:{folder}/pages")
+    with pytest.raises(SearchError):
+        load_retriever(f"qdrant:{folder}/far?mode=text").search(["stone"], 1)
+    assert len(documents_of(f"qdrant:{folder}/pages?{FIELDS}")) == 3
