@@ -22,6 +22,8 @@ COMMANDS = {
     "measure-pipeline": "measure the steps of the answering pipeline",
     "everyday": "measure reformulators on a hundred everyday questions",
     "tune": "tune a prompted strategy on dev queries",
+    "questions": "write questions about a corpus with a language model, as a data set",
+    "judge": "judge the results of queries without judgements, as a data set",
     "headroom": "estimate whether training is worth it, before anything is trained",
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
     "warm-start": "fine-tune a base model on examples that the reward has verified",

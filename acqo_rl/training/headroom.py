@@ -26,11 +26,13 @@ from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
 ONE_FORM, FORM_BY_KIND, BEST = "one form", "one form per kind", "best candidate"
 LEAST_GAIN = 0.01
 """Gains of the measure below this are not worth a change, even if they are significant."""
+ROOM = 0.1
+"""Gain of the best candidates that makes training worth a try although no form helps other queries reliably."""
 FEWEST_OF_KIND = 20
 """A kind with fewer queries than this in the choosing half gets the form that is best for all queries."""
 PASS = "pass"
 
-Decision = Literal["train", "use", "leave"]
+Decision = Literal["train", "try", "use", "leave"]
 Choose = Callable[[Scored], Option]
 
 
@@ -54,7 +56,7 @@ class Advice:
     """What to do, and why.
 
     Attributes:
-        decision: ``train`` a policy, ``use`` a reformulator without training, or ``leave`` the raw query as it is.
+        decision: ``train`` a policy, ``try`` to, ``use`` a reformulator without training, or ``leave`` the raw query.
         sentence: the decision with its reason.
     """
 
@@ -169,31 +171,29 @@ def of_form(scored: Scored, form: str) -> Option:
 
 def advise(headroom: Headroom, measure: str) -> Advice:
     """Decides by the differences of the measure and their 95 % intervals; see ``docs/headroom.md``."""
-    raw, *others = headroom.baselines
+    raw = headroom.baselines[0]
     *forms, best = headroom.bounds
     form = max(forms, key=lambda evaluation: evaluation.scores(measure).mean())
     cheap = max(headroom.baselines, key=lambda evaluation: evaluation.scores(measure).mean())
-    upper = _difference(best, raw, measure)
-    over_raw, over_cheap = _difference(form, raw, measure), _difference(form, cheap, measure)
-    cheap_gain = _difference(cheap, raw, measure) if others else None
+    cheap = cheap if _matters(_difference(cheap, raw, measure)) else raw
+    name = "the raw query" if cheap is raw else cheap.name
+    learned, upper = _difference(form, cheap, measure), _difference(best, cheap, measure)
+    lower = f"{form.name}, chosen on other queries, gains {_told(learned)} over {name}"
     room = f"the best candidate of each query gains {_told(upper)}"
-    learned = f"{form.name}, chosen on other queries, gains {_told(over_raw)} over the raw query"
-    if _matters(over_cheap):
-        against = "" if cheap is raw else f" and {_told(over_cheap)} over {cheap.name}"
-        return Advice("train", f"Train: {learned}{against}; {room}, which is the upper bound.")
-    if cheap is not raw and cheap_gain and _matters(cheap_gain):
+    until = f" Until then, use {name}, which gains {_told(_difference(cheap, raw, measure))} over the raw query."
+    until = "" if cheap is raw else until
+    if _matters(learned):
+        return Advice("train", f"Train: {lower}; {room}, which is the upper bound.{until}")
+    if upper.mean >= ROOM:
         return Advice(
-            "use",
-            f"Use {cheap.name} without training: it gains {_told(cheap_gain)} over the raw query, and {form.name} adds"
-            f" {_told(over_cheap)} to it, which is not a reliable gain of at least {LEAST_GAIN}; {room}.",
+            "try",
+            f"Try training: {lower}, which is not reliable, but {room}, so that a policy may gain if it chooses well"
+            f" for each query.{until}",
         )
-    if upper.mean < LEAST_GAIN:
-        return Advice("leave", f"Leave it: even {room}, so that a policy has nothing to learn.")
-    return Advice(
-        "leave",
-        f"Leave it: {room}, but no form of candidate is reliably better on other queries than on those that chose it"
-        f" ({learned}), so that the upper bound is mostly luck.",
-    )
+    if cheap is not raw:
+        gain = _told(_difference(cheap, raw, measure))
+        return Advice("use", f"Use {name} without training: it gains {gain} over the raw query; {lower}, and {room}.")
+    return Advice("leave", f"Leave it: {room} over the raw query, less than {ROOM}, and {lower}.")
 
 
 def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:

@@ -88,14 +88,17 @@ class TestAdvice:
     def test_train_if_a_form_gains_on_other_queries(self):
         assert self.advise(raw=(0.4,), rules=(0.45,), form=(0.5,), best=(0.7,)) == "train"
 
-    def test_use_the_rules_if_a_form_adds_nothing_to_them(self):
-        assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.5,), best=(0.7,)) == "use"
-        assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.505,), best=(0.7,)) == "use"
+    def test_try_if_no_form_gains_but_the_best_candidates_gain_much(self):
+        assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.5,), best=(0.6,)) == "try"
+        assert self.advise(raw=(0.4,), rules=(0.4,), form=(0.45, 0.3), best=(0.7,)) == "try"
 
-    def test_leave_it_if_the_gain_is_within_its_interval(self):
-        assert self.advise(raw=(0.4,), rules=(0.4,), form=(0.45, 0.3), best=(0.7,)) == "leave"
+    def test_use_the_rules_if_nothing_adds_much_to_them(self):
+        assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.505,), best=(0.59,)) == "use"
 
-    def test_leave_it_if_even_the_best_candidates_gain_nothing(self):
+    def test_rules_that_gain_within_their_interval_do_not_count(self):
+        assert self.advise(raw=(0.4,), rules=(0.45, 0.3), form=(0.405,), best=(0.49,)) == "leave"
+
+    def test_leave_it_if_even_the_best_candidates_gain_little(self):
         assert self.advise(raw=(0.9,), form=(0.9,), best=(0.905,)) == "leave"
 
 
@@ -116,7 +119,7 @@ def test_the_command_reports_bounds_in_their_order(estimated):
     assert [*values] == ["raw", "rules", "turns", ONE_FORM, FORM_BY_KIND, BEST]
     assert values[BEST] > values["raw"] > 0
     assert values[BEST] >= values[ONE_FORM]
-    assert content["decision"] in ("train", "use", "leave")
+    assert content["decision"] in ("train", "try", "use", "leave")
     assert content["reason"] in (folder / "report.md").read_text()
     assert (folder / "gains.png").read_bytes().startswith(b"\x89PNG")
 

@@ -1,0 +1,211 @@
+r"""Judge the results of queries that have no judgements, such as those of a log: a data set to train on.
+
+    acqo data --dataset files --documents handbook/ --queries log.jsonl --output data/log
+    acqo index --data data/log --output indexes/log
+    acqo judge --data data/log --index indexes/log --judge openai:qwen3@http://localhost:8000/v1 \
+        --output data/log_judged
+    acqo judge --data data/log --index indexes/log --judge openai:qwen3@http://localhost:8000/v1 \
+        --output data/log_judged --plan True
+
+The queries may have a history. The first results of several reformulations and of the warm start's candidates are
+pooled. A judge grades each pair of query and document from 0 to 3; the grades 2 and 3 are relevant. The judge is a
+language model (openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder) or a cross-encoder of
+sentence-transformers (cross-encoder:NAME).
+
+The number of pairs and the length of the prompts are printed first, and --plan prints nothing else. Every grade is kept
+in judgements.jsonl, so that the same command continues after an interruption.
+
+OUTPUT is a BEIR folder with the queries that have a relevant document, divided into train, dev and test. With --gold,
+the report also says how far the judgements agree with qrels/SPLIT.tsv of --data: Cohen's kappa on documents, and the
+correlation of the two rewards over the candidates.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.fusion import fusion_named
+from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.searching.names import name_reformulators
+from acqo_rl.types import Fusion, FusionName, Query, Retriever
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from acqo_rl.labelling.agreement import Agreement, RewardAgreement
+    from acqo_rl.labelling.judging import Judge
+    from acqo_rl.training.candidates import Candidate
+    from acqo_rl.types import Document, Qrels
+
+CROSS_ENCODER = "cross-encoder:"
+_RANGES = {
+    **dict.fromkeys(("depth", "most", "timeout", "concurrency", "generation_batch", "max_new_tokens"), (1, FINITE)),
+    **dict.fromkeys(("limit", "candidate_depth"), (0, FINITE)),
+}
+
+
+@dataclass
+class JudgeConfig(IndexSettings):
+    """Settings of the judgements."""
+
+    data: str = field(metadata={"help": "BEIR folder with corpus.jsonl and queries.jsonl; acqo data makes it."})
+    index: str = field(metadata={"help": INDEX_HELP})
+    output: str = field(metadata={"help": "BEIR folder to write: new, or one of the same command to continue."})
+    judge: str = field(metadata={"help": "Language model, such as openai:NAME@URL, or cross-encoder:NAME."})
+    reformulator: list[str] = field(
+        default_factory=lambda: ["raw", "rules", "turns"],
+        metadata={"help": "Reformulators whose results are pooled, NAME or NAME=MODEL as in acqo evaluate."},
+    )
+    depth: int = field(default=10, metadata={"help": "Results of each reformulator in the pool."})
+    candidate_depth: int = field(
+        default=3, metadata={"help": "Results of each of the warm start's candidates in the pool; 0: no candidates."}
+    )
+    most: int = field(default=40, metadata={"help": "Maximum number of documents judged per query, best ranks first."})
+    limit: int = field(default=0, metadata={"help": "Number of queries, drawn at random; 0 uses all."})
+    gold: str = field(default="", metadata={"help": "Split of --data with gold judgements to compare with."})
+    plan: bool = field(default=False, metadata={"help": "Print the number of pairs and tokens; judge nothing."})
+    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
+    seed: int = field(default=0, metadata={"help": "Seed of the drawn queries."})
+    max_new_tokens: int = field(default=16, metadata={"help": "Maximum number of tokens per reply; more for thoughts."})
+    timeout: float = field(default=60.0, metadata={"help": "Time limit in seconds of a model server's response."})
+    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls of a model server."})
+    generation_batch: int = field(default=16, metadata={"help": "Batch size of a model that runs in this process."})
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(JudgeConfig, description=__doc__)
+
+
+def main(config: JudgeConfig) -> None:
+    """Pools, judges what is not judged yet, and writes the data set."""
+    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.labelling.judging import Judgements, Pair, cost_of
+    from acqo_rl.labelling.log import Judged, write_judged
+    from acqo_rl.training.candidates import candidates_in
+
+    check(config)
+    corpus, folder, fusion = read_corpus(config.data), Path(config.output), fusion_named(config.fusion)
+    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    queries = drawn(config)
+    candidates = candidates_in(corpus.values(), queries, 3)
+    pooled = pool_of(config, queries, candidates, corpus, retriever, fusion)
+    pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id]]
+    judgements = Judgements(config.judge, folder / "judgements.jsonl")
+    missing = judgements.missing(pairs)
+    name = config.judge.partition("@")[0]
+    print(f"{len(pairs):,} pairs of {len(queries):,} queries; to be judged by {name}: {cost_of(missing)}.", flush=True)
+    if config.plan:
+        return
+    failed = judgements.judge(pairs, open_judge(config)) if missing else 0
+    judged = Judged(queries, judgements.relevance(pairs), len(pairs), failed, name, command_of(config))
+    agreed = compare(config, queries, judged.qrels, candidates, retriever, fusion) if config.gold else None
+    numbers = write_judged(folder, corpus, judged, agreed)
+    print(f"{folder} holds " + ", ".join(f"{n:,} {split}" for split, n in numbers.items()) + " queries.")
+    print(f"Read {folder / 'report.md'} before you train.")
+
+
+def check(config: JudgeConfig) -> None:
+    """Refuses settings that would fail late, and a folder that holds something else.
+
+    Raises:
+        ConfigError: a number is out of range, a reformulator is unknown, or the folder holds something else.
+    """
+    check_ranges(config, _RANGES)
+    name_reformulators(config.reformulator, None)
+    folder = Path(config.output)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "judgements.jsonl").exists():
+        raise ConfigError(f"{folder} is not empty and holds no judgements; give another output folder.")
+    if folder.resolve() == Path(config.data).resolve():
+        raise ConfigError(f"output is the folder of the queries ({folder}); give another output folder.")
+
+
+def drawn(config: JudgeConfig) -> list[Query]:
+    """The queries to judge, in file order: with gold, those that it judges."""
+    from acqo_rl.data.beir import read_queries
+
+    queries = read_queries(config.data, config.gold or None)
+    if not 0 < config.limit < len(queries):
+        return queries
+    places = sorted(random.Random(config.seed).sample(range(len(queries)), config.limit))
+    return [queries[place] for place in places]
+
+
+def pool_of(
+    config: JudgeConfig,
+    queries: Sequence[Query],
+    candidates: Mapping[str, Sequence[Candidate]],
+    corpus: Mapping[str, Document],
+    retriever: Retriever,
+    fusion: Fusion,
+) -> dict[str, list[str]]:
+    """Query id -> ids of the documents to judge."""
+    from acqo_rl.labelling.pooling import pool
+    from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+
+    models = name_reformulators(config.reformulator, None)
+    lexicon = lexicon_for(models, corpus.values())
+    reformulators = [load_reformulator(name, model, lexicon=lexicon) for name, model in models.items()]
+    return pool(
+        queries, reformulators, candidates, retriever, fusion,
+        depth=config.depth, candidate_depth=config.candidate_depth, most=config.most,
+    )  # fmt: skip
+
+
+def open_judge(config: JudgeConfig) -> Judge:
+    """Loads the judge."""
+    from acqo_rl.labelling.judging import CrossEncoderJudge, ModelJudge
+    from acqo_rl.language_models.load import load_language_model
+
+    if config.judge.startswith(CROSS_ENCODER):
+        return CrossEncoderJudge(config.judge.removeprefix(CROSS_ENCODER))
+    model = load_language_model(
+        config.judge, max_new_tokens=config.max_new_tokens, timeout=config.timeout,
+        concurrency=config.concurrency, batch_size=config.generation_batch,
+    )  # fmt: skip
+    return ModelJudge(config.judge, model)
+
+
+def compare(
+    config: JudgeConfig,
+    queries: Sequence[Query],
+    judged: Qrels,
+    candidates: Mapping[str, Sequence[Candidate]],
+    retriever: Retriever,
+    fusion: Fusion,
+) -> tuple[Agreement, RewardAgreement]:
+    """Agreement with gold on the documents, and on the rewards of the candidates; queries without either are left out.
+
+    Raises:
+        ConfigError: no query has a relevant document both by gold and by the judgements.
+    """
+    from acqo_rl.data.beir import read_qrels
+    from acqo_rl.labelling.agreement import agreement, reward_agreement
+    from acqo_rl.measures import judged as with_relevant
+    from acqo_rl.rewards import Reward
+    from acqo_rl.training.warm_start import scored_options
+
+    gold, found = with_relevant(read_qrels(config.data, config.gold)), with_relevant(judged)
+    both = [query for query in queries if query.id in gold and query.id in found]
+    if not both:
+        raise ConfigError(f"No query has a relevant document in qrels/{config.gold}.tsv and by {config.judge}.")
+    reward = Reward("converge", retriever, fusion)
+    by_judge, by_gold = (
+        [one for batch in scored_options(both, qrels, candidates, reward) for one in batch] for qrels in (found, gold)
+    )
+    return agreement(judged, gold), reward_agreement(by_judge, by_gold)
+
+
+def command_of(config: JudgeConfig) -> str:
+    """The command that makes the data set, without its places."""
+    return (
+        f"acqo judge --judge {config.judge.partition('@')[0]} --reformulator {' '.join(config.reformulator)} --depth"
+        f" {config.depth} --candidate_depth {config.candidate_depth} --most {config.most} --limit {config.limit}"
+        f" --seed {config.seed}"
+    )

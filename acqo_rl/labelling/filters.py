@@ -1,0 +1,147 @@
+"""Keeps the questions that are worth training on, and counts why the others are dropped."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from acqo_rl.labelling.fit import fits_its_kind, is_grounded
+from acqo_rl.labelling.writing import Question
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.text import folded, normalised
+from acqo_rl.types import Fusion, Reformulator, Retriever
+
+NOT_WRITTEN = ("call failed", "not readable")
+COPIED, OTHER_KIND, NOT_GROUNDED = "copied", "other kind", "not grounded"
+DUPLICATE, NOT_FOUND, EASY = "duplicate", "not found", "too easy"
+REASONS = (*NOT_WRITTEN, COPIED, OTHER_KIND, NOT_GROUNDED, DUPLICATE, NOT_FOUND, EASY)
+_SAME = 0.8
+"""Questions with a document in common are duplicates if their sets of words overlap by at least this (Jaccard)."""
+_WORD = re.compile(r"\w+")
+
+
+@dataclass
+class Sieve:
+    """The questions that are left, and what was dropped.
+
+    Attributes:
+        kept: in input order.
+        dropped: reason -> questions.
+    """
+
+    kept: list[Question]
+    dropped: dict[str, list[Question]] = field(default_factory=dict)
+
+    def keep(self, reason: str, is_good: Callable[[Question], bool]) -> None:
+        """Drops the questions that are not good for a reason."""
+        good = [is_good(question) for question in self.kept]
+        self.dropped[reason] = [q for q, kept in zip(self.kept, good, strict=True) if not kept]
+        self.kept = [q for q, kept in zip(self.kept, good, strict=True) if kept]
+
+
+def sift(
+    questions: Sequence[Question], retriever: Retriever, fusion: Fusion, *, longest_copy: int, easy: float, seed: int
+) -> Sieve:
+    """Applies all filters.
+
+    Args:
+        questions: as written.
+        retriever: must find every relevant document of a question among its first 100 documents, by the raw query,
+            the rules or the last two turns.
+        fusion: of the rules' sub-queries.
+        longest_copy: maximum number of words in a row that a question may share with its passages.
+        easy: maximum share of kept questions for which the raw query already ranks the relevant documents first.
+        seed: of the choice among easy questions.
+    """
+    sieve = Sieve(list(questions))
+    sieve.keep(COPIED, lambda question: copied_words(question) <= longest_copy)
+    sieve.keep(OTHER_KIND, fits_its_kind)
+    sieve.keep(NOT_GROUNDED, is_grounded)
+    seen = _Seen()
+    sieve.keep(DUPLICATE, seen.is_new)
+    ranks = best_ranks(sieve.kept, retriever, fusion)
+    sieve.keep(NOT_FOUND, lambda question: max(ranks[question.query.id].by_any) <= DEPTH)
+    surplus = _surplus([q.query.id for q in sieve.kept if ranks[q.query.id].is_easy], len(sieve.kept), easy, seed)
+    sieve.keep(EASY, lambda question: question.query.id not in surplus)
+    return sieve
+
+
+def copied_words(question: Question) -> int:
+    """Length of the longest run of words that the question shares with a passage."""
+    asked = _words(question.query.text)
+    return max(longest_shared_run(asked, _words(passage)) for passage in question.draft.passages)
+
+
+def longest_shared_run(one: Sequence[str], other: Sequence[str]) -> int:
+    """Number of words of the longest common contiguous run of two lists."""
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
+
+
+class _Seen:
+    """Remembers the words of questions by the documents that answer them."""
+
+    def __init__(self) -> None:
+        self._by_document: dict[str, list[frozenset[str]]] = {}
+        self._texts: set[tuple[str, ...]] = set()
+
+    def is_new(self, question: Question) -> bool:
+        """Whether no earlier question is the same, or has nearly the same words and a document in common."""
+        text = tuple(normalised(said) for said in (*(t.text for t in question.query.history), question.query.text))
+        words = frozenset(_words(" ".join(text)))
+        ids = [document.id for document in question.draft.documents]
+        earlier = (other for doc_id in ids for other in self._by_document.get(doc_id, ()))
+        if text in self._texts or any(len(words & o) >= _SAME * len(words | o) for o in earlier):
+            return False
+        self._texts.add(text)
+        for doc_id in ids:
+            self._by_document.setdefault(doc_id, []).append(words)
+        return True
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks of the relevant documents of a question from 1; infinity if a document was not found.
+
+    Attributes:
+        by_any: best rank of each document over all simple ways to search.
+        is_easy: whether the raw query ranks all of them first.
+    """
+
+    by_any: tuple[float, ...]
+    is_easy: bool
+
+
+def best_ranks(questions: Sequence[Question], retriever: Retriever, fusion: Fusion) -> dict[str, Ranks]:
+    """Searches by the raw query, the rules and the last two turns; returns the ranks by query id."""
+    queries = [question.query for question in questions]
+    ways: tuple[Reformulator, ...] = (PassThrough(), Heuristic(), RecentTurns())
+    found = [SearchPath(way, retriever, fusion).search(queries, DEPTH) for way in ways] if queries else [[], [], []]
+    ranks = {}
+    for question, *results in zip(questions, *found, strict=True):
+        positions = [{d: i for i, d in enumerate(result.fused.doc_ids, start=1)} for result in results]
+        relevant = [document.id for document in question.draft.documents]
+        by_any = tuple(min(float(p.get(d, math.inf)) for p in positions) for d in relevant)
+        is_easy = all(positions[0].get(d, math.inf) <= len(relevant) for d in relevant)
+        ranks[question.query.id] = Ranks(by_any, is_easy)
+    return ranks
+
+
+def _surplus(easy: Sequence[str], total: int, most: float, seed: int) -> set[str]:
+    """The easy questions to drop so that at most a share ``most`` of those that are left is easy."""
+    others = total - len(easy)
+    allowed = len(easy) if most >= 1 else math.floor(most * others / (1 - most))
+    excess = max(0, len(easy) - allowed)
+    return set(random.Random(seed).sample(list(easy), excess))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(folded(text))

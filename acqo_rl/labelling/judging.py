@@ -1,0 +1,185 @@
+"""Judges whether documents answer queries: by a language model or a cross-encoder, on the scale of TREC (0 to 3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tqdm import tqdm
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.prompt import untrusted, with_examples
+from acqo_rl.reformulation.turns import first_searches
+from acqo_rl.replies.fields import first_of, read_fields
+from acqo_rl.replies.thoughts import said_by
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Qrels, Query
+
+RELEVANT = 2
+"""Least grade of a relevant document; grade 1 means related, but without an answer."""
+_BATCH = 32
+_CHARACTERS = 2000
+"""Maximum characters of a document that a judge reads."""
+_TURNS = 6
+
+_INSTRUCTIONS = """\
+Judge how well a passage answers the last question of a user. Grades:
+3 the passage is about exactly what is asked and answers it
+2 the passage answers a part of it, or its answer is unclear
+1 the passage is about the same subject, but has no answer
+0 the passage is about something else
+Reply with one line, 'Grade:' and the number."""
+_EXAMPLES = (
+    ("Question: when was the Veld mill built\nPassage: Veld mill. It was built by Anna Smit in 1790.", "Grade: 3"),
+    ("Question: when was the Veld mill built\nPassage: Veld mill. It grinds mustard seed.", "Grade: 1"),
+    ("U: Who was Anna Smit?\nS: An engineer.\nQuestion: Where did she live?\nPassage: Marken. A ferry.", "Grade: 0"),
+)  # fmt: skip
+_GRADE = re.compile(r"\D*([0-3])(?!\d)")
+
+
+class Pair(NamedTuple):
+    """A document to judge for a query."""
+
+    query: Query
+    document: Document
+
+
+class Judge(Protocol):
+    """Grades pairs of query and document from 0 to 3."""
+
+    name: str
+
+    def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
+        """Returns one grade per pair, in input order; ``None`` if there is none."""
+        ...
+
+
+class ModelJudge:
+    """Asks a language model for each pair."""
+
+    def __init__(self, name: str, model: LanguageModel) -> None:
+        self.name = name
+        self.model = model
+
+    def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
+        """Returns one grade per pair; ``None`` if the call failed or the reply has no grade."""
+        return [read_grade(completion) for completion in self.model.generate([conversation_for(p) for p in pairs])]
+
+
+class CrossEncoderJudge:
+    """Grades by the score of a cross-encoder of sentence-transformers, read as a probability."""
+
+    thresholds = (0.1, 0.5, 0.9)
+    """Least probabilities of the grades 1, 2 and 3."""
+
+    def __init__(self, name: str) -> None:
+        """Loads the model.
+
+        Raises:
+            ConfigError: the model cannot be loaded, or has more than one score per pair.
+        """
+        from sentence_transformers import CrossEncoder
+
+        self.name = name
+        try:
+            self._model: Any = CrossEncoder(name)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{name!r} cannot be loaded as a cross-encoder: {error}") from error
+        if self._model.num_labels != 1:
+            raise ConfigError(f"{name!r} has {self._model.num_labels} scores per pair; give a cross-encoder with one.")
+
+    def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
+        """Returns one grade per pair; the query is searched text: with its last two turns."""
+        from torch import nn
+
+        texts = [made.sub_queries[0].text for made in first_searches([pair.query for pair in pairs])]
+        asked = [(t, passage_text(p.document)[:_CHARACTERS]) for t, p in zip(texts, pairs, strict=True)]
+        scores = self._model.predict(asked, activation_fn=nn.Sigmoid(), show_progress_bar=False)
+        return [sum(float(score) >= least for least in self.thresholds) for score in scores]
+
+
+def conversation_for(pair: Pair) -> Conversation:
+    """The prompt for a pair; its texts are made safe for a prompt."""
+    turns = [untrusted(str(turn))[:500] for turn in pair.query.history[-_TURNS:]]
+    passage = untrusted(passage_text(pair.document)[:_CHARACTERS])
+    asked = [*turns, f"Question: {untrusted(pair.query.text)[:1000]}", f"Passage: {passage}"]
+    return with_examples(_INSTRUCTIONS, _EXAMPLES, "\n".join(asked))
+
+
+def cost_of(pairs: Sequence[Pair]) -> str:
+    """The number of pairs and a rough number of prompt tokens (four characters each)."""
+    characters = sum(len(message["content"]) for pair in pairs for message in conversation_for(pair))
+    return f"{len(pairs):,} pairs, about {characters / 4000:,.0f} thousand tokens of prompts"
+
+
+def read_grade(completion: Completion) -> int | None:
+    """Reads the grade of a reply; ``None`` if there is none."""
+    said = said_by(completion)
+    if said.problem is not None:
+        return None
+    named = first_of(read_fields(said.text), "grade", "score")
+    match = _GRADE.match(str(named) if named is not None else said.text)
+    return int(match[1]) if match else None
+
+
+class Judgements:
+    """Grades that are kept in a file: each pair is judged once, and each batch is written before the next one."""
+
+    def __init__(self, judge: str, file: Path) -> None:
+        """Reads the file if it exists.
+
+        Args:
+            judge: name of the judge, part of the key; the URL of a server is not.
+            file: JSON lines, one grade each.
+        """
+        self._judge = judge.partition("@")[0]
+        self._file = file
+        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+        self._grades: dict[str, int] = {row["key"]: row["grade"] for row in rows}
+
+    def missing(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs that are not judged yet."""
+        return [pair for pair in pairs if self._key(pair) not in self._grades]
+
+    def judge(self, pairs: Sequence[Pair], judge: Judge) -> int:
+        """Judges the missing pairs; returns the number of pairs that got no grade.
+
+        Raises:
+            ConfigError: no pair of the first batch got a grade.
+        """
+        missing, failed = self.missing(pairs), 0
+        with tqdm(total=len(missing), desc=f"judge by {self._judge}", unit="pair", disable=not missing) as bar:
+            for start in range(0, len(missing), _BATCH):
+                batch = missing[start : start + _BATCH]
+                grades = judge.grade(batch)
+                failed += grades.count(None)
+                if failed == start + len(batch):
+                    raise ConfigError(f"{self._judge} gave no grade for the first {failed} pairs; check the model.")
+                self._write([(pair, grade) for pair, grade in zip(batch, grades, strict=True) if grade is not None])
+                bar.update(len(batch))
+        return failed
+
+    def relevance(self, pairs: Sequence[Pair]) -> Qrels:
+        """Judgements of the pairs that have a grade: 2 and 1 for the grades 3 and 2, otherwise 0."""
+        qrels: Qrels = {}
+        for pair in pairs:
+            if (grade := self._grades.get(self._key(pair))) is not None:
+                qrels.setdefault(pair.query.id, {})[pair.document.id] = max(0, grade - RELEVANT + 1)
+        return qrels
+
+    def _write(self, graded: Sequence[tuple[Pair, int]]) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a", encoding="utf-8") as file:
+            for pair, grade in graded:
+                self._grades[self._key(pair)] = grade
+                row = {"key": self._key(pair), "query": pair.query.id, "document": pair.document.id, "grade": grade}
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def _key(self, pair: Pair) -> str:
+        query, document = pair
+        said = [self._judge, query.text, [*map(str, query.history)], document.title, document.text]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]

@@ -1,0 +1,78 @@
+"""Collects the documents that are worth judging: the top results of several reformulations of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acqo_rl.searching.lists import search_each
+from acqo_rl.searching.path import SearchPath
+from acqo_rl.training.candidates import Candidate
+from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
+
+_BATCH = 64
+
+
+def pool(
+    queries: Sequence[Query],
+    reformulators: Sequence[Reformulator],
+    candidates: Mapping[str, Sequence[Candidate]],
+    retriever: Retriever,
+    fusion: Fusion,
+    *,
+    depth: int,
+    candidate_depth: int,
+    most: int,
+) -> dict[str, list[str]]:
+    """Query id -> document ids, in the order in which they should be judged.
+
+    Documents of all lists alternate by rank, so that ``most`` drops the lowest ranks. The candidates of the warm start
+    take part, because a document that only a candidate finds must be judged too: otherwise the reward would count it
+    as not relevant.
+
+    Args:
+        queries: to pool for.
+        reformulators: whose fused rankings take part.
+        candidates: query id -> candidates of the warm start.
+        retriever: searched.
+        fusion: of sub-queries.
+        depth: documents of each reformulator.
+        candidate_depth: documents of each candidate.
+        most: maximum number of documents per query.
+    """
+    from tqdm import tqdm
+
+    pooled: dict[str, list[str]] = {}
+    for start in tqdm(range(0, len(queries), _BATCH), desc="pool", unit="batch"):
+        batch = queries[start : start + _BATCH]
+        found = [SearchPath(made, retriever, fusion).search(batch, depth) for made in reformulators]
+        of_candidates = _search_candidates(batch, candidates, retriever, fusion, candidate_depth)
+        for query, *results in zip(batch, *found, strict=True):
+            rankings = [*(result.fused for result in results), *of_candidates[query.id]]
+            pooled[query.id] = _alternate(rankings)[:most]
+    return pooled
+
+
+def _search_candidates(
+    queries: Sequence[Query],
+    candidates: Mapping[str, Sequence[Candidate]],
+    retriever: Retriever,
+    fusion: Fusion,
+    depth: int,
+) -> dict[str, list[Ranking]]:
+    made = [
+        Reformulation(query, candidate.route, candidate.sub_queries, candidate.form)
+        for query in queries
+        for candidate in candidates.get(query.id, ())
+    ]
+    fused = fusion.fuse(search_each(made, retriever, depth), depth) if made and depth else []
+    rankings: dict[str, list[Ranking]] = {query.id: [] for query in queries}
+    for reformulation, ranking in zip(made if depth else (), fused, strict=True):
+        rankings[reformulation.query.id].append(ranking)
+    return rankings
+
+
+def _alternate(rankings: Sequence[Ranking]) -> list[str]:
+    """Document ids by rank, each once: all first documents, then all second ones."""
+    deepest = max((len(ranking.doc_ids) for ranking in rankings), default=0)
+    ids = (ranking.doc_ids[place] for place in range(deepest) for ranking in rankings if place < len(ranking.doc_ids))
+    return list(dict.fromkeys(ids))
