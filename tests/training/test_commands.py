@@ -171,7 +171,7 @@ def test_score_difficulty(difficulty):
     scored = load_difficulties(folder / "difficulty.jsonl")
     assert len(scored) == 8
     assert any(d.spread > 0 for d in scored)
-    assert "Kept " in done.stdout
+    assert "keeps 8 queries" in done.stdout
     for name in ("report.md", "histogram.png", "config.json"):
         assert (folder / name).stat().st_size > 0
 
