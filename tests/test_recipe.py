@@ -35,6 +35,14 @@ def test_every_stage_is_a_command_that_its_script_accepts(recipe, tmp_path, name
         recipe.check(stage)
 
 
+def test_a_recipe_splits_long_documents_if_it_is_told_to(recipe, tmp_path):
+    arguments = ["--data", str(tmp_path), "--output_dir", str(tmp_path), "--flat_evaluation", "True"]
+    split = recipe.plan(config_of(recipe, "beir.yaml", *arguments, "--split_passages", "True"))
+    assert [stage.settings.get("split_passages") for stage in split if stage.command == "index"] == [True, True]
+    whole = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
+    assert [stage.settings.get("split_passages") for stage in whole if stage.command == "index"] == [None, None]
+
+
 @pytest.mark.parametrize("name", ["hotpotqa.yaml", "topiocqa.yaml"])
 def test_a_plan_starts_nothing(recipe, tmp_path, name, capsys):
     out = tmp_path / "out"

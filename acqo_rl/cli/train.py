@@ -48,6 +48,10 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     index_kind: Literal["dense", "bm25", "hybrid"] = field(
         default="dense", metadata={"help": "Index of the run; hybrid searches with embeddings and words."}
     )
+    split_passages: bool = field(
+        default=False,
+        metadata={"help": "Split documents that are longer than the encoder reads, as acqo index does."},
+    )
     index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
     index_build_parameters: str = field(default="", metadata={"help": "Of FAISS, such as efConstruction=2000."})
     flat_evaluation: bool = field(
@@ -153,7 +157,9 @@ def plan(config: RecipeConfig) -> list[Stage]:
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
     launch = launcher_of(config)
     difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
-    build = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
+    build: Settings = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
+    if config.split_passages:
+        build["split_passages"] = True
     exact = out / "flat_index" if config.flat_evaluation else index
     hardest: Settings = {}
     if config.stage1_hardest < 1:

@@ -28,7 +28,8 @@ _LONGEST_NAME = 5
 _LETTERS = 4
 """Minimum characters of such a title."""
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
-_AFTER_NAME = re.compile(r"\s*(?::|,|\s[-\u2013\u2014|])\s.*")
+_ASPECT = re.compile(r"\s*(?::|\s[-\u2013\u2014|])\s.*")
+_PLACE = re.compile(r",\s.*")
 _WORD = re.compile(r"[^\W_][\w'\u2019.-]*")
 
 
@@ -49,9 +50,14 @@ class Draft:
     passages: tuple[str, ...]
 
 
+def subject_of(title: str) -> str:
+    """What a title is about: without what follows a colon or a dash ("Peru: currency")."""
+    return one_line(_ASPECT.sub("", title))
+
+
 def name_of(title: str) -> str:
-    """What a title names: without brackets and without what follows a colon, a comma or a dash."""
-    return one_line(_AFTER_NAME.sub("", _BRACKETS.sub("", title)))
+    """The name of a title's subject: without brackets and without what follows a comma."""
+    return one_line(_PLACE.sub("", _BRACKETS.sub("", subject_of(title))))
 
 
 def divide(documents: Iterable[Document], seed: int) -> dict[str, list[Document]]:
@@ -159,11 +165,11 @@ def linked_pairs(documents: Sequence[Document]) -> list[tuple[Document, Document
 
 
 def namesakes(documents: Sequence[Document]) -> list[tuple[Document, Document]]:
-    """Pairs of documents whose titles differ but name the same ("Mercury (planet)", "Mercury (element)")."""
+    """Pairs of documents about different subjects of one name ("Mercury (planet)", "Mercury (element)")."""
     groups: dict[str, dict[str, Document]] = defaultdict(dict)
     for document in documents:
         if name := normalised(name_of(document.title)):
-            groups[name].setdefault(normalised(document.title), document)
+            groups[name].setdefault(normalised(subject_of(document.title)), document)
     return [pair for group in groups.values() for pair in pairwise(group.values())]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from acqo_rl.types import Completion
@@ -76,3 +77,28 @@ class Writer:
         if "something called" in task:
             return f"Question: How large is {first.split()[0]}?"
         return f"Question: {_asks_for(first)}?"
+
+
+def write_log(file):
+    """60 queries without judgements; every second one continues a conversation."""
+    rows = []
+    for i, name in enumerate(NAMES):
+        rows.append({"id": f"q{i}", "text": f"who built the {name} mill"})
+        rows.append({"id": f"f{i}", "text": "what is ground there", "history": [f"U: tell me about the {name} mill"]})
+    file.write_text("\n".join(map(json.dumps, rows)))
+
+
+class Judge:
+    """Grades 3 for the page of the mill that a query or its conversation names, else 0."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def generate(self, conversations):
+        self.asked += len(conversations)
+        return [Completion(f"Grade: {3 * self.is_about(c[-1]['content'])}", 3) for c in conversations]
+
+    @staticmethod
+    def is_about(asked):
+        query, _, passage = asked.rpartition("Passage: ")
+        return any(f"{name} mill" in query and passage.startswith(f"{name} mill.") for name in NAMES)

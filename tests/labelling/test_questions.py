@@ -66,8 +66,9 @@ class TestDrafts:
     def test_a_link_goes_to_the_document_that_is_named(self):
         assert linked_pairs(ALL) == [(MILL, ANNA)]
 
-    def test_namesakes_have_one_name_and_two_titles(self):
-        assert namesakes([*ALL, Document("other", "Marken (ferry)", LONG)]) == [(FERRY, HOTEL)]
+    def test_namesakes_have_one_name_and_two_subjects(self):
+        same = [Document("other", "Marken (ferry)", LONG), Document("aspect", "Marken (ferry): seats", LONG)]
+        assert namesakes([*ALL, *same]) == [(FERRY, HOTEL)]
 
     def test_the_documents_of_a_draft_are_of_one_split_and_two_documents_differ(self):
         documents = [Document(f"d{i}", f"Name{i % 20} ({i})", f"See Name{(i + 1) % 20}.{LONG}") for i in range(60)]

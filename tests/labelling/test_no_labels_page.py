@@ -1,0 +1,75 @@
+"""The commands of docs/no_labels.md run, on a handbook of invented places and with a stand-in for the model."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from handbook import Judge, Writer, write_log, write_pages
+
+from acqo_rl.cli import command, main, module_of, parser_of
+from acqo_rl.data.beir import read_beir
+from acqo_rl.training.warm_start import read_scored
+
+PAGE = Path(__file__).parents[2] / "docs" / "no_labels.md"
+FIRST, SECOND = re.findall(r"<!-- tested -->\n```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a handbook and a log; the stand-in for the model is set by the test."""
+    monkeypatch.chdir(tmp_path)
+    write_pages(tmp_path / "handbook")
+    write_log(tmp_path / "log.jsonl")
+
+    def use(model):
+        monkeypatch.setattr("acqo_rl.language_models.load.load_language_model", lambda *_, **__: model)
+
+    return use
+
+
+def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
+    here(Writer())
+    *lines, train = FIRST.splitlines()
+    for line in lines:
+        main(shlex.split(line)[1:])
+    data = read_beir("data/handbook_questions", "train", "dev", "test")
+    assert len(data.queries["train"]) > 30
+    assert {entry["kind"] for entry in data.metadata.values()} >= {"several", "bridge", "follow_up", "ambiguous"}
+
+    [config] = command.parse(parser_of("train"), shlex.split(train)[2:])
+    recipe = module_of("train")
+    stages = {stage.name: stage for stage in recipe.plan(config)}
+    for stage in stages.values():
+        recipe.check(stage)
+    assert stages["index"].settings["split_passages"] is True
+
+    main(shlex.split("headroom --data data/handbook_questions --index indexes/handbook --output outputs/headroom"))
+    scored = read_scored(Path("outputs/headroom/scored.jsonl"))
+    assert len(scored) == len(data.queries["train"])
+    assert json.loads(Path("outputs/headroom/headroom.json").read_text())["decision"] in (
+        "train",
+        "try",
+        "use",
+        "leave",
+    )
+
+
+def test_a_log_becomes_a_data_set(here, capsys):
+    judge = Judge()
+    here(judge)
+    *lines, last = SECOND.splitlines()
+    for line in lines:
+        main(shlex.split(line)[1:])
+    assert judge.asked == 0
+    assert "pairs of 60 queries" in capsys.readouterr().out
+    main(shlex.split(last)[1:])
+    data = read_beir("data/log_judged", "train", "dev")
+    assert judge.asked > 60
+    assert all(len(judged) >= 1 for judged in data.qrels["train"].values())
+    assert any(query.history for query in data.queries["train"])
