@@ -115,7 +115,7 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
         (
             "stage2",
             '{"trainer": {"num_iterations": 3}}',
-            r"'Stage II: converge' .*eval_steps is \d+, num_iterations is 3",
+            r"'Stage II: converge' .*eval_steps is \d+ and num_iterations is 3",
         ),
         ("stage1", '{"trainer": {"max_steps": "many"}}', r"'Stage I: explore' .*max_steps is 'many'"),
         ("stage1", '{"trainer": {"max_step": 3}}', r"'Stage I: explore' .*max_step\b.*max_steps"),
