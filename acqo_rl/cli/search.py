@@ -37,7 +37,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl.cli import command
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import ELSE_RULES, LOOKS_FIRST, STRATEGIES, WITHOUT_MODEL, StrategySettings, asks_model
+from acqo_rl.reformulation.load import (
+    ELSE_RULES,
+    ENGINE_HELP,
+    LOOKS_FIRST,
+    STRATEGIES,
+    WITHOUT_MODEL,
+    Engine,
+    StrategySettings,
+    asks_model,
+)
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.places import parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
@@ -69,6 +78,7 @@ class SearchConfig(IndexSettings):
     model: str | None = field(
         default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
     )
+    engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
     query: str | None = field(default=None, metadata={"help": "What to search; without it, you are asked."})
     history: list[str] = field(
         default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..." or without marks.'}
@@ -96,16 +106,15 @@ class Searcher:
     def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
         from acqo_rl.fusion import fusion_named
         from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-        from acqo_rl.reformulation.load import lexicon_for, load_reformulator
+        from acqo_rl.reformulation.load import lexicon_for, load_reformulator, on_this_machine
         from acqo_rl.searching.path import SearchPath
 
         self.k = config.k
         self.corpus, self.retriever = open_corpus(config)
         check_score_threshold(config.score_threshold, [self.retriever])
         lexicon = lexicon_for([config.reformulator], self.corpus.values())
-        reformulator: Reformulator = load_reformulator(
-            config.reformulator, config.model or "", strategies, lexicon=lexicon
-        )
+        model = on_this_machine(config.reformulator, config.model or "", config.engine)
+        reformulator: Reformulator = load_reformulator(config.reformulator, model, strategies, lexicon=lexicon)
         fusion = fusion_named(config.fusion, config.rrf_k)
         if config.reformulator == LOOKS_FIRST:
             threshold = strategies.similarity_threshold

@@ -24,13 +24,18 @@ _ROOM = 32
 """Number of columns by which a cache grows."""
 
 
-class _RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed
+class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed
     """A cache layer with preallocated columns, so that a decoding step writes one column without copying the others.
 
     ``keys`` and ``values`` are views of the columns in use, float[rows, heads, columns, size].
     """
 
     _room: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    @property
+    def room(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values with the preallocated columns behind those in use, contiguous."""
+        return self._room or (self.keys.contiguous(), self.values.contiguous())
 
     def put(self, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Replaces keys and values."""
@@ -96,6 +101,28 @@ class _Batch:
             )
 
 
+@dataclass(frozen=True)
+class Prefix:
+    """The beginning of many prompts, which was read before; ``cache`` holds it as one row."""
+
+    ids: list[int]
+    cache: Cache
+
+    def begins(self, prompts: Sequence[Sequence[int]]) -> bool:
+        """Whether all prompts begin with it and go on."""
+        length = len(self.ids)
+        return all(len(prompt) > length and list(prompt[:length]) == self.ids for prompt in prompts)
+
+
+@torch.no_grad()
+def read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix | None:
+    """Reads the common prefix of prompts; ``None`` if there is none or the model's cache cannot be shared."""
+    shared = _common_prefix(prompts)
+    if not shared or not keeps_every_token(model):
+        return None
+    return Prefix(shared, _read(model, _empty_cache(model), [shared], torch.ones(1, len(shared)))[0])
+
+
 def keeps_every_token(model: Any) -> bool:
     """Whether a model's cache keeps every token: no sliding windows and no recurrent states."""
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
@@ -113,6 +140,7 @@ def complete(
     top_p: float = 1.0,
     batch_size: int = 32,
     forbidden: Forbidden | None = None,
+    known: Prefix | None = None,
 ) -> list[list[int]]:
     """Generates one completion per prompt.
 
@@ -127,6 +155,7 @@ def complete(
         top_p: nucleus sampling threshold.
         batch_size: maximum number of rows per batch.
         forbidden: constraint on decoding.
+        known: prefix that need not be read again; not used unless all prompts begin with it.
 
     Returns:
         Token ids of each completion, in input order, including the end token if there is one.
@@ -134,8 +163,7 @@ def complete(
     if not keeps_every_token(model):
         return _fixed_batches(model, prompts, ends, pad, max_new_tokens, temperature, top_p, batch_size, forbidden)
     completions: list[list[int]] = [[] for _ in prompts]
-    shared = _common_prefix(prompts)
-    prefix = _read(model, _empty_cache(model), [shared], torch.ones(1, len(shared)))[0] if shared else None
+    prefix = known if known and known.begins(prompts) else read_prefix(model, prompts)
     order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), prompts[i]))
     size = max(batch_size // 4, 1)
     waiting = [order[i : i + size] for i in range(0, len(order), size)][::-1]
@@ -145,7 +173,7 @@ def complete(
     ) as progress:
         while waiting or batch is not None:
             if waiting and (batch is None or len(batch.rows) + size <= batch_size):
-                joining = _begin(model, waiting.pop(), prompts, len(shared), prefix, pad)
+                joining = _begin(model, waiting.pop(), prompts, prefix, pad)
                 if batch is None:
                     batch = joining
                 else:
@@ -232,10 +260,9 @@ class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not type
         return scores
 
 
-def _begin(
-    model: Any, rows: list[int], prompts: Sequence[Sequence[int]], start: int, prefix: Cache | None, pad: int
-) -> _Batch:
-    """Starts a batch: reads the prompts of the given rows after the common prefix of length ``start``."""
+def _begin(model: Any, rows: list[int], prompts: Sequence[Sequence[int]], prefix: Prefix | None, pad: int) -> _Batch:
+    """Starts a batch: reads the prompts of the given rows after their common prefix."""
+    start = len(prefix.ids) if prefix else 0
     distinct = list(dict.fromkeys(tuple(prompts[row]) for row in rows))
     rests = [prompt[start:] for prompt in distinct]
     longest = max(map(len, rests))
@@ -243,7 +270,7 @@ def _begin(
     mask = torch.tensor([[1] * start + [0] * (longest - len(rest)) + [1] * len(rest) for rest in rests])
     cache = _empty_cache(model)
     if prefix is not None:
-        for number, layer in enumerate(prefix.layers):
+        for number, layer in enumerate(prefix.cache.layers):
             cache.update(
                 layer.keys.expand(len(distinct), -1, -1, -1), layer.values.expand(len(distinct), -1, -1, -1), number
             )
@@ -282,7 +309,7 @@ def _next_tokens(logits: torch.Tensor, temperature: float, top_p: float) -> torc
 
 
 def _empty_cache(model: Any) -> Cache:
-    return Cache(layers=[_RoomyLayer() for _ in DynamicCache(config=model.config).layers])
+    return Cache(layers=[RoomyLayer() for _ in DynamicCache(config=model.config).layers])
 
 
 def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cachetools import LRUCache
+
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
 from acqo_rl.language_models.words_once import WordsOnce
@@ -16,6 +18,13 @@ from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
     import torch
+
+    from acqo_rl.language_models.decoding import Prefix
+
+_PREFIXES = 8
+"""Number of system messages whose prefix is kept."""
+_PROBES = ("Who?", "U: Yes", "- 1")
+"""Beginnings of user messages with nothing in common."""
 
 
 def native_dtype(device: str = "cpu") -> torch.dtype:
@@ -129,6 +138,8 @@ class TransformersModel:
         forbidden: constraint on decoding; see :class:`acqo_rl.language_models.words_once.WordsOnce`.
         ends: ids of the tokens that end a completion.
         starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
+        fixed_weights: whether the weights never change, so that the beginning that prompts with the same system message
+            share is read only once.
     """
 
     def __init__(
@@ -142,6 +153,7 @@ class TransformersModel:
         batch_size: int | None = None,
         seed: int | None = None,
         words_once: bool = False,
+        fixed_weights: bool = False,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
@@ -154,16 +166,24 @@ class TransformersModel:
         self.forbidden = WordsOnce(tokenizer) if words_once else None
         self.ends = end_tokens(tokenizer, model.generation_config)
         self.starts_thinking = opens_thoughts(tokenizer)
+        self.fixed_weights = fixed_weights
+        self._prefixes: LRUCache[str, Prefix | None] = LRUCache(_PREFIXES)
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
         """Loads a model from a Hub id, a folder or an ``embedded:`` name; an adapter is merged into its base for speed.
 
-        Remote code is never run and pickles are never read.
+        Remote code is never run and pickles are never read. With ``openvino:`` before its name, the model runs with
+        OpenVINO (:mod:`acqo_rl.language_models.openvino`).
 
         Raises:
             ConfigError: the model does not exist or cannot be loaded.
         """
+        from acqo_rl.language_models.openvino import PREFIX, OpenVinoCausalLM, graph_folder
+
+        if name.startswith(PREFIX):
+            name = name.removeprefix(PREFIX)
+            return cls(OpenVinoCausalLM(graph_folder(name)), cls.load_tokenizer(name), fixed_weights=True, **settings)
         base, adapter = base_model_of(name)
         device = default_device()
         tokenizer = cls.load_tokenizer(name)
@@ -172,7 +192,7 @@ class TransformersModel:
             from peft import PeftModel
 
             model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-        return cls(model.to(device).eval(), tokenizer, **settings)
+        return cls(model.to(device).eval(), tokenizer, fixed_weights=True, **settings)
 
     @staticmethod
     def load_tokenizer(name: str) -> Any:
@@ -218,12 +238,7 @@ class TransformersModel:
         """Returns one completion per conversation, in input order."""
         from acqo_rl.language_models.decoding import complete
 
-        prompts = [
-            self.tokenizer.apply_chat_template(c, add_generation_prompt=True, tokenize=True, return_dict=True)[
-                "input_ids"
-            ]
-            for c in conversations
-        ]
+        prompts = [self._ids(conversation) for conversation in conversations]
         with self._turn, _seeded(self.seed):
             completions = complete(
                 self.model,
@@ -235,8 +250,29 @@ class TransformersModel:
                 top_p=self.top_p,
                 batch_size=self.batch_size,
                 forbidden=self.forbidden,
+                known=self._known_prefix(conversations),
             )
         return [self._completion(ids) for ids in completions]
+
+    def _ids(self, conversation: Conversation) -> list[int]:
+        """Token ids of a conversation as a prompt."""
+        options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
+        ids: list[int] = self.tokenizer.apply_chat_template(conversation, **options)["input_ids"]
+        return ids
+
+    def _known_prefix(self, conversations: Sequence[Conversation]) -> Prefix | None:
+        """The beginning of all prompts with this system message; ``None`` if the conversations have several or none."""
+        from acqo_rl.language_models.decoding import read_prefix
+
+        first = [message for conversation in conversations for message in conversation[:1]]
+        systems = {message["content"] if message["role"] == "system" else "" for message in first}
+        if not self.fixed_weights or len(systems) != 1 or not (system := systems.pop()):
+            return None
+        if system not in self._prefixes:
+            message = {"role": "system", "content": system}
+            probes = [self._ids([message, {"role": "user", "content": content}]) for content in _PROBES]
+            self._prefixes[system] = read_prefix(self.model, probes)
+        return self._prefixes[system]
 
     def _completion(self, ids: list[int]) -> Completion:
         from acqo_rl.language_models.decoding import first_end

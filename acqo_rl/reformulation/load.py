@@ -25,6 +25,14 @@ LOOKS_FIRST = "rewrite_retrieve_read"
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
 
+Engine = Literal["auto", "transformers"]
+"""What runs a policy on this machine."""
+
+ENGINE_HELP = (
+    "What runs a policy on a CPU: auto takes OpenVINO for policies that were exported for it and for those of this "
+    "package, if it is installed."
+)
+
 ELSE_RULES = "_else_rules"
 """Suffix of the name of a policy that is combined with the rules, which handle the queries that it passes."""
 
@@ -118,6 +126,19 @@ def is_policy(name: str) -> bool:
     return not (name in (*WITHOUT_MODEL, LOOKS_FIRST) or asks_model(name) or name.endswith(ELSE_RULES))
 
 
+def on_this_machine(name: str, model: str, engine: Engine) -> str:
+    """The model of a reformulator with the prefix of the engine that runs it.
+
+    Args:
+        name: as in :func:`load_reformulator`.
+        model: its model, or empty.
+        engine: ``auto`` runs policies with OpenVINO where :func:`acqo_rl.language_models.openvino.fastest` says so.
+    """
+    from acqo_rl.language_models.openvino import fastest
+
+    return model if engine == "transformers" or not model or asks_model(name) else fastest(model)
+
+
 def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon | None:
     """Returns the names in a corpus for the rules; ``None`` if no reformulator uses the rules.
 
@@ -177,8 +198,9 @@ def load_reformulator(
             ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_else_rules``
             (``policy_else_rules``) the rules handle the queries that the policy passes. ``rewrite_retrieve_read``
             loads only the rewriter; see :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead`.
-        model: folder, Hub id or ``embedded:`` name; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted
-            strategies. Not used by ``raw``, ``rules`` and ``turns``.
+        model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before it to run with OpenVINO; also
+            ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``, ``rules`` and
+            ``turns``.
         settings: settings of the strategies that prompt a language model.
         language_model: a loaded language model for these strategies, so that several can share it; ``model`` is then
             only used as cache key.

@@ -114,7 +114,8 @@ class Policy:
         """Loads an exported policy (adapter or merged) from a folder or the Hub.
 
         Args:
-            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`).
+            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:`` before it, the
+                model runs with OpenVINO.
             name: name in results.
             generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
 
@@ -124,11 +125,11 @@ class Policy:
         """
         from acqo_rl.embedded import resolve
         from acqo_rl.language_models.local import TransformersModel
+        from acqo_rl.language_models.openvino import PREFIX
 
-        path = resolve(str(path))
-        settings = PolicySettings.load(settings_file(path))
+        settings = PolicySettings.load(settings_file(resolve(str(path).removeprefix(PREFIX))))
         options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
-        model = TransformersModel.from_pretrained(path, **options)
+        model = TransformersModel.from_pretrained(str(path), **options)
         return cls.of(model, settings, name=name)
 
     @classmethod

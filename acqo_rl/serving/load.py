@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from acqo_rl.reformulation.load import StrategySettings, lexicon_for
+from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, on_this_machine
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
@@ -34,6 +34,7 @@ class ServiceSettings(IndexSettings):
         },
     )
     model: str | None = field(default=None, metadata={"help": "Model of those strategies that are given without one."})
+    engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
     answer_model: str | None = field(default=None, metadata={"help": "Writes answers; without it, none is written."})
     answer_tokens: int = field(default=256, metadata={"help": "Limit of each of its completions."})
     max_model_calls: int = field(default=20, metadata={"help": "Model calls of an answer, at most."})
@@ -87,7 +88,10 @@ def load_service(
         "batch_wait": wait,
         "on_batch": on_batch,
     }
-    models = name_reformulators(settings.strategies, settings.model)
+    models = {
+        name: on_this_machine(name, model, settings.engine)
+        for name, model in name_reformulators(settings.strategies, settings.model).items()
+    }
     fusion = fusion_named(settings.fusion, settings.rrf_k)
     collections = [
         open_collection(one, settings.sub_query_seconds, batcher, settings.open_index) for one in settings.collections

@@ -1,0 +1,165 @@
+"""Writes a causal language model as an OpenVINO graph that reads one step of :mod:`acqo_rl.language_models.decoding`.
+
+The attention cache is not part of the graph: keys and values of earlier tokens are inputs and those of new tokens are
+outputs, so that rows can join and leave a batch between two steps. The inputs of earlier tokens are never copied.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset13 as ops
+
+from acqo_rl.errors import ConfigError
+
+Weights = Literal["float32", "bfloat16", "int8"]
+ARCHITECTURES = ("llama", "qwen2", "qwen3")
+"""Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
+
+
+def build_graph(model: Any, weights: Weights) -> ov.Model:
+    """Builds the graph of a causal language model.
+
+    Inputs, with ``columns`` earlier tokens and ``size`` numbers per head:
+
+    - ``input_ids`` and ``position_ids``: int32[rows, tokens].
+    - ``mask``: float32[rows, 1, tokens, columns + tokens], added to the attention scores.
+    - ``keys.N`` and ``values.N`` of layer N: float32[rows, key_value_heads, columns, size].
+
+    Outputs: ``logits`` of the last token, float32[rows, vocabulary], then the keys and values of the new tokens.
+
+    Args:
+        model: a model of transformers, in float32 and without an adapter.
+        weights: type of the stored weights; int8 has one scale per row. Sums are in float32, except with ``bfloat16``
+            on a CPU that supports it.
+
+    Raises:
+        ConfigError: the architecture is not supported.
+    """
+    config = model.config
+    windows = [kind for kind in getattr(config, "layer_types", None) or () if kind != "full_attention"]
+    if config.model_type not in ARCHITECTURES or windows or config.hidden_act != "silu":
+        raise ConfigError(
+            f"A model of type {config.model_type!r} cannot run with OpenVINO here; use one of the types"
+            f" {', '.join(ARCHITECTURES)} without sliding windows, or use the model without the prefix openvino:."
+        )
+    return _Builder(model, weights).build()
+
+
+class _Builder:
+    def __init__(self, model: Any, weights: Weights) -> None:
+        config = model.config
+        self.weights = weights
+        self.tensors = {name: tensor.detach().float().numpy() for name, tensor in model.state_dict().items()}
+        self.rope = model.model.rotary_emb
+        self.layers: int = config.num_hidden_layers
+        self.heads: int = config.num_attention_heads
+        self.groups: int = config.num_key_value_heads
+        self.size: int = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.epsilon: float = config.rms_norm_eps
+
+    def build(self) -> ov.Model:
+        ids = ops.parameter([-1, -1], np.int32, "input_ids")
+        positions = ops.parameter([-1, -1], np.int32, "position_ids")
+        self.mask = ops.parameter([-1, 1, -1, -1], np.float32, "mask")
+        self.cos, self.sin = self._rotations(positions)
+        inputs: list[Any] = [ids, positions, self.mask]
+        outputs: list[Any] = []
+        vocabulary = self._stored(self.tensors["model.embed_tokens.weight"])
+        x = ops.gather(vocabulary, ids, _ints(0))
+        for number in range(self.layers):
+            before = [
+                ops.parameter([-1, self.groups, -1, self.size], np.float32, f"{name}.{number}")
+                for name in ("keys", "values")
+            ]
+            layer = f"model.layers.{number}."
+            attended, new = self._attention(self._norm(x, f"{layer}input_layernorm"), f"{layer}self_attn.", *before)
+            x = ops.add(x, attended)
+            x = ops.add(x, self._feed_forward(self._norm(x, f"{layer}post_attention_layernorm"), f"{layer}mlp."))
+            inputs += before
+            outputs += new
+        x = self._norm(ops.gather(x, _ints(-1), _ints(1)), "model.norm")
+        head = self.tensors.get("lm_head.weight")
+        logits = ops.matmul(x, vocabulary if head is None else self._stored(head), False, True)
+        return ov.Model([ops.result(output) for output in (logits, *outputs)], inputs)
+
+    def _rotations(self, positions: Any) -> tuple[Any, Any]:
+        """Cosines and sines of rotary position embeddings, float32[rows, 1, tokens, size]."""
+        frequencies = self.rope.inv_freq.float().numpy()[None, None]
+        angles = ops.multiply(ops.unsqueeze(ops.convert(positions, np.float32), _ints(-1)), _floats(frequencies))
+        angles = ops.unsqueeze(ops.concat([angles, angles], -1), _ints(1))
+        scale = _floats(self.rope.attention_scaling)
+        return ops.multiply(ops.cos(angles), scale), ops.multiply(ops.sin(angles), scale)
+
+    def _attention(self, x: Any, name: str, keys: Any, values: Any) -> tuple[Any, tuple[Any, Any]]:
+        """Attention of new tokens to earlier ones and to each other; the output, and the new keys and values.
+
+        The query heads of a group are rows of one product with its keys, so that keys need not be repeated. Scores of
+        earlier and new tokens are computed separately, so that the cache need not be copied.
+        """
+        q = self._heads(x, f"{name}q_proj", self.heads, f"{name}q_norm")
+        k = self._heads(x, f"{name}k_proj", self.groups, f"{name}k_norm")
+        v = self._heads(x, f"{name}v_proj", self.groups)
+        q, k = ops.multiply(self._rotated(q), _floats(self.size**-0.5)), self._rotated(k)
+        grouped = ops.reshape(q, _ints(0, self.groups, -1, self.size), True)
+        scores = ops.concat([ops.matmul(grouped, keys, False, True), ops.matmul(grouped, k, False, True)], -1)
+        by_head = ops.concat([_lengths(q, 0, 1, 2), _ints(-1)], 0)
+        by_group = ops.concat([_lengths(grouped, 0, 1, 2), _ints(-1)], 0)
+        shares = ops.softmax(ops.add(ops.reshape(scores, by_head, False), self.mask), -1)
+        parts = ops.concat([_lengths(keys, 2), _ints(-1)], 0)
+        earlier, new = ops.variadic_split(ops.reshape(shares, by_group, False), _ints(-1), parts).outputs()
+        read = ops.add(ops.matmul(earlier, values, False, False), ops.matmul(new, v, False, False))
+        read = ops.transpose(ops.reshape(read, ops.shape_of(q), False), _ints(0, 2, 1, 3))
+        read = ops.reshape(read, _ints(0, 0, self.heads * self.size), True)
+        return self._linear(read, f"{name}o_proj"), (k, v)
+
+    def _heads(self, x: Any, name: str, heads: int, norm: str = "") -> Any:
+        """A projection as float32[rows, heads, tokens, size]."""
+        projected = ops.reshape(self._linear(x, name), _ints(0, 0, heads, self.size), True)
+        if f"{norm}.weight" in self.tensors:
+            projected = self._norm(projected, norm)
+        return ops.transpose(projected, _ints(0, 2, 1, 3))
+
+    def _rotated(self, x: Any) -> Any:
+        first, second = ops.split(x, ops.constant(np.int64(-1)), 2).outputs()
+        turned = ops.concat([ops.multiply(second, _floats(-1.0)), first], -1)
+        return ops.add(ops.multiply(x, self.cos), ops.multiply(turned, self.sin))
+
+    def _feed_forward(self, x: Any, name: str) -> Any:
+        gate = ops.swish(self._linear(x, f"{name}gate_proj"))
+        return self._linear(ops.multiply(gate, self._linear(x, f"{name}up_proj")), f"{name}down_proj")
+
+    def _norm(self, x: Any, name: str) -> Any:
+        squares = ops.reduce_mean(ops.power(x, _floats(2.0)), _ints(-1), True)
+        inverse = ops.divide(_floats(1.0), ops.sqrt(ops.add(squares, _floats(self.epsilon))))
+        return ops.multiply(ops.multiply(x, inverse), _floats(self.tensors[f"{name}.weight"]))
+
+    def _linear(self, x: Any, name: str) -> Any:
+        product = ops.matmul(x, self._stored(self.tensors[f"{name}.weight"]), False, True)
+        bias = self.tensors.get(f"{name}.bias")
+        return product if bias is None else ops.add(product, _floats(bias))
+
+    def _stored(self, weights: NDArray[np.float32]) -> Any:
+        """A matrix as it is stored, and its conversion to float32, which OpenVINO merges into the product."""
+        if self.weights == "float32":
+            return ops.constant(weights)
+        if self.weights == "bfloat16":
+            return ops.convert(ops.constant(weights, ov.Type.bf16), np.float32)
+        scales = np.maximum(np.abs(weights).max(axis=-1, keepdims=True) / 127, np.finfo(np.float32).tiny)
+        stored = ops.constant(np.rint(weights / scales).astype(np.int8))
+        return ops.multiply(ops.convert(stored, np.float32), ops.constant(scales))
+
+
+def _lengths(x: Any, *axes: int) -> Any:
+    return ops.gather(ops.shape_of(x), _ints(*axes), _ints(0))
+
+
+def _ints(*values: int) -> Any:
+    return ops.constant(np.array(values, dtype=np.int64))
+
+
+def _floats(values: Any) -> Any:
+    return ops.constant(np.asarray(values, dtype=np.float32))

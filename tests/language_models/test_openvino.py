@@ -1,0 +1,164 @@
+"""The engine for CPUs: its graphs compute what transformers computes, and are written once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+import torch
+from tiny_policy import adapter_model, byte_tokenizer, full_model
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models import openvino
+from acqo_rl.language_models.local import TransformersModel
+from acqo_rl.language_models.openvino import OpenVinoCausalLM, graph_folder, write_graph
+
+pytest.importorskip("openvino")
+
+CONVERSATIONS = [
+    [{"role": "system", "content": "Write."}, {"role": "user", "content": "word " * n}] for n in (1, 30, 4, 12, 1, 7)
+]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "acqo_rl" / "openvino"
+
+
+def random_model(kind):
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    tokenizer = byte_tokenizer()
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(
+        kind,
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16 if kind == "qwen3" else 8,
+        tie_word_embeddings=kind == "llama",
+        initializer_range=0.3,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    model = AutoModelForCausalLM.from_config(config).float().eval()
+    for name, tensor in model.named_parameters():
+        if name.endswith("bias"):
+            torch.nn.init.normal_(tensor)
+    return TransformersModel(model, tokenizer, max_new_tokens=12, batch_size=4)
+
+
+def on_openvino(model, folder):
+    folder.mkdir()
+    write_graph(model, folder)
+    return TransformersModel(OpenVinoCausalLM(folder), model.tokenizer, max_new_tokens=12, batch_size=4)
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
+def test_float32_writes_what_transformers_writes(kind, tmp_path, monkeypatch):
+    """Grouped heads, biases, norms of heads, tied and separate output weights; rows join and leave the batch."""
+    monkeypatch.setattr(openvino, "WEIGHTS", "float32")
+    original = random_model(kind)
+    expected = original.generate(CONVERSATIONS)
+    assert on_openvino(original, tmp_path / "graph").generate(CONVERSATIONS) == expected
+    assert len({completion.text for completion in expected}) > 2
+
+
+def test_int8_stays_close(tmp_path):
+    original = random_model("llama")
+    fast = on_openvino(original, tmp_path / "graph")
+    ids = torch.tensor([original._ids(CONVERSATIONS[3])])
+    with torch.no_grad():
+        wanted = original.model(ids).logits[0, -1]
+    seen = fast.model(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        position_ids=torch.arange(ids.shape[1])[None],
+        past_key_values=decoding_cache(original.model),
+    ).logits[0, -1]
+    assert 0 < (seen - wanted).std() < 0.15 * wanted.std()
+
+
+def decoding_cache(model):
+    from acqo_rl.language_models.decoding import _empty_cache
+
+    return _empty_cache(model)
+
+
+def test_a_batch_equals_one_by_one_and_a_known_prefix_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(openvino, "WEIGHTS", "float32")
+    model = on_openvino(random_model("llama"), tmp_path / "graph")
+    plain = model.generate(CONVERSATIONS)
+    model.fixed_weights = True
+    assert [model.generate([c])[0] for c in CONVERSATIONS] == plain
+    [(system, prefix)] = model._prefixes.items()
+    assert system == "Write."
+    assert model.tokenizer.decode(prefix.ids) == "<|im_start|>system\nWrite.<|im_end|>\n<|im_start|>user\n"
+
+
+def test_the_graph_of_a_policy_is_written_once_and_again_if_its_adapter_changes(tmp_path, cache):
+    name = str(adapter_model(tmp_path))
+    first = TransformersModel.from_pretrained(f"openvino:{name}", max_new_tokens=8).generate(CONVERSATIONS)
+    [folder] = cache.iterdir()
+    written = (folder / "openvino_model.xml").stat().st_mtime_ns
+    again = TransformersModel.from_pretrained(f"openvino:{name}", max_new_tokens=8).generate(CONVERSATIONS)
+    assert (again, folder) == (first, graph_folder(name))
+    assert (folder / "openvino_model.xml").stat().st_mtime_ns == written
+
+    shutil.rmtree(tmp_path / "model")
+    shutil.rmtree(tmp_path / "base")
+    torch.manual_seed(5)
+    other = str(adapter_model(tmp_path))
+    config = tmp_path / "model" / "adapter_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 64}))
+    assert graph_folder(other) != folder
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_folder_with_a_graph_is_used_as_it_is(tmp_path, cache):
+    folder = full_model(tmp_path)
+    write_graph(TransformersModel.from_pretrained(str(folder)), folder)
+    assert graph_folder(str(folder)) == folder
+    assert not cache.exists()
+
+
+def test_other_architectures_are_refused(tmp_path):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    tokenizer = byte_tokenizer()
+    config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
+    with pytest.raises(ConfigError, match="gpt2"):
+        write_graph(TransformersModel(GPT2LMHeadModel(config), tokenizer), tmp_path)
+
+
+def test_the_package_is_named_where_it_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(openvino, "is_installed", lambda: False)
+    with pytest.raises(ConfigError, match=r"acqo-rl\[openvino\]"):
+        TransformersModel.from_pretrained(f"openvino:{full_model(tmp_path)}")
+
+
+def test_the_engine_is_chosen_for_policies_made_for_it(tmp_path, monkeypatch):
+    from acqo_rl.reformulation.load import on_this_machine
+
+    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
+    folder = full_model(tmp_path)
+    assert on_this_machine("policy", str(folder), "auto") == str(folder)
+    write_graph(TransformersModel.from_pretrained(str(folder)), folder)
+    assert on_this_machine("policy", str(folder), "auto") == f"openvino:{folder}"
+    assert on_this_machine("policy", "trained:demo", "auto") == "openvino:trained:demo"
+    assert on_this_machine("policy", "trained:demo", "transformers") == "trained:demo"
+    assert on_this_machine("prompted", str(folder), "auto") == str(folder)
+    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")
+    assert on_this_machine("policy", "trained:demo", "auto") == "trained:demo"
+
+
+def test_without_the_package_transformers_is_used_and_the_log_says_so(monkeypatch, caplog):
+    monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
+    monkeypatch.setattr(openvino, "is_installed", lambda: False)
+    assert openvino.fastest("trained:demo") == "trained:demo"
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
