@@ -32,8 +32,8 @@ number, or one for each), and as many dev queries of each as the smallest has. -
 one sentence, so that the policy learns to take apart what asks for two things.
 
 ``files`` reads tables (.csv, .tsv, .json, .jsonl), TREC collections and topics, and pages or folders of pages (.md,
-.html, .txt); tables and TREC files may be gzipped. Markdown, HTML and entities become plain text. Usual names of fields
-(id, doc_id, docno, title, headline, text, body, contents, query, question, ...) are known; --document_fields and
+.html, .txt, .pdf); tables and TREC files may be gzipped. Markdown, HTML and entities become plain text. Usual names of
+fields (id, doc_id, docno, title, headline, text, body, contents, query, question, ...) are known; --document_fields and
 --query_fields name others. TARGET=A+B puts two fields one below the other; TARGET=1 is the first column of a table
 without a header. All other fields become metadata. Rows without an id are numbered. --qrels reads the columns of BEIR
 and of TREC; the queries of a file without SPLIT= are divided into train, dev and test (8 : 1 : 1) by a hash of their

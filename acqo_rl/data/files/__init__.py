@@ -41,8 +41,8 @@ def write_files(
 
     Args:
         folder: output folder.
-        documents: tables (CSV, TSV, JSON, JSON lines), TREC collections, pages (Markdown, HTML, text) or folders of
-            pages.
+        documents: tables (CSV, TSV, JSON, JSON lines), TREC collections, pages (Markdown, HTML, text, PDF) or folders
+            of pages.
         queries: tables or TREC topics.
         qrels: ``SPLIT=FILE`` entries, or a ``FILE`` whose queries are divided into train, dev and test.
         document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with unusual names.

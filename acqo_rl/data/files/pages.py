@@ -1,4 +1,4 @@
-"""Reads Markdown, HTML and text files as documents, without markup, tags and entities."""
+"""Reads Markdown, HTML, text and PDF files as documents, without markup, tags and entities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from inscriptis.model.config import ParserConfig
 
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
-PAGES = (*_MARKDOWN, *_HTML, ".txt")
+_PDF = ".pdf"
+PAGES = (*_MARKDOWN, *_HTML, ".txt", _PDF)
 
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|em|br|hr|h[1-6]|li|ul|ol|td|tr|th|div|img|pre|sub|sup|code|span|font|body|html|table|strong"
@@ -35,10 +36,12 @@ def read_page(file: Path, faults: Faults) -> dict[str, Any]:
     """Returns title and text of a page, and the other fields of its front matter.
 
     The title comes from the front matter, else from the title of the page, else from its first heading, else from the
-    name of the file.
+    name of the file. A PDF without text, such as a scan, has no title either.
     """
-    suffix, content = file.suffix.lower(), _decode(file, faults)
-    stem = re.sub(r"[\s_-]+", " ", file.stem)
+    suffix, stem = file.suffix.lower(), re.sub(r"[\s_-]+", " ", file.stem)
+    if suffix == _PDF:
+        return _read_pdf(file, stem, faults)
+    content = _decode(file, faults)
     if suffix == ".txt":
         return {"title": stem, "text": content.strip()}
     front: dict[str, Any] = {}
@@ -48,6 +51,20 @@ def read_page(file: Path, faults: Faults) -> dict[str, Any]:
         front, content = _read_front(file, content, faults)
         content = MarkdownIt().enable("table").render(content)
     return {"title": _title(content) or stem, **front, "text": strip_html(content)}
+
+
+def _read_pdf(file: Path, stem: str, faults: Faults) -> dict[str, Any]:
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(file)
+        title = reader.metadata.title if reader.metadata else None
+        text = "\n\n".join(page.extract_text() for page in reader.pages).strip()
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError) as error:  # damaged files raise many kinds
+        faults.add(file, None, f"not a readable PDF ({error}); repair it, or take it out of the folder.")
+        return {}
+    return {"title": (title or stem) if text else "", "text": text}
 
 
 def _decode(file: Path, faults: Faults) -> str:

@@ -108,6 +108,42 @@ def test_a_folder_of_pages(write, imported, caplog):
     assert "1 files of other kinds" in caplog.text
 
 
+def pdf(text, title=""):
+    """A PDF of one page with one line of text."""
+    drawn = f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET" if text else ""
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        f"<</Length {len(drawn)}>>\nstream\n{drawn}\nendstream",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        f"<</Title({title})>>" if title else "<<>>",
+    ]
+    content, places = "%PDF-1.4\n", []
+    for number, one in enumerate(objects, start=1):
+        places.append(len(content))
+        content += f"{number} 0 obj\n{one}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    end = f"trailer\n<</Size 7/Root 1 0 R/Info 6 0 R>>\nstartxref\n{len(content)}\n%%EOF\n"
+    return f"{content}xref\n0 7\n0000000000 65535 f \n{table}{end}".encode()
+
+
+def test_pdf_files(write, imported, caplog):
+    folder = write("pages/b_guide.pdf", pdf("The ferry sails at nine.", "Ferries")).parent
+    write("pages/a_plain.pdf", pdf("Mia steers it."))
+    write("pages/scan.pdf", pdf(""))
+    assert documents_of(imported([folder])) == [
+        Document("a_plain.pdf", "a plain", "Mia steers it."),
+        Document("b_guide.pdf", "Ferries", "The ferry sails at nine."),
+    ]
+    assert "1 documents without text" in caplog.text
+
+
+def test_a_damaged_pdf_is_a_fault(write, imported):
+    with pytest.raises(DataError, match=r"broken\.pdf"):
+        imported([write("broken.pdf", b"%PDF-1.4 nothing else")])
+
+
 TREC = """<DOC>
 <DOCNO> FT-1 </DOCNO>
 <HEADLINE>Sums &amp; more</HEADLINE>
