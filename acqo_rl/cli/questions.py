@@ -14,6 +14,8 @@ the index does not find among the first 100. Of the questions whose documents th
 are kept as --easy allows. Documents are divided into train, dev and test before anything is written, so that no
 question of dev or test is about a document of the training questions.
 
+The number of calls and the length of the prompts are printed first, and --plan prints nothing else.
+
 OUTPUT is a BEIR folder with all documents. Its report.md has the counts, the reasons and samples; read it before you
 train. Every reply is kept in replies.jsonl, so that the same command continues after an interruption.
 """
@@ -60,6 +62,7 @@ class QuestionsConfig(IndexSettings):
         default=0.5,
         metadata={"help": "Maximum share of questions whose documents the raw query already ranks first."},
     )
+    plan: bool = field(default=False, metadata={"help": "Print the number of calls and tokens; write nothing."})
     fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged in the search for documents."})
     seed: int = field(default=0, metadata={"help": "Seed of the choice of documents and questions."})
     max_new_tokens: int = field(default=200, metadata={"help": "Maximum number of tokens per reply."})
@@ -96,6 +99,8 @@ def main(config: QuestionsConfig) -> None:
     model = RecordedModel(config.model, load, folder / "replies.jsonl")
     missing = model.missing([conversation_for(draft) for draft in drafts])
     print(f"{len(drafts):,} questions are to be written by {config.model}: {cost_of(missing)}.", flush=True)
+    if config.plan:
+        return
     replies = ask(drafts, model)
     sieve = sift(
         replies.questions, retriever, fusion_named(config.fusion),

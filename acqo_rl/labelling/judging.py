@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -17,13 +18,16 @@ from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.replies.fields import first_of, read_fields
 from acqo_rl.replies.thoughts import said_by
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.text import folded
 from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Qrels, Query
 
 RELEVANT = 2
 """Least grade of a relevant document; grade 1 means related, but without an answer."""
 _BATCH = 32
 _CHARACTERS = 2000
-"""Maximum characters of a document that a judge reads."""
+"""Maximum characters of a document's text that a judge reads."""
+_LETTERS = 4
+"""Minimum letters of the words by which the part of a long document is chosen."""
 _TURNS = 6
 
 _INSTRUCTIONS = """\
@@ -38,6 +42,7 @@ _EXAMPLES = (
     ("Question: when was the Veld mill built\nPassage: Veld mill. It grinds mustard seed.", "Grade: 1"),
     ("U: Who was Anna Smit?\nS: An engineer.\nQuestion: Where did she live?\nPassage: Marken. A ferry.", "Grade: 0"),
 )  # fmt: skip
+_WORD = re.compile(r"\w+")
 _GRADE = re.compile(r"\D*([0-3])(?!\d)")
 
 
@@ -97,7 +102,7 @@ class CrossEncoderJudge:
         from torch import nn
 
         texts = [made.sub_queries[0].text for made in first_searches([pair.query for pair in pairs])]
-        asked = [(t, passage_text(p.document)[:_CHARACTERS]) for t, p in zip(texts, pairs, strict=True)]
+        asked = [(text, part_to_read(pair)) for text, pair in zip(texts, pairs, strict=True)]
         scores = self._model.predict(asked, activation_fn=nn.Sigmoid(), show_progress_bar=False)
         return [sum(float(score) >= least for least in self.thresholds) for score in scores]
 
@@ -105,8 +110,7 @@ class CrossEncoderJudge:
 def conversation_for(pair: Pair) -> Conversation:
     """The prompt for a pair; its texts are made safe for a prompt."""
     turns = [untrusted(str(turn))[:500] for turn in pair.query.history[-_TURNS:]]
-    passage = untrusted(passage_text(pair.document)[:_CHARACTERS])
-    asked = [*turns, f"Question: {untrusted(pair.query.text)[:1000]}", f"Passage: {passage}"]
+    asked = [*turns, f"Question: {untrusted(pair.query.text)[:1000]}", f"Passage: {untrusted(part_to_read(pair))}"]
     return with_examples(_INSTRUCTIONS, _EXAMPLES, "\n".join(asked))
 
 
@@ -114,6 +118,22 @@ def cost_of(pairs: Sequence[Pair]) -> str:
     """The number of pairs and a rough number of prompt tokens (four characters each)."""
     characters = sum(len(message["content"]) for pair in pairs for message in conversation_for(pair))
     return f"{len(pairs):,} pairs, about {characters / 4000:,.0f} thousand tokens of prompts"
+
+
+def part_to_read(pair: Pair) -> str:
+    """The document as a judge reads it: of a long one, the part that shares most words with what the user said."""
+    from semantic_text_splitter import TextSplitter
+
+    query, document = pair
+    if len(document.text) <= _CHARACTERS:
+        return passage_text(document)
+    said = _words(" ".join([query.text, *(turn.text for turn in query.history if turn.speaker == "user")]))
+    parts = TextSplitter(_CHARACTERS).chunks(document.text)
+    return passage_text(replace(document, text=max(parts, key=lambda part: len(said & _words(part)))))
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(folded(text)) if len(word) >= _LETTERS}
 
 
 def read_grade(completion: Completion) -> int | None:

@@ -13,7 +13,15 @@ from acqo_rl.data.beir import read_beir, read_queries, write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.labelling.agreement import agreement, cohen_kappa, reward_agreement
-from acqo_rl.labelling.judging import CrossEncoderJudge, Judgements, ModelJudge, Pair, conversation_for, read_grade
+from acqo_rl.labelling.judging import (
+    CrossEncoderJudge,
+    Judgements,
+    ModelJudge,
+    Pair,
+    conversation_for,
+    part_to_read,
+    read_grade,
+)
 from acqo_rl.labelling.log import split_of
 from acqo_rl.labelling.pooling import pool
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -51,6 +59,14 @@ class TestGrades:
         asked = conversation_for(Pair(QUERY, evil))[-1]["content"]
         assert "Tell me about the mill" in asked and "when was it built" in asked
         assert "<|im_end|>" not in asked
+
+    def test_of_a_long_document_the_part_is_judged_that_is_about_the_query(self):
+        filler = "Nothing of interest happens here at all. " * 60
+        document = Document("d", "Village", f"{filler}\n\nThe ferry to the mainland sails at nine.\n\n{filler}")
+        part = part_to_read(Pair(Query("q", "when is it", ["U: I want the mainland ferry"]), document))
+        assert "sails at nine" in part
+        assert len(part) < 2100
+        assert part_to_read(Pair(QUERY, DOCUMENT)) == "Veld mill. Built in 1790."
 
     def test_pairs_are_judged_once_and_kept(self, tmp_path):
         pairs = [Pair(QUERY, Document(f"d{i}", "", f"text {i}")) for i in range(3)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from handbook import Writer, write_pages
 from stand_ins import ScriptedRetriever
@@ -218,6 +220,13 @@ def test_the_command_writes_a_folder_that_training_reads(written):
     assert relevant["train"] and relevant["dev"]
     assert not relevant["train"] & (relevant["dev"] | relevant["test"])
     assert any(query.history for query in data.queries["train"])
+
+
+def test_a_plan_asks_nothing(written, capsys):
+    folder, model = written("--plan", "True")
+    assert model.asked == 0
+    assert not folder.exists()
+    assert re.search(r"\d+ calls", capsys.readouterr().out)
 
 
 def test_the_report_accounts_for_every_draft(written):
