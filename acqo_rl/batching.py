@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 from acqo_rl.types import (
+    EVERYTHING,
     Completion,
     Conversation,
     LanguageModel,
@@ -20,11 +23,13 @@ from acqo_rl.types import (
     Reformulator,
     Retriever,
     SamplingModel,
+    Scope,
     feedback_of,
     fingerprint_of,
     has_cosines,
     search_key,
     starts_thinking,
+    within,
 )
 
 Item = TypeVar("Item")
@@ -163,29 +168,44 @@ class BatchedModel:
         return self._batcher.ask(conversations)
 
 
+Search = tuple[str, int, Scope]
+"""A text, the number of documents, and the part of the documents to search."""
+
+
 class BatchedRetriever:
     """A retriever that combines concurrent searches into batches.
 
-    Each distinct text is searched once per batch, with the largest ``k`` of the batch.
+    Each distinct text of a part of the documents is searched once per batch, with the largest ``k`` of the batch.
     """
 
-    def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[tuple[str, int], Ranking]]) -> None:
+    def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[Search, Ranking]]) -> None:
         self.name = retriever.name
         self.cosine = has_cosines(retriever)
         self._retriever = retriever
-        self._batcher = batcher(self._search)
+        self._scope = EVERYTHING
+        self._batcher = batcher(partial(_search_batch, retriever))
 
     @property
     def fingerprint(self) -> str:
         """The retriever's fingerprint of its documents; empty if it has none."""
         return fingerprint_of(self._retriever)
 
+    def within(self, scope: Scope) -> BatchedRetriever:
+        """The retriever of a part of the documents; batches are shared."""
+        narrowed = copy(self)
+        narrowed._retriever, narrowed._scope = within(self._retriever, scope), scope
+        return narrowed
+
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order; the batch may include other callers' texts."""
-        return self._batcher.ask([(text, k) for text in texts])
+        return self._batcher.ask([(text, k, self._scope) for text in texts])
 
-    def _search(self, asked: Sequence[tuple[str, int]]) -> list[Ranking]:
-        texts = {search_key(text): text for text, _ in asked}
-        rankings = self._retriever.search(list(texts.values()), max(k for _, k in asked))
-        found = dict(zip(texts, rankings, strict=True))
-        return [found[search_key(text)].first(k) for text, k in asked]
+
+def _search_batch(retriever: Retriever, asked: Sequence[Search]) -> list[Ranking]:
+    found: dict[tuple[Scope, object], Ranking] = {}
+    for scope in {scope for *_, scope in asked}:
+        texts = {search_key(text): text for text, _, its_scope in asked if its_scope == scope}
+        most = max(k for _, k, its_scope in asked if its_scope == scope)
+        rankings = within(retriever, scope).search(list(texts.values()), most)
+        found |= {(scope, key): ranking for key, ranking in zip(texts, rankings, strict=True)}
+    return [found[scope, search_key(text)].first(k) for text, k, scope in asked]

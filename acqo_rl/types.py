@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from acqo_rl.conversations import Turn, read_history
+from acqo_rl.errors import ConfigError
 from acqo_rl.surrogates import well_formed
 
 if TYPE_CHECKING:
@@ -102,9 +103,11 @@ class Query:
         _write_well_formed(self, "id", "text")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """A condition on a metadata field. A document without the field does not match.
+
+    Conditions are compared with the types of their values, because ``1`` and ``True`` find different documents.
 
     Attributes:
         field: name of the metadata field.
@@ -115,6 +118,12 @@ class Condition:
     field: str
     any_of: tuple[str | int | float | bool, ...] = ()
     bounds: tuple[tuple[str, float | str], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
 
 Filter = tuple[Condition, ...]
@@ -333,6 +342,15 @@ class Retriever(Protocol):
 
 
 @runtime_checkable
+class RemoteCorpus(Protocol):
+    """Documents that are looked up on a server."""
+
+    def fetch(self, doc_ids: Sequence[str]) -> None:
+        """Loads those of the documents that exist with one call, so that looking them up needs none."""
+        ...
+
+
+@runtime_checkable
 class ScopedRetriever(Retriever, Protocol):
     """A retriever that can search a part of its documents."""
 
@@ -350,6 +368,22 @@ class CompositeRetriever(Retriever, Protocol):
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
         ...
+
+
+def within(retriever: Retriever, scope: Scope) -> Retriever:
+    """The retriever of a part of the documents.
+
+    Raises:
+        ConfigError: the retriever cannot search a part of its documents.
+    """
+    if scope == EVERYTHING:
+        return retriever
+    if not isinstance(retriever, ScopedRetriever):
+        raise ConfigError(
+            f"The index {retriever.name!r} searches all of its documents; only a collection of a search engine can be"
+            " searched with a filter or a tenant."
+        )
+    return retriever.within(scope)
 
 
 def fingerprint_of(retriever: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.feedback import document_of, fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document
 
@@ -32,6 +32,7 @@ def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Docu
         "problem": found.reformulation.problem,
         "failures": failures(found),
     }
+    fetch(corpus, fused.doc_ids)
     found_by: dict[str, dict[str, None]] = {doc_id: {} for doc_id in fused.doc_ids}
     for ranking in found.rankings:
         for doc_id in found_by.keys() & ranking.doc_ids:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, said_by
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.feedback import document_of, fetch
 from acqo_rl.searching.gathering import reason_of
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -66,6 +66,7 @@ class PassageSearch:
         """The best ``k`` documents of a ranking, each with its similarity."""
         doc_ids = ranking.doc_ids[:k]
         values = (ranking.similarities or ranking.scores) if self.cosine else map(by_rank, range(1, len(doc_ids) + 1))
+        fetch(self.corpus, doc_ids)
         return [(document_of(self.corpus, doc_id), value) for doc_id, value in zip(doc_ids, values, strict=False)]
 
     def _find(self, texts: Sequence[str], k: int) -> tuple[list[Ranking], list[Failure]]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of, has_cosines
+from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, has_cosines, within
 
 
 class InCollection:
@@ -42,6 +42,10 @@ class InCollection:
     def cosine(self) -> bool:
         """Whether the retriever's scores are cosines."""
         return has_cosines(self.retriever)
+
+    def within(self, scope: Scope) -> InCollection:
+        """The retriever of a part of the documents."""
+        return InCollection(within(self.retriever, scope), self._collection, self.scale)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns the retriever's rankings, with document ids of the form ``COLLECTION/DOCUMENT``."""

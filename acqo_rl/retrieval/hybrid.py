@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.types import Fusion, Ranking, Retriever, fingerprint_of
+from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, within
 
 _DEPTH = 100  # documents per ranking before fusion
 
@@ -47,6 +47,11 @@ class HybridRetriever:
         """Changes with the documents of the retrievers; empty if none of them has a fingerprint."""
         given = [fingerprint_of(retriever) for retriever in self.parts]
         return joined_fingerprint(given, self._fusion.name, self._depth) if any(given) else ""
+
+    def within(self, scope: Scope) -> HybridRetriever:
+        """The retriever of a part of the documents; all retrievers must support this."""
+        parts = [within(part, scope) for part in self.parts]
+        return HybridRetriever(parts, self._fusion, depth=self._depth, name=self.name)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order; propagates exceptions of the retrievers."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Snippet
+from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, RemoteCorpus, Snippet
 
 _TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
 """Maximum characters of a title, and maximum mean characters per word including the space.
@@ -20,6 +20,7 @@ def with_feedback(
     queries: Sequence[Query], tops: Sequence[Ranking], corpus: Mapping[str, Document], feedback: FeedbackSpec
 ) -> list[Query]:
     """Adds the top documents of one ranking to each query as feedback."""
+    fetch(corpus, [doc_id for top in tops for doc_id in top.doc_ids[: feedback.results]])
     return [replace(query, feedback=snippets(top, corpus, feedback)) for query, top in zip(queries, tops, strict=True)]
 
 
@@ -28,6 +29,12 @@ def snippets(ranking: Ranking, corpus: Mapping[str, Document], feedback: Feedbac
     return tuple(
         _snippet(document_of(corpus, doc_id), feedback.words) for doc_id in ranking.doc_ids[: feedback.results]
     )
+
+
+def fetch(corpus: Mapping[str, Document], doc_ids: Sequence[str]) -> None:
+    """Loads documents that are looked up next, with one call if they are in a search engine."""
+    if isinstance(corpus, RemoteCorpus):
+        corpus.fetch(doc_ids)
 
 
 def document_of(corpus: Mapping[str, Document], doc_id: str) -> Document:

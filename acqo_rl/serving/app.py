@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from acqo_rl import __version__
 from acqo_rl.errors import SearchError
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.feedback import document_of, fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
@@ -94,7 +94,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy)
         query, context, notes = await threads.run(body.read)
-        made = await threads.run(service.reformulate, query, strategy, body.num_variants, context)
+        made = await threads.run(service.reformulate, query, strategy, body.num_variants, context, body.scope())
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:
@@ -111,7 +111,7 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
         """Reformulates, searches every sub-query in every collection, and merges; partial where something failed."""
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy) if body.use_query_rewriting else "raw"
-        chosen = service.collections.named(body.knowledge_pool_ids)
+        chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
         try:
             asked = query, strategy, body.num_variants, chosen, context, body.score_threshold
@@ -148,7 +148,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
     async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
         """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
         strategy = service.strategy(body.rewriting_strategy)
-        chosen = service.collections.named(body.knowledge_pool_ids)
+        chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
         ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, context)
         told = metrics, strategy, service.max_model_calls, request.state.request_id
@@ -162,6 +162,7 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
     places = _places(found) if with_places else {}
     results = []
     top = found.fused.first(limit)
+    fetch(documents, top.doc_ids)
     for rank, (key, score, similarity) in enumerate(zip(top.doc_ids, top.scores, top.similarities, strict=True), 1):
         pool, doc_id = split_id(key)
         document = document_of(documents, key)

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from acqo_rl.batching import BatchedRetriever, Batcher
+from acqo_rl.batching import BatchedRetriever, Batcher, Search
 from acqo_rl.errors import ConfigError, NotFoundError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.lists import OriginalOnly
-from acqo_rl.types import Document, Ranking, Retriever, has_cosines
+from acqo_rl.types import EVERYTHING, Document, Ranking, Retriever, Scope, has_cosines
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
 
@@ -28,12 +29,34 @@ class Collection:
         documents: document id -> document.
         retrievers: of its indexes, in the order given.
         originals: of indexes that search the raw query only; each list is a path of its own.
+        has_tenants: whether each search has to name a tenant.
+        scope: the part of the documents that is searched.
     """
 
     name: str
     documents: Mapping[str, Document]
     retrievers: tuple[InCollection, ...]
     originals: tuple[InCollection, ...] = ()
+    has_tenants: bool = False
+    scope: Scope = EVERYTHING
+
+    def within(self, scope: Scope) -> Collection:
+        """The collection with a part of the documents.
+
+        Raises:
+            ConfigError: it has tenants and none is named, or the reverse, or it cannot be filtered.
+        """
+        if self.has_tenants and scope.tenant is None:
+            raise ConfigError(f"The collection {self.name} has tenants; name one in the field tenant.")
+        if not self.has_tenants and scope.tenant is not None:
+            raise ConfigError(f"The collection {self.name} has no tenants; leave the field tenant out.")
+        retrievers = tuple(retriever.within(scope) for retriever in self.retrievers)
+        originals = tuple(retriever.within(scope) for retriever in self.originals)
+        return replace(self, retrievers=retrievers, originals=originals, scope=scope)
+
+    def for_probes(self) -> Collection:
+        """The collection for searches that only show whether it answers."""
+        return self.within(Scope(tenant="") if self.has_tenants else EVERYTHING)
 
     @property
     def all_retrievers(self) -> tuple[InCollection, ...]:
@@ -57,16 +80,17 @@ class Collection:
 def open_collection(
     setting: str,
     remote_seconds: float | None = None,
-    batcher: Callable[..., Batcher[tuple[str, int], Ranking]] | None = None,
+    batcher: Callable[..., Batcher[Search, Ranking]] | None = None,
     open_index: Callable[..., Retriever] | None = None,
 ) -> Collection:
     """The collection that a setting names.
 
     Args:
-        setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder or the
-            URL of a retriever server. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts. In
+        setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder, the URL of
+            a retriever server or a collection of a search engine. Without ``DATA``, a search engine gives the
+            documents: ``NAME=INDEX``. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts. In
             ``NAME=DATA,DENSE,BM25@original`` the second index searches the raw query only. Paths may hold commas.
-        remote_seconds: for a search of a retriever server; one that stalls holds a thread no longer.
+        remote_seconds: for a search of a server; one that stalls holds a thread no longer.
         batcher: puts the texts that are searched at the same time in an index of this process into one call; without
             it, each is a call of its own.
         open_index: in place of :func:`acqo_rl.retrieval.build.load_retriever`, called as that is.
@@ -75,23 +99,29 @@ def open_collection(
         ConfigError: it is not of this form, or two of its indexes are of one kind.
         IndexMismatchError: an index is not of these documents.
     """
-    from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.engines.location import is_engine, read_location
     from acqo_rl.retrieval.places import is_url, parts_of
     from acqo_rl.retrieval.remote import describe
     from acqo_rl.searching.names import ORIGINAL, check_name
 
     name, _, places = setting.partition("=")
     data, *indexes = split_paths(places)
-    if not indexes or not all([data, *indexes]):
-        raise ConfigError(f"The collection {setting!r} cannot be opened; write NAME=DATA,INDEX.")
+    if is_engine(data):
+        data, indexes = "", [data, *indexes]
+    if not indexes or not all(indexes) or not (data or is_engine(indexes[0])):
+        raise ConfigError(f"The collection {name!r} cannot be opened; write NAME=DATA,INDEX.")
     check_name(name, {})
-    documents = read_corpus(data)
-    digest = corpus_hash(documents.values())
     originals = [index.removesuffix(ORIGINAL) for index in indexes if index.endswith(ORIGINAL)]
     singles = [part for index in indexes if not index.endswith(ORIGINAL) for part in parts_of(index)]
     if not singles:
         raise ConfigError(f"No index of {name} searches sub-queries; leave {ORIGINAL} out of one.")
+
+    places_of_all = [*singles, *(part for index in originals for part in parts_of(index))]
+    tenants = {is_engine(index) and read_location(index).tenant for index in places_of_all}
+    if len(tenants) > 1:
+        raise ConfigError(f"Only some of the indexes of {name} have tenants, or in different fields; name one in all.")
+    documents, digest = _documents(data, indexes[0], remote_seconds)
 
     def load(index: str) -> Retriever:
         retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
@@ -103,7 +133,18 @@ def open_collection(
     retrievers, apart = tuple(map(in_collection, singles)), tuple(map(in_collection, originals))
     if len({retriever.name for retriever in (*retrievers, *apart)}) < len(retrievers) + len(apart):
         raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
-    return Collection(name, documents, retrievers, apart)
+    return Collection(name, documents, retrievers, apart, has_tenants=any(tenants))
+
+
+def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[str, Document], str | None]:
+    """The documents of a BEIR folder and their hash, or those of a search engine."""
+    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.retrieval.engines.opening import documents_of
+
+    if not data:
+        return documents_of(index, seconds), None
+    documents = read_corpus(data)
+    return documents, corpus_hash(documents.values())
 
 
 def split_paths(places: str) -> list[str]:
@@ -159,17 +200,26 @@ class Collections:
     def __iter__(self) -> Iterator[Collection]:
         return iter(self._by_name.values())
 
-    def named(self, names: Sequence[str]) -> tuple[Collection, ...]:
+    def named(self, names: Sequence[str], scope: Scope = EVERYTHING) -> tuple[Collection, ...]:
         """Those of these names or ids, in the order of the service; all where none is named.
+
+        Args:
+            names: of collections.
+            scope: the part of their documents that is searched.
 
         Raises:
             NotFoundError: there is no such collection.
+            ConfigError: a collection cannot be searched in this part.
         """
         known = {str(collection.id): collection.name for collection in self}
         wanted = {known.get(name.lower(), name) for name in names} or set(self._by_name)
         if missing := sorted(wanted - set(self._by_name)):
             raise NotFoundError(f"There is no collection {missing[0]!r}; there are: {', '.join(self._by_name)}.")
-        return tuple(collection for name, collection in self._by_name.items() if name in wanted)
+        return tuple(collection.within(scope) for name, collection in self._by_name.items() if name in wanted)
+
+    def for_probes(self) -> tuple[Collection, ...]:
+        """All, for searches that only show whether they answer."""
+        return tuple(collection.for_probes() for collection in self)
 
 
 class DocumentsOf(Mapping[str, Document]):
@@ -177,6 +227,14 @@ class DocumentsOf(Mapping[str, Document]):
 
     def __init__(self, collections: Sequence[Collection]) -> None:
         self._by_name = {collection.name: collection.documents for collection in collections}
+
+    def fetch(self, keys: Sequence[str]) -> None:
+        """Loads documents of search engines with one call per collection."""
+        ids: dict[str, list[str]] = {}
+        for collection, doc_id in map(split_id, keys):
+            ids.setdefault(collection, []).append(doc_id)
+        for collection, doc_ids in ids.items():
+            fetch(self._by_name[collection], doc_ids)
 
     def __getitem__(self, key: str) -> Document:
         collection, doc_id = split_id(key)

@@ -23,7 +23,8 @@ class ServiceSettings(IndexSettings):
     collections: list[str] = field(
         metadata={
             "help": "NAME=DATA,INDEX: a BEIR folder and an index of it; DENSE+BM25 searches with both, and "
-            "NAME=DATA,DENSE,BM25@original searches the raw query alone by words. Paths may hold commas."
+            "NAME=DATA,DENSE,BM25@original searches the raw query alone by words. Paths may hold commas. "
+            "A search engine has the documents itself: NAME=qdrant://HOST:PORT/COLLECTION."
         }
     )
     strategies: list[str] = field(
@@ -96,7 +97,8 @@ def load_service(
     collections = [
         open_collection(one, settings.sub_query_seconds, batcher, settings.open_index) for one in settings.collections
     ]
-    documents = (document for collection in collections for document in collection.documents.values())
+    open_to_all = (collection for collection in collections if not collection.has_tenants)
+    documents = (document for collection in open_to_all for document in collection.documents.values())
     lexicon = lexicon_for(offered_names(models), documents)
     service = Service(
         collections,

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self
 from uuid import UUID
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -23,8 +24,10 @@ from pydantic import (
 )
 
 from acqo_rl.conversations import ACCEPTED, HISTORY_SCHEMA
+from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.searching.feedback import document_of
+from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter
+from acqo_rl.searching.feedback import document_of, fetch
 from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.searcher import cluster_by_sub_query
 from acqo_rl.searching.trace import Step
@@ -32,7 +35,7 @@ from acqo_rl.serving.collections import Collection
 from acqo_rl.serving.shortening import MAX_CONTEXT, as_query, shortened
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS
-from acqo_rl.types import Document, Query, Ranking, Reformulation
+from acqo_rl.types import Document, Filter, Query, Ranking, Reformulation, Scope
 
 MAX_LIMIT = 20
 
@@ -114,6 +117,13 @@ class QueryRequest(Body):
     )
 
 
+def _filter(given: object) -> Filter:
+    try:
+        return read_filter(given)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+
+
 class StrategyRequest(QueryRequest):
     """A query, who reformulates it, and what is known of the user."""
 
@@ -129,6 +139,18 @@ class StrategyRequest(QueryRequest):
         description="What is known of the user, in a few words: added to each reading of an ambiguous query; of more"
         f" than {MAX_CONTEXT} characters, both ends are read.",
     )
+    filter: Annotated[Any, AfterValidator(_filter), WithJsonSchema(FILTER_SCHEMA)] = Field(
+        default={},
+        description="Conditions on the metadata of documents, which all must hold: a value, allowed values, or"
+        " bounds (gt, gte, lt, lte). For collections of search engines.",
+    )
+    tenant: Name | None = Field(
+        default=None, description="Only documents of this tenant; needed where a collection has tenants."
+    )
+
+    def scope(self) -> Scope:
+        """The part of the documents that the request searches."""
+        return Scope(self.filter or (), self.tenant)
 
     def read(self) -> tuple[Query, str, list[str]]:
         """The query and what is known of the user, within the limits, and notes on what was shortened or is broken.
@@ -251,6 +273,7 @@ class ListBefore(BaseModel):
     def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> ListBefore:
         """The top of a ranking."""
         rows = []
+        fetch(documents, ranking.doc_ids[:MAX_LIMIT])
         for key, score in zip(ranking.doc_ids[:MAX_LIMIT], ranking.scores, strict=False):
             pool, doc_id = split_id(key)
             title = document_of(documents, key).title

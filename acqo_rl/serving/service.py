@@ -23,7 +23,7 @@ from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.answer_schemas import AnswerMode
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
-from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation
+from acqo_rl.types import EVERYTHING, Fusion, LanguageModel, Query, Reformulation, Scope
 
 _SEARCHERS = 256
 """Combinations of strategy, variants and collections that are kept, the latest used ones; each has a cache."""
@@ -84,20 +84,24 @@ class Service:
         self._lock = threading.Lock()
         self._score_threshold = score_threshold
         check_score_threshold(score_threshold, [r for c in self.collections for r in c.all_retrievers])
-        check_score_threshold(score_threshold, [searched_as_one(self.collections.named(()))])
+        check_score_threshold(score_threshold, [searched_as_one(tuple(self.collections))])
 
     def reformulate(
-        self, query: Query, strategy: str, num_variants: int | None, user_context: str = ""
+        self,
+        query: Query,
+        strategy: str,
+        num_variants: int | None,
+        user_context: str = "",
+        scope: Scope = EVERYTHING,
     ) -> Reformulation:
         """What a search of all collections would begin with; the raw query where that fails.
 
         Raises:
-            ConfigError: the query is empty.
+            ConfigError: the query is empty, or a collection cannot be searched in this part.
             NotFoundError: there is no such strategy.
         """
-        return self._searcher(strategy, num_variants, self.collections.named(())).reformulate(
-            query, context=user_context
-        )
+        searcher = self._searcher(strategy, num_variants, self.collections.named((), scope))
+        return searcher.reformulate(query, context=user_context)
 
     def search(
         self,
@@ -146,7 +150,7 @@ class Service:
         if mode == "pipeline":
             return partial(self.pipeline(strategy, num_variants, collections).ask, context=user_context)
         parts = self._answering(strategy, num_variants, collections)
-        key = ("multi-step", id(self._offered(strategy, num_variants)), _names(collections))
+        key = ("multi-step", id(self._offered(strategy, num_variants)), _key(collections))
         return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode, context=user_context)
 
     def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:
@@ -157,12 +161,13 @@ class Service:
         """
         parts = self._answering(strategy, num_variants, collections)
         size, seconds = self._cache
-        key = ("pipeline", id(self._offered(strategy, num_variants)), _names(collections))
+        key = ("pipeline", id(self._offered(strategy, num_variants)), _key(collections))
         return self._keep(key, lambda: Pipeline(**parts, cache_size=size, cache_seconds=seconds))
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers in so many seconds."""
-        retrievers = [retriever for collection in self.collections for retriever in collection.all_retrievers]
+        probed = self.collections.for_probes()
+        retrievers = [retriever for collection in probed for retriever in collection.all_retrievers]
         outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
         return not any(isinstance(outcome, Exception) for outcome in outcomes)
 
@@ -172,7 +177,7 @@ class Service:
         Raises:
             SearchError: an index does not answer.
         """
-        query, collections = Query("warm up", "the first search of a process is slow"), self.collections.named(())
+        query, collections = Query("warm up", "the first search of a process is slow"), self.collections.for_probes()
         for name in self.strategies.names:
             self.search(query, name, None, collections)
 
@@ -214,7 +219,7 @@ class Service:
                 score_threshold=self._score_threshold,
             )
 
-        return self._keep((id(offered), _names(collections)), make)
+        return self._keep((id(offered), _key(collections)), make)
 
     def _answering(
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
@@ -238,5 +243,6 @@ class Service:
             return made
 
 
-def _names(collections: Sequence[Collection]) -> tuple[str, ...]:
-    return tuple(collection.name for collection in collections)
+def _key(collections: Sequence[Collection]) -> Hashable:
+    """What is searched: nothing that is kept for one part of the documents serves another one."""
+    return tuple((collection.name, collection.scope) for collection in collections)

@@ -16,9 +16,10 @@ from acqo_rl.retrieval.engines import build
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.places import place_of
 from acqo_rl.retrieval.remote import describe
-from acqo_rl.types import Document, fingerprint_of
+from acqo_rl.types import Document, Scope, fingerprint_of, within
 
 
 @pytest.fixture(params=ENGINES)
@@ -173,3 +174,49 @@ def test_stored_locations_are_absolute_and_have_no_password(tmp_path, monkeypatc
     assert place_of("qdrant:here/places?mode=text") == f"qdrant:{tmp_path}/here/places?mode=text"
     assert place_of("postgresql://me:secret@host:1/db/t") == "postgresql://me@host:1/db/t"
     assert "secret" not in read_location("postgresql://me:secret@host:1/db/t").shown
+
+
+FILTERS = {
+    "value": ({"lang": "de"}, lambda m: m["lang"] == "de"),
+    "any of": ({"year": [1990, 1993, 1]}, lambda m: m["year"] in (1990, 1993)),
+    "truth": ({"draft": True}, lambda m: m["draft"]),
+    "range": ({"year": {"gt": 1991, "lte": 2000}}, lambda m: 1991 < m["year"] <= 2000),
+    "date": ({"date": {"gte": "2024-01-10"}}, lambda m: m["date"] >= "2024-01-10"),
+    "both": ({"lang": "en", "year": {"lt": 1999.5}}, lambda m: m["lang"] == "en" and m["year"] < 1999.5),
+    "missing": ({"colour": "red"}, lambda m: False),
+    "other type": ({"lang": 3}, lambda m: False),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("mode", ["dense", "text", "hybrid"])
+def test_a_filter_finds_the_same_as_a_test_of_each_document(filtered_engine, name, mode):
+    given, holds = FILTERS[name]
+    retriever = within(filtered_engine[mode], Scope(read_filter(given)))
+
+    [ranking] = retriever.search(["stone"], 100)
+
+    assert set(ranking.doc_ids) == {document.id for document in CORPUS if holds(document.metadata)}
+    assert fingerprint_of(retriever) != fingerprint_of(filtered_engine[mode])
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def filtered_engine(request, engine_index):
+    index = engine_index(request.param, "filtered")
+    build_engine_index(index, CORPUS, UnitEncoder())
+    modes = ("dense", "text", "hybrid")
+    return {mode: load_retriever(f"{index}?mode={mode}", encoder=UnitEncoder()) for mode in modes}
+
+
+def test_a_search_sees_only_the_documents_of_its_tenant(built):
+    retriever = load_retriever(f"{built}?mode=text&tenant=lang")
+
+    [german] = within(retriever, Scope(tenant="de")).search(["stone"], 100)
+    [drafts] = within(retriever, Scope(read_filter({"draft": True}), "en")).search(["stone"], 100)
+
+    assert set(german.doc_ids) == {document.id for document in CORPUS if document.metadata["lang"] == "de"}
+    assert set(drafts.doc_ids) == {d.id for d in CORPUS if d.metadata["lang"] == "en" and d.metadata["draft"]}
+    with pytest.raises(ConfigError):
+        retriever.search(["stone"], 5)
+    with pytest.raises(ConfigError):
+        within(load_retriever(f"{built}?mode=text"), Scope(tenant="de")).search(["stone"], 5)
