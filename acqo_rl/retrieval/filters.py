@@ -21,19 +21,25 @@ _FIELD = re.compile(r"\w[\w-]*(\.\w[\w-]*)*")
 _BOUNDS = ("gt", "gte", "lt", "lte")
 _MOST_CONDITIONS, _MOST_VALUES, _MOST_CHARACTERS = 20, 100, 1000
 
+_NUMBER = {"type": "number", "minimum": -(2**53), "maximum": 2**53}
+_SCALAR = {"anyOf": [{"type": "string", "maxLength": _MOST_CHARACTERS}, _NUMBER, {"type": "boolean"}]}
+
+
+def _bounds_schema(value: dict[str, Any]) -> dict[str, Any]:
+    properties = dict.fromkeys(_BOUNDS, value)
+    return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}
+
+
 FILTER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "maxProperties": _MOST_CONDITIONS,
+    "propertyNames": {"pattern": r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$", "maxLength": 100},
     "additionalProperties": {
         "anyOf": [
-            {"type": ["string", "number", "boolean"]},
-            {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 1},
-            {
-                "type": "object",
-                "properties": {name: {"type": ["number", "string"]} for name in _BOUNDS},
-                "additionalProperties": False,
-                "minProperties": 1,
-            },
+            _SCALAR,
+            {"type": "array", "items": _SCALAR, "minItems": 1, "maxItems": _MOST_VALUES},
+            _bounds_schema(_NUMBER),
+            _bounds_schema({"type": "string", "format": "date"}),
         ]
     },
 }

@@ -50,6 +50,8 @@ class Collection:
             raise ConfigError(f"The collection {self.name} has tenants; name one in the field tenant.")
         if not self.has_tenants and scope.tenant is not None:
             raise ConfigError(f"The collection {self.name} has no tenants; leave the field tenant out.")
+        if scope == EVERYTHING:
+            return self
         retrievers = tuple(retriever.within(scope) for retriever in self.retrievers)
         originals = tuple(retriever.within(scope) for retriever in self.originals)
         return replace(self, retrievers=retrievers, originals=originals, scope=scope)

@@ -59,6 +59,6 @@ def engine_index(tmp_path_factory):
 
     def located(engine: str, name: str) -> str:
         folder = tmp_path_factory.mktemp(engine)
-        return {"qdrant": f"qdrant:{folder}/{name}"}[engine]
+        return {"qdrant": f"qdrant:{folder}/{name}", "milvus": f"milvus:{folder}/here.db/{name}"}[engine]
 
     return located

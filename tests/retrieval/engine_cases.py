@@ -9,7 +9,7 @@ import numpy as np
 
 from acqo_rl.types import Document
 
-ENGINES = ("qdrant",)
+ENGINES = ("qdrant", "milvus")
 
 
 class UnitEncoder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -140,9 +141,8 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
 
 
 def _engine_class(scheme: str) -> Any:
-    from acqo_rl.retrieval.engines.qdrant import QdrantEngine
-
-    return QdrantEngine
+    modules = {"qdrant": "QdrantEngine", "milvus": "MilvusEngine"}
+    return getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{scheme}"), modules[scheme])
 
 
 def _check_vectors(location: Location, schema: Schema, note: Note | None) -> None:

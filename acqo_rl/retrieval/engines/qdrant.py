@@ -18,7 +18,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.engines.rows import as_document, as_row
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -112,18 +112,9 @@ class QdrantEngine:
 
     def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
         """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
-        fields = self._fields
         points = [
             models.PointStruct(
-                id=self._point_id(document.id),
-                vector={fields.vector: vector.tolist()},
-                payload={
-                    fields.id: document.id,
-                    fields.title: document.title,
-                    fields.text: document.text,
-                    fields.metadata: dict(document.metadata),
-                    fields.words: passage_text(document),
-                },
+                id=self._point_id(document.id), vector={self._fields.vector: vector.tolist()}, payload=as_row(document)
             )
             for document, vector in zip(documents, vectors, strict=True)
         ]
@@ -155,12 +146,7 @@ class QdrantEngine:
                 return
 
     def _document(self, point: models.Record) -> Document:
-        fields, payload = self._fields, dict(point.payload or {})
-        doc_id = self._id_of(point)
-        title, text = str(payload.pop(fields.title, "") or ""), str(payload.pop(fields.text, "") or "")
-        payload.pop(fields.id, None)
-        metadata = payload.get(fields.metadata) or {} if fields.metadata else payload
-        return Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
+        return as_document(self._id_of(point), point.payload or {}, self._fields)
 
     def _id_of(self, point: models.Record | models.ScoredPoint) -> str:
         return str((point.payload or {}).get(self._fields.id, point.id))

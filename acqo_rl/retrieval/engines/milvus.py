@@ -1,0 +1,217 @@
+"""Milvus, as a server or as a file that this process opens (Milvus Lite)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from pymilvus import DataType, Function, FunctionType, MilvusClient
+from pymilvus.exceptions import MilvusException
+
+from acqo_rl.errors import DataError
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
+from acqo_rl.retrieval.engines.location import Fields, Location
+from acqo_rl.retrieval.engines.rows import as_document, as_row
+from acqo_rl.types import Condition, Document, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TOKEN_VARIABLE = "MILVUS_TOKEN"
+"""Environment variable with the token of a server, or ``USER:PASSWORD``."""
+
+_NOTE = "acqo_rl"
+_SPARSE = "passage_bm25"
+_MOST_BYTES = 65_535
+_PAGE = 1000
+_METRICS = {"COSINE": COSINE, "IP": DOT}
+_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_TEMPORARY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
+
+
+class MilvusEngine:
+    """A Milvus collection; its properties hold the note of our build."""
+
+    errors = (MilvusException, grpc.RpcError, ValueError, RuntimeError)
+    largest_k = 16_384
+
+    def __init__(self, location: Location) -> None:
+        self._client = _server(location) if location.is_server else _file(location.absolute().place)
+        self._location = location
+        self._name = location.collection
+        self._seconds = location.seconds
+        self._fields = Fields()
+        self._sparse = _SPARSE
+
+    def is_temporary(self, error: BaseException) -> bool:
+        """Whether the same call may succeed later."""
+        if isinstance(error, grpc.RpcError):
+            return getattr(error, "code", lambda: None)() in _TEMPORARY
+        return bool(getattr(error, "retriable", False))
+
+    def schema(self) -> Schema | None:
+        """What the collection is; ``None`` if there is no such collection."""
+        if not self._client.has_collection(self._name, timeout=self._seconds):
+            return None
+        told = self._client.describe_collection(self._name, timeout=self._seconds)
+        written = (told.get("properties") or {}).get(_NOTE)
+        vectors = {f["name"]: f["params"]["dim"] for f in told["fields"] if f["type"] == DataType.FLOAT_VECTOR}
+        self._fields = self._location.fields(built_here=written is not None)
+        key = next(f["name"] for f in told["fields"] if f.get("is_primary"))
+        self._fields = replace(
+            self._fields,
+            id=self._fields.id or key,
+            vector=self._fields.vector or (next(iter(vectors)) if len(vectors) == 1 else ""),
+        )
+        words = [f["output_field_names"][0] for f in told.get("functions", []) if f["type"] == FunctionType.BM25]
+        self._sparse = words[0] if words else ""
+        self._client.load_collection(self._name, timeout=self._seconds)
+        return Schema(
+            dimension=vectors.get(self._fields.vector),
+            metric=self._metric() if self._fields.vector in vectors else "",
+            count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
+            has_words=bool(words),
+            note=json.loads(written) if written is not None else None,
+            vector_fields=tuple(vectors),
+        )
+
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+        """The nearest entries of each row, best first, by one call; float32[texts, dim]."""
+        return self._search(list(vectors), self._fields.vector, k, where)
+
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
+        """The entries that match each text best by BM25, best first, by one call."""
+        found = self._search(list(texts), self._sparse, k, where)
+        return [[(doc_id, abs(score)) for doc_id, score in hits] for hits in found]  # Milvus Lite negates the scores
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Those of the documents that exist, in any order."""
+        rows = self._client.query(
+            self._name,
+            filter=f"{self._fields.id} in {json.dumps(list(doc_ids), ensure_ascii=False)}",
+            output_fields=self._output_fields(),
+            timeout=self._seconds,
+        )
+        return list(map(self._document, rows))
+
+    def scan(self) -> Iterator[Document]:
+        """All documents, in any order."""
+        pages = self._client.query_iterator(
+            self._name, batch_size=_PAGE, output_fields=self._output_fields(), timeout=self._seconds
+        )
+        try:
+            while rows := pages.next():
+                yield from map(self._document, rows)
+        finally:
+            pages.close()
+
+    def create(self, dimension: int) -> None:
+        """Creates the collection with vectors for the cosine and a full text index."""
+        self._fields, self._sparse = Fields(), _SPARSE
+        schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field(self._fields.id, DataType.VARCHAR, max_length=_MOST_BYTES, is_primary=True)
+        schema.add_field(self._fields.title, DataType.VARCHAR, max_length=_MOST_BYTES)
+        schema.add_field(self._fields.text, DataType.VARCHAR, max_length=_MOST_BYTES)
+        schema.add_field(self._fields.words, DataType.VARCHAR, max_length=_MOST_BYTES, enable_analyzer=True)
+        schema.add_field(self._fields.metadata, DataType.JSON)
+        schema.add_field(self._fields.vector, DataType.FLOAT_VECTOR, dim=dimension)
+        schema.add_field(_SPARSE, DataType.SPARSE_FLOAT_VECTOR)
+        bm25 = Function(
+            name="bm25",
+            input_field_names=[self._fields.words],
+            output_field_names=[_SPARSE],
+            function_type=FunctionType.BM25,
+        )
+        schema.add_function(bm25)
+        indexes = self._client.prepare_index_params()
+        indexes.add_index(self._fields.vector, index_type="AUTOINDEX", metric_type="COSINE")
+        indexes.add_index(_SPARSE, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+        self._client.create_collection(
+            self._name, schema=schema, index_params=indexes, consistency_level="Strong", timeout=self._seconds
+        )
+
+    def write_note(self, note: dict[str, Any]) -> None:
+        """Replaces the note of our build in the properties of the collection."""
+        self._client.alter_collection_properties(self._name, {_NOTE: json.dumps(note)}, timeout=self._seconds)
+
+    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
+        """Adds documents, and replaces those of equal ids; float32[documents, dim].
+
+        Raises:
+            DataError: a text is longer than Milvus can hold.
+        """
+        rows = [as_row(document) for document in documents]
+        for row in rows:
+            if (size := len(row[self._fields.words].encode())) > _MOST_BYTES:
+                raise DataError(
+                    f"The document {row['id']!r} has {size:,} bytes; Milvus holds at most {_MOST_BYTES:,}. Split it."
+                )
+        with_vectors = [
+            {**row, self._fields.vector: vector.tolist()} for row, vector in zip(rows, vectors, strict=True)
+        ]
+        self._client.upsert(self._name, with_vectors, timeout=self._seconds)
+
+    def delete(self, doc_ids: Sequence[str]) -> None:
+        """Deletes documents."""
+        self._client.delete(self._name, ids=list(doc_ids), timeout=self._seconds)
+
+    def finish(self) -> None:
+        """Writes everything to the disk."""
+        self._client.flush(self._name)
+
+    def _search(self, data: list[Any], field: str, k: int, where: Filter) -> list[Hits]:
+        key = self._fields.id
+        found = self._client.search(
+            self._name,
+            data=data,
+            anns_field=field,
+            limit=k,
+            filter=_expression(where, self._fields),
+            output_fields=[key],
+            timeout=self._seconds,
+        )
+        return [[(str(hit["entity"].get(key, hit.get(key))), float(hit["distance"])) for hit in hits] for hits in found]
+
+    def _metric(self) -> str:
+        index = self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}
+        metric = str(index.get("metric_type", ""))
+        return _METRICS.get(metric, metric)
+
+    def _output_fields(self) -> list[str]:
+        own = self._fields
+        return [own.id, own.title, own.text, own.metadata] if own.metadata else ["*"]
+
+    def _document(self, row: dict[str, Any]) -> Document:
+        return as_document(str(row[self._fields.id]), row, self._fields)
+
+
+@cache
+def _file(path: str) -> MilvusClient:
+    """The client of a file; one for all collections in it, because it locks the file."""
+    return MilvusClient(path)
+
+
+def _server(location: Location) -> MilvusClient:
+    tls = "https" if location.given.get("tls") == "true" else "http"
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    return MilvusClient(f"{tls}://{location.place}", token=token, timeout=location.seconds)
+
+
+def _expression(where: Filter, fields: Fields) -> str:
+    return " and ".join(part for condition in where for part in _parts(condition, fields))
+
+
+def _parts(condition: Condition, fields: Fields) -> Iterator[str]:
+    first, *keys = fields.path_of(condition.field).split(".")
+    field = first + "".join(f"[{json.dumps(key)}]" for key in keys)
+    if condition.any_of:
+        equal = (f"{field} == {json.dumps(value, ensure_ascii=False)}" for value in condition.any_of)
+        yield f"({' or '.join(equal)})"
+    for name, bound in condition.bounds:
+        yield f"{field} {_SIGNS[name]} {json.dumps(bound)}"

@@ -1,0 +1,33 @@
+"""Documents as rows of an engine, and rows as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from acqo_rl.retrieval.engines.location import Fields
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.types import Document
+
+
+def as_row(document: Document) -> dict[str, Any]:
+    """The fields of a document, without its vector, as our own build writes them."""
+    fields = Fields()
+    return {
+        fields.id: document.id,
+        fields.title: document.title,
+        fields.text: document.text,
+        fields.metadata: dict(document.metadata),
+        fields.words: passage_text(document),
+    }
+
+
+def as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Document:
+    """The document of a row; fields that are not of the document itself are its metadata."""
+    title, text = (str(row.get(name) or "") for name in (fields.title, fields.text))
+    if fields.metadata:
+        metadata = row.get(fields.metadata) or {}
+    else:
+        own = {fields.id, fields.title, fields.text, fields.vector}
+        metadata = {name: value for name, value in row.items() if name not in own}
+    return Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
