@@ -1,4 +1,4 @@
-"""A service of stand-ins for the web page, with a planted document, and how contrast is measured."""
+"""A service with stand-ins for tests of the web page, a document with injected HTML, and a contrast measurement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{
 
 
 class Writing(ModelByRole):
-    """Writes its answer in two pieces."""
+    """Streams its answer in two pieces."""
 
     def stream(self, conversation, on_text):
         [completion] = self.generate([conversation])
@@ -70,4 +70,4 @@ CONTRASTS = """() => {
         return [(light + 0.05) / (dark + 0.05), e.textContent.slice(0, 40)];
     });
 }"""
-"""The contrast of each visible text with what is behind it, and its first words."""
+"""Returns the contrast of each visible text with its background, and its first characters."""

@@ -1,4 +1,4 @@
-"""A real server over loopback, and scripted stand-ins of what it serves."""
+"""A real server on this machine, and scripted stand-ins for its models and indexes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOCUMENTS = {
 
 @contextmanager
 def running(app):
-    """The URL of a server that runs the application in a thread."""
+    """Runs the application on a server in a thread; yields its URL."""
     import uvicorn
 
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5))
@@ -47,7 +47,7 @@ def events(text):
 
 
 class Words:
-    """A retriever that finds the documents that share a word with the text; fails and stalls on command."""
+    """Finds the documents that share a word with the text; "broken" in a text raises an error, "stall" waits."""
 
     def __init__(self, documents=DOCUMENTS, name="dense", cosine=True, extra=0.0):
         self.name, self.cosine, self.extra = name, cosine, extra
@@ -71,7 +71,7 @@ class Words:
 
 
 class Parts:
-    """A reformulator that splits at " and ", slowly where it is told so, and keeps what it was asked."""
+    """Splits queries at " and ", optionally with a delay, and records its batches."""
 
     name = "parts"
 
@@ -96,7 +96,7 @@ class Parts:
 
 
 class Back:
-    """A reformulator that searches "capital of Peru", and beside it the query, whose list has to lead by .2."""
+    """Searches "capital of Peru" and the raw query, whose list must lead by 0.2."""
 
     name = "back"
 
@@ -109,7 +109,7 @@ class Back:
 
 
 class Weighted:
-    """A reformulator that searches "capital of Peru" and an answer to it, of other weights, and says why."""
+    """Searches "capital of Peru" and a hypothetical passage with different weights, and gives a reason."""
 
     name = "weighted"
 
@@ -118,12 +118,12 @@ class Weighted:
             SubQuery("capital of Peru", "original", 0.5),
             SubQuery("Lima is the capital of Peru.", "hypothetical", 1.5),
         )
-        told = {"calls": 2, "query_type": "factual", "reasoning": "Selected hyde for factual query"}
-        return [Reformulation(query, "expand", subs, self.name, **told) for query in queries]
+        details = {"calls": 2, "query_type": "factual", "reasoning": "Selected hyde for factual query"}
+        return [Reformulation(query, "expand", subs, self.name, **details) for query in queries]
 
 
 class Gate:
-    """A reformulator that waits until it is let go."""
+    """A reformulator that waits until ``open`` is set."""
 
     name = "gate"
 
@@ -138,7 +138,7 @@ class Gate:
 
 
 class Echo:
-    """A language model that says what it was told, and keeps the sizes of its batches."""
+    """A language model that repeats the last message, and records the sizes of its batches."""
 
     def __init__(self, seconds=0.0):
         self.seconds = seconds
@@ -151,7 +151,7 @@ class Echo:
 
 
 class Scripted:
-    """Strategies of given reformulators, as ``Strategies`` offers them."""
+    """The given reformulators with the interface of ``Strategies``."""
 
     def __init__(self, **reformulators):
         from acqo_rl.reformulation.pass_through import PassThrough
@@ -167,5 +167,5 @@ class Scripted:
 
         self.asked.append((name, num_variants))
         if name not in self._offered:
-            raise NotFoundError(f"There is no strategy {name!r}.")
+            raise NotFoundError(f"Unknown strategy {name!r}.")
         return self._offered[name]

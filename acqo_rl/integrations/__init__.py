@@ -1,7 +1,6 @@
-"""The searcher where people build: LangChain, LlamaIndex, Haystack, DSPy and the Model Context Protocol.
+"""Adapters for LangChain, LlamaIndex, Haystack, DSPy and the Model Context Protocol (MCP).
 
-Each module is a thin adapter with an extra of its name; importing one whose package is missing says which extra to
-install.
+Each module needs the extra of the same name; importing it without its packages raises an error that names the extra.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from acqo_rl.errors import MissingPackageError
 
 
 def missing(extra: str, error: ImportError) -> MissingPackageError:
-    """What to raise where a package of an extra cannot be imported."""
+    """Returns the error to raise if a package of an extra cannot be imported."""
     package = (error.name or "").partition(".")[0]
     return MissingPackageError(
         f"This integration needs the package {package}: pip install 'acqo-rl[{extra}]'.", name=error.name

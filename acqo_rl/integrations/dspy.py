@@ -1,4 +1,4 @@
-"""A search tool for DSPy, and for whatever else takes a plain function with a name, a docstring and types.
+"""A search tool for DSPy, and for other frameworks that accept a plain function as a tool.
 
     import dspy
 
@@ -12,7 +12,7 @@
     searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
     agent = dspy.ReAct("question -> answer", tools=[make_search(searcher, read_corpus("outputs/demo/data"))])
 
-Needs no extra: DSPy is not imported here.
+This module needs no extra, because it does not import DSPy.
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ from acqo_rl.types import Document, Query
 def make_search(
     searcher: AdaptiveSearcher, corpus: Mapping[str, Document], k: int = 5, history: object = ()
 ) -> Callable[..., list[str]]:
-    """A function ``search(query: str, k: int = k) -> list[str]`` of passages ``title | text``, best first.
+    """Creates a function ``search(query: str, k: int = k) -> list[str]``.
 
-    It raises :class:`acqo_rl.errors.ConfigError` where the query is empty or ``k`` is less than 1, and
-    :class:`acqo_rl.errors.SearchError` where no search came back; an agent of DSPy reads the message and goes on.
+    It returns passages as ``title | text``, best first. It raises :class:`acqo_rl.errors.ConfigError` if the query is
+    empty or ``k`` is below 1, and :class:`acqo_rl.errors.SearchError` if all searches fail. DSPy agents read the
+    message of such an error and continue.
 
     Args:
-        searcher: reformulates, searches and merges.
+        searcher: runs the searches.
         corpus: document id -> document.
-        k: passages of a call that does not say how many.
-        history: the conversation that all queries belong to, such as a ``dspy.History`` or a list that grows; see
-            :mod:`acqo_rl.conversations`. It is read at every call.
+        k: default number of passages.
+        history: the conversation before the queries, such as a ``dspy.History`` or a list; see
+            :mod:`acqo_rl.conversations`. It is read again in every call.
     """
 
     def search(query: str, k: int = k) -> list[str]:
-        """Search the document collection; ask in full sentences, several questions at once are split up.
+        """Search the document collection. Write full sentences; a query with several questions is split.
 
         Args:
-            query: what to look for, understandable by itself.
-            k: how many passages to return.
+            query: what to search for, understandable without context.
+            k: number of passages to return.
         """
         return [
             f"{document.title} | {document.text}" if document.title else document.text

@@ -1,4 +1,4 @@
-"""Sources that can only be called synchronously, or only asynchronously, answer both kinds of call."""
+"""Calls components that may support only synchronous or only asynchronous calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _WRONG_CALL = (NotImplementedError, AssertionError, AttributeError, TypeError, ValueError, RuntimeError)
-"""What sources raise that cannot be called this way; errors of a server are others."""
+"""Errors that components raise if they do not support this kind of call; server errors have other types."""
 
 _callers_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("callers_loop", default=None)
 
 
 @contextmanager
 def called_from(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
-    """Says which event loop awaits what is called inside, in other threads too; ``None`` for a synchronous call."""
+    """Sets the caller's event loop for calls inside the context, including other threads; ``None`` if there is none."""
     token = _callers_loop.set(loop)
     try:
         yield
@@ -29,18 +29,18 @@ def called_from(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
 
 
 def call_either(call: Callable[[], T], acall: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of one of two calls of a source: the second kind is tried where the source lacks the first.
+    """Makes one of two equivalent calls; falls back to the other kind if the component does not support the first.
 
-    An asynchronous call is tried first where the caller awaits it, and runs in the caller's event loop, to which its
-    connections may belong. Otherwise it runs in one loop of this process, so that a loop that runs in the caller's
-    thread does no harm.
+    If the caller awaits the result, the asynchronous call comes first and runs in the caller's event loop, because the
+    component's connections may belong to that loop. Otherwise the synchronous call comes first, and an asynchronous
+    call runs in a separate event loop, because the caller's thread may already run one.
 
     Args:
         call: the synchronous call.
-        acall: the asynchronous one.
+        acall: the asynchronous call.
 
     Raises:
-        Exception: what the first call raised, where neither succeeds.
+        Exception: the error of the first call, if both fail.
     """
     loop = _callers_loop.get()
 

@@ -17,7 +17,7 @@
 Needs ``pip install 'acqo-rl[haystack]'``.
 """
 
-# Without "from __future__ import annotations": Haystack reads the types of run() as they stand.
+# No "from __future__ import annotations": Haystack needs the annotations of run() as types, not as strings.
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,23 +41,24 @@ Opened = tuple[AdaptiveSearcher, Mapping[str, types.Document]]
 
 @component
 class AdaptiveRetriever:
-    """The documents of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`, as Haystack knows them.
+    """A Haystack retriever that uses an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
-    A document's score is the fused one, by which they are ordered. ``meta`` is its own metadata, and under the key
-    ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits` tells of it. A pipeline with it is saved and loaded by the
-    name of the function that opens the searcher, whose module loading has to allow:
+    The score of a document is its fused score. ``meta`` contains the metadata of the document, and under the key
+    ``acqo_rl`` the details that :func:`acqo_rl.integrations.hits.hits` returns. A saved pipeline contains the name of
+    the function that opens the searcher. To load it, allow the module of that function:
     ``Pipeline.loads(text, allowed_modules=["acqo_rl.*", ...])``.
     """
 
     def __init__(self, open_searcher: Callable[[], Opened], top_k: int = 10) -> None:
-        """Opens nothing yet.
+        """Stores the settings; the searcher is opened later.
 
         Args:
-            open_searcher: gives the searcher and its documents by id; called once, before the first query.
-            top_k: documents of a call that does not say how many.
+            open_searcher: returns the searcher and its corpus (document id -> document); called once, before the first
+                query.
+            top_k: default number of documents.
 
         Raises:
-            ConfigError: no document is asked for.
+            ConfigError: ``top_k`` is below 1.
         """
         if top_k < 1:
             raise ConfigError(f"top_k is {top_k}; it must be at least 1.")
@@ -66,22 +67,22 @@ class AdaptiveRetriever:
         self._opened: Opened | None = None
 
     def warm_up(self) -> None:
-        """Opens the searcher, the first time."""
+        """Opens the searcher, if it is not open yet."""
         self._open()
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None, history: list[Any] | None = None) -> dict[str, list[Document]]:
-        """The best documents for a query.
+        """Returns the best documents for a query.
 
         Args:
-            query: as typed.
-            top_k: documents, at most.
-            history: earlier turns, oldest first: ``ChatMessage`` objects, or whatever else
+            query: the raw query.
+            top_k: maximum number of documents.
+            history: earlier turns, oldest first: ``ChatMessage`` objects, or any other form that
                 :mod:`acqo_rl.conversations` reads.
 
         Raises:
-            ConfigError: the query is empty, or ``top_k`` is less than 1.
-            SearchError: no search came back.
+            ConfigError: the query is empty, or ``top_k`` is below 1.
+            SearchError: all searches failed.
         """
         searcher, corpus = self._open()
         found = searcher.search(Query("query", query, history), self.top_k if top_k is None else top_k)
@@ -91,25 +92,25 @@ class AdaptiveRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, history: list[Any] | None = None
     ) -> dict[str, list[Document]]:
-        """As :meth:`run`, without holding up the event loop."""
+        """Like :meth:`run`, without blocking the event loop."""
         searcher, corpus = self._open()
         found = await searcher.asearch(Query("query", query, history), self.top_k if top_k is None else top_k)
         return {"documents": _documents(found, corpus)}
 
     def to_dict(self) -> dict[str, Any]:
-        """For a saved pipeline.
+        """Serialises the component.
 
         Raises:
-            SerializationError: ``open_searcher`` is no function of a module.
+            SerializationError: ``open_searcher`` is not a function at the top level of a module.
         """
         return default_to_dict(self, open_searcher=serialize_callable(self.open_searcher), top_k=self.top_k)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "AdaptiveRetriever":
-        """From a saved pipeline.
+        """Deserialises the component.
 
         Raises:
-            DeserializationError: the function is not there, or its module is not allowed.
+            DeserializationError: the function does not exist, or its module is not allowed.
         """
         parameters = data["init_parameters"]
         opener = deserialize_callable(parameters["open_searcher"])
@@ -123,6 +124,6 @@ class AdaptiveRetriever:
 
 def _documents(found: SearchResult, corpus: Mapping[str, types.Document]) -> list[Document]:
     return [
-        Document(id=document.id, content=document.text, meta=metadata_of(document, told), score=told["score"])
-        for document, told in hits(found, corpus)
+        Document(id=document.id, content=document.text, meta=metadata_of(document, details), score=details["score"])
+        for document, details in hits(found, corpus)
     ]

@@ -1,4 +1,4 @@
-"""What every integration tells of a document that was found."""
+"""The details that every integration returns with a document."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from acqo_rl.searching.result import SearchResult
 from acqo_rl.types import Document
 
 KEY = "acqo_rl"
-"""Where the metadata of a framework's document holds what is told of it; all other keys are the document's own."""
+"""Key of the details in the metadata of a framework's document; all other keys come from the document."""
 
 
 def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Document, dict[str, Any]]]:
-    """The documents of a result, best first, each with what is told of it, which JSON can hold.
+    """The documents of a result with JSON-serialisable details, best first.
 
-    ``doc_id``, ``title`` and ``rank`` (from 1); ``score`` of the fusion (how the lists agree) and ``similarity`` (the
-    best score of a retriever); the ``route`` of the query and the ``sub_queries`` that were searched, those among them
-    whose lists hold the document (``found_by``); ``problem``, why the query was searched as it stands where that was
-    not wanted, and ``failures``, what did not come back: ``None`` and empty when all is well.
+    The details are:
+
+    - ``doc_id``, ``title`` and ``rank`` (from 1) of the document;
+    - ``score``, its fused score, and ``similarity``, its best score in one list;
+    - ``route``, the route of the query, and ``sub_queries``, the texts that were searched;
+    - ``found_by``, the sub-queries whose lists contain the document;
+    - ``problem``, the problem of the reformulation, or ``None``;
+    - ``failures``, the failed calls.
 
     Args:
-        found: of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
+        found: result of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
         corpus: document id -> document.
     """
     fused = found.fused
@@ -55,17 +59,17 @@ def hits(found: SearchResult, corpus: Mapping[str, Document]) -> list[tuple[Docu
     ]
 
 
-def metadata_of(document: Document, told: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a framework's document: the document's own, its title, and what is told of it under ``KEY``.
+def metadata_of(document: Document, details: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata for a framework's document: title and metadata of the document, and the details under ``KEY``.
 
-    A title that the metadata holds stays. So does a value under ``KEY``, such as that of an inner search: it moves to
-    the same key of what is told.
+    A ``title`` in the document's metadata has priority. If the metadata already contains ``KEY``, for example from an
+    inner search, its value moves to ``KEY`` inside the details.
     """
     own = document.metadata
-    titled = {"title": document.title} if document.title else {}
-    return {**titled, **own, KEY: {**told, KEY: own[KEY]} if KEY in own else dict(told)}
+    title = {"title": document.title} if document.title else {}
+    return {**title, **own, KEY: {**details, KEY: own[KEY]} if KEY in own else dict(details)}
 
 
 def failures(found: SearchResult) -> list[str]:
-    """What did not come back, in words; empty when all is well."""
+    """The failed calls of a search, one sentence each."""
     return [f"{' '.join(filter(None, (f.step, f.retriever)))}: {f.reason}" for f in found.failures]

@@ -1,4 +1,4 @@
-"""A LangChain retriever that searches adaptively, over an index of ours or over any LangChain retriever.
+"""A LangChain retriever that searches adaptively, in an index of this package or through any LangChain retriever.
 
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.fusion import RankScoreFusion
@@ -10,8 +10,8 @@
     searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
     retriever = AdaptiveRetriever(searcher=searcher, corpus=read_corpus("outputs/demo/data"), k=3)
     for document in retriever.invoke("compare Oslo and Bergen"):
-        told = document.metadata["acqo_rl"]
-        print(told["rank"], told["found_by"], document.page_content)
+        details = document.metadata["acqo_rl"]
+        print(details["rank"], details["found_by"], document.page_content)
 
 Needs ``pip install 'acqo-rl[langchain]'``.
 """
@@ -45,19 +45,19 @@ except ImportError as error:
 
 
 class AdaptiveRetriever(BaseRetriever):
-    """The documents of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`, as LangChain knows them.
+    """A LangChain retriever that uses an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
-    ``invoke``, ``ainvoke`` and ``batch`` take ``k`` and ``history`` beside the query: earlier turns, oldest first, as
-    LangChain's messages or whatever else :mod:`acqo_rl.conversations` reads.
-    ``metadata`` of each document is its own, and under the key ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits`
-    tells of it. An empty query and ``k`` below 1
-    raise :class:`acqo_rl.errors.ConfigError`, and :class:`acqo_rl.errors.SearchError` where no search came back.
+    ``invoke``, ``ainvoke`` and ``batch`` also accept ``k`` and ``history``: earlier turns, oldest first, as LangChain
+    messages or in any other form that :mod:`acqo_rl.conversations` reads. They raise
+    :class:`acqo_rl.errors.ConfigError` if the query is empty or ``k`` is below 1, and
+    :class:`acqo_rl.errors.SearchError` if all searches fail. The metadata of a document contains the key ``acqo_rl``
+    with the details that :func:`acqo_rl.integrations.hits.hits` returns.
 
     Attributes:
-        searcher: reformulates, searches and merges.
+        searcher: runs the searches.
         corpus: document id -> document.
-        k: documents of a call that does not say how many.
-        document_metadata: document id -> metadata that the corpus does not hold, such as its source.
+        k: default number of documents.
+        document_metadata: document id -> additional metadata, such as the source.
     """
 
     searcher: AdaptiveSearcher = Field(repr=False)
@@ -74,20 +74,21 @@ class AdaptiveRetriever(BaseRetriever):
         strategy: str = "prompted",
         k: int = 10,
     ) -> AdaptiveRetriever:
-        """Searches a LangChain retriever with what a LangChain model writes.
+        """Wraps a LangChain retriever; a LangChain model writes the sub-queries.
 
-        Every list is as deep as ``base_retriever`` makes it: give a vector store's ``search_kwargs={"k": 50}``. It
-        tells no scores, so a document's ``similarity`` is 1 over its best rank. A retriever or a model that is only
-        synchronous, or only asynchronous, answers ``invoke`` and ``ainvoke``, in a running event loop as well.
+        ``base_retriever`` decides how many documents it returns per sub-query. Use a vector store with
+        ``search_kwargs={"k": 50}``. LangChain retrievers return no scores, so the ``similarity`` of a document is 1
+        divided by its best rank. The retriever and the model may support only synchronous or only asynchronous calls;
+        ``invoke`` and ``ainvoke`` work with both.
 
         Args:
-            base_retriever: its documents keep their metadata; those without an id are told apart by their text.
-            llm: asked once a query; without one, rules decide what to search.
-            strategy: what it is asked; see :func:`acqo_rl.reformulation.load.load_reformulator`.
-            k: documents of a call that does not say how many.
+            base_retriever: the retriever to search. Documents without an id are identified by their text.
+            llm: called once per query; without a model, the rules write the sub-queries.
+            strategy: name of the strategy; see :func:`acqo_rl.reformulation.load.load_reformulator`.
+            k: default number of documents.
 
         Raises:
-            ConfigError: there is no such strategy.
+            ConfigError: the strategy is unknown.
         """
         from acqo_rl.fusion import RankScoreFusion
         from acqo_rl.reformulation.load import load_reformulator
@@ -124,18 +125,15 @@ class AdaptiveRetriever(BaseRetriever):
 
     def _documents(self, found: SearchResult) -> list[Document]:
         documents = []
-        for document, told in hits(found, self.corpus):
+        for document, details in hits(found, self.corpus):
             more = self.document_metadata.get(document.id, {})
-            metadata = metadata_of(replace(document, metadata={**document.metadata, **more}), told)
+            metadata = metadata_of(replace(document, metadata={**document.metadata, **more}), details)
             documents.append(Document(id=document.id, page_content=document.text, metadata=metadata))
         return documents
 
 
 class LangChainSource:
-    """A LangChain retriever in the role of ours; keeps every document that it has found.
-
-    It may be one that can only be called synchronously, or only asynchronously.
-    """
+    """Adapts a LangChain retriever to :class:`acqo_rl.types.Retriever`; stores all documents that it returns."""
 
     name = "langchain"
     cosine = False
@@ -145,7 +143,7 @@ class LangChainSource:
         self._retriever = retriever
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` of the retriever's documents a text, scored 1/rank."""
+        """Returns at most ``k`` documents per text, in input order; the score of a document is 1/rank."""
         asked = list(texts)
         lists = call_either(lambda: self._retriever.batch(asked), lambda: self._retriever.abatch(asked))
         return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
@@ -161,16 +159,13 @@ class LangChainSource:
 
 
 class LangChainModel:
-    """A LangChain model in the role of ours; a call that fails is told in its completion and stops no other.
-
-    It may be one that can only be called synchronously, or only asynchronously.
-    """
+    """Adapts a LangChain model to :class:`acqo_rl.types.LanguageModel`."""
 
     def __init__(self, llm: BaseLanguageModel[Any]) -> None:
         self._llm = llm
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """One completion a conversation, position for position."""
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
         asked: list[Any] = list(conversations)
 
         def write() -> list[Any]:
@@ -196,15 +191,15 @@ def _completion(reply: BaseMessage | str | Exception) -> Completion:
         return failed(f"{type(reply).__name__}: {reply}")
     text = reply if isinstance(reply, str) else reply.text
     if not text:
-        return failed("the model gave no text")
+        return failed("the model returned no text")
     usage = reply.usage_metadata if isinstance(reply, AIMessage) else None
-    return Completion(text, usage["output_tokens"] if usage else 0, finished=not _is_cut(reply))
+    return Completion(text, usage["output_tokens"] if usage else 0, finished=not _is_truncated(reply))
 
 
-def _is_cut(reply: BaseMessage | str) -> bool:
-    """Whether the limit of tokens ended a reply, as OpenAI, Ollama and Anthropic say it."""
-    told = {} if isinstance(reply, str) else reply.response_metadata
-    reasons = {told.get(name) for name in ("finish_reason", "done_reason", "stop_reason")}
+def _is_truncated(reply: BaseMessage | str) -> bool:
+    """Whether the token limit truncated a reply, in the formats of OpenAI, Ollama and Anthropic."""
+    metadata = {} if isinstance(reply, str) else reply.response_metadata
+    reasons = {metadata.get(name) for name in ("finish_reason", "done_reason", "stop_reason")}
     return bool(reasons & {"length", "max_tokens"})
 
 

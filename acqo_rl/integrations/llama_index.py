@@ -38,22 +38,23 @@ except ImportError as error:
 
 @dataclass
 class ConversationQuery(QueryBundle):
-    """A query and the turns before it: ``retriever.retrieve(ConversationQuery("and its price?", chat_history=...))``.
+    """A query in a conversation: ``retriever.retrieve(ConversationQuery("and its price?", chat_history=...))``.
 
     Attributes:
-        chat_history: oldest first; LlamaIndex's messages, or whatever else :mod:`acqo_rl.conversations` reads.
+        chat_history: earlier turns, oldest first, as LlamaIndex messages or in any other form that
+            :mod:`acqo_rl.conversations` reads.
     """
 
     chat_history: Any = ()
 
 
 class AdaptiveRetriever(BaseRetriever):
-    """The documents of an :class:`acqo_rl.searching.searcher.AdaptiveSearcher` as nodes.
+    """A LlamaIndex retriever that uses an :class:`acqo_rl.searching.searcher.AdaptiveSearcher`.
 
-    A node's score is the fused one, by which they are ordered, so that a ``similarity_cutoff`` says nothing of the
-    similarity: give the searcher a ``score_threshold`` instead. Its metadata is the document's own, and under the key
-    ``acqo_rl`` what :func:`acqo_rl.integrations.hits.hits` tells of it. Language models are shown text, title and the
-    document's own metadata, so that they can cite its URL or page; encoders are shown text and title.
+    The score of a node is its fused score, not a similarity. Instead of a ``similarity_cutoff``, set the
+    ``score_threshold`` of the searcher. The metadata of a node contains the key ``acqo_rl`` with the details that
+    :func:`acqo_rl.integrations.hits.hits` returns. Language models see text, title and the document's other metadata,
+    so that they can cite its URL or page. Encoders see text and title.
     """
 
     def __init__(
@@ -63,16 +64,16 @@ class AdaptiveRetriever(BaseRetriever):
         similarity_top_k: int = 10,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        """Joins the parts.
+        """Creates the retriever.
 
         Args:
-            searcher: reformulates, searches and merges.
+            searcher: runs the searches.
             corpus: document id -> document.
-            similarity_top_k: nodes a query.
-            callback_manager: of LlamaIndex.
+            similarity_top_k: maximum number of nodes per query.
+            callback_manager: LlamaIndex's callback manager.
 
         Raises:
-            ConfigError: no node is asked for.
+            ConfigError: ``similarity_top_k`` is below 1.
         """
         if similarity_top_k < 1:
             raise ConfigError(f"similarity_top_k is {similarity_top_k}; it must be at least 1.")
@@ -89,8 +90,8 @@ class AdaptiveRetriever(BaseRetriever):
 
     def _nodes(self, found: SearchResult) -> list[NodeWithScore]:
         nodes = []
-        for document, told in hits(found, self._corpus):
-            metadata = metadata_of(document, told)
+        for document, details in hits(found, self._corpus):
+            metadata = metadata_of(document, details)
             node = TextNode(
                 id_=document.id,
                 text=document.text,
@@ -98,7 +99,7 @@ class AdaptiveRetriever(BaseRetriever):
                 excluded_llm_metadata_keys=[KEY],
                 excluded_embed_metadata_keys=[key for key in metadata if key != "title"],
             )
-            nodes.append(NodeWithScore(node=node, score=told["score"]))
+            nodes.append(NodeWithScore(node=node, score=details["score"]))
         return nodes
 
 

@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol: a service's ``search`` and ``reformulate`` as tools of a language model.
+"""An MCP (Model Context Protocol) server that offers ``search`` and ``reformulate`` as tools.
 
     from acqo_rl.integrations.mcp import make_server, run
     from acqo_rl.reformulation.load import StrategySettings
@@ -7,7 +7,7 @@
     settings = ServiceSettings(["demo=outputs/demo/data,outputs/demo/index"], strategies=["rules"])
     run(make_server(load_service(settings, StrategySettings())))  # over stdin and stdout
 
-acqo mcp does this from a file of settings. Needs ``pip install 'acqo-rl[mcp]'``.
+``acqo mcp`` does the same on the command line. Needs ``pip install 'acqo-rl[mcp]'``.
 """
 
 from __future__ import annotations
@@ -41,38 +41,38 @@ try:
 except ImportError as error:
     raise missing("mcp", error) from error
 
-_INSTRUCTIONS = """Searches documents. Give a question as the user put it, with the earlier turns of the conversation:
-it is split, disambiguated or left alone as needed, and what its parts find is merged.
+_INSTRUCTIONS = """Searches documents. Give the question in the user's words, with the earlier turns of the
+conversation. If needed, the question is split or disambiguated, and the results of all searches are merged.
 Collections: {collections}. Strategies: {strategies}."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Asked = Annotated[str, Field(description="The question, as the user put it.")]
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Documents, at most.")]
-Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; all by default.")]
-Strategy = Annotated[str | None, Field(description="Who reformulates; the server's first strategy by default.")]
+Question = Annotated[str, Field(description="The question, in the user's words.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of documents.")]
+Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; by default all.")]
+Strategy = Annotated[str | None, Field(description="Reformulation strategy; by default the server's first one.")]
 History = Annotated[Any, WithJsonSchema({**HISTORY_SCHEMA, "description": ACCEPTED})]
-Notes = Annotated[list[str], Field(description="What of the request was shortened, left out or replaced.")]
+Notes = Annotated[list[str], Field(description="Parts of the request that were shortened, dropped or replaced.")]
 
 
 class SubQueryReply(BaseModel):
-    """One text that is searched."""
+    """A sub-query."""
 
     text: str
     kind: str
 
 
 class ReformulationReply(BaseModel):
-    """How a question is searched."""
+    """A reformulation."""
 
     route: str = Field(description="pass, disambiguate, decompose or expand.")
     sub_queries: list[SubQueryReply]
-    problem: str | None = Field(description="Why the question is searched as it stands, where that was not wanted.")
+    problem: str | None = Field(description="What went wrong, for example why the raw question is searched.")
 
     @classmethod
     def of(cls, reformulation: Reformulation) -> ReformulationReply:
-        """A reformulation."""
+        """Converts a reformulation."""
         return cls(
             route=reformulation.route,
             sub_queries=[SubQueryReply(text=s.text, kind=s.kind) for s in reformulation.sub_queries],
@@ -81,64 +81,64 @@ class ReformulationReply(BaseModel):
 
 
 class ReformulateReply(ReformulationReply):
-    """How a question would be searched, and what of it was read."""
+    """A reformulation, and notes on the request."""
 
     notes: Notes
 
 
 class DocumentReply(BaseModel):
-    """A document that was found."""
+    """A document of the result."""
 
     document_id: str
     collection: str
     title: str
     text: str
-    score: float = Field(description="How the lists agree; the order of the documents.")
-    similarity: float = Field(description="The best score in one list: how well the document fits.")
-    found_by: list[str] = Field(description="The searches that found it.")
-    metadata: dict[str, Any] = Field(description="What else the corpus knows of it, such as its URL, page and date.")
+    score: float = Field(description="Fused score; documents are sorted by it.")
+    similarity: float = Field(description="Best score in one list; measures how well the document matches.")
+    found_by: list[str] = Field(description="The sub-queries that found the document.")
+    metadata: dict[str, Any] = Field(description="Metadata of the document, such as URL, page and date.")
 
     @classmethod
-    def of(cls, document: Document, told: Mapping[str, Any]) -> DocumentReply:
-        """A document and what is known of it."""
+    def of(cls, document: Document, details: Mapping[str, Any]) -> DocumentReply:
+        """Converts a document and its details."""
         collection, doc_id = split_id(document.id)
         return cls(
             document_id=doc_id,
             collection=collection,
             title=document.title,
             text=document.text,
-            score=told["score"],
-            similarity=told["similarity"],
-            found_by=told["found_by"],
+            score=details["score"],
+            similarity=details["similarity"],
+            found_by=details["found_by"],
             metadata=dict(document.metadata),
         )
 
 
 class SearchReply(BaseModel):
-    """What a search found."""
+    """The result of a search."""
 
     documents: list[DocumentReply]
     reformulation: ReformulationReply
-    failures: list[str] = Field(description="What did not come back; empty when all is well.")
+    failures: list[str] = Field(description="Failed calls; if not empty, the result is partial.")
     notes: Notes
 
 
 def run(server: MCPServer[None]) -> None:
-    """Serves over stdin and stdout until stdin ends.
+    """Serves over stdin and stdout until stdin is closed.
 
-    The SDK does not answer a message with half a surrogate pair, which is how JavaScript writes a broken emoji. Here
-    it is replaced by U+FFFD.
+    Lone surrogates (JavaScript writes broken emojis in this way) are replaced by U+FFFD, because the SDK does not
+    answer messages that contain them.
     """
     given, (read_end, write_end) = os.dup(0), os.pipe()
     os.dup2(read_end, 0)
     os.close(read_end)
 
-    def pass_on() -> None:
-        with open(given, "rb") as lines, open(write_end, "wb", buffering=0) as kept, suppress(BrokenPipeError):
+    def forward() -> None:
+        with open(given, "rb") as lines, open(write_end, "wb", buffering=0) as forwarded, suppress(BrokenPipeError):
             for line in lines:
-                kept.write(_well_formed_json(line))
+                forwarded.write(_well_formed_json(line))
 
-    threading.Thread(target=pass_on, daemon=True).start()
+    threading.Thread(target=forward, daemon=True).start()
     server.run()
 
 
@@ -148,17 +148,17 @@ def _well_formed_json(line: bytes) -> bytes:
     try:
         return well_formed(json.dumps(json.loads(line), ensure_ascii=False)).encode() + b"\n"
     except (ValueError, RecursionError):
-        return line  # the SDK says what is wrong with it
+        return line  # the SDK reports the error
 
 
 def make_server(service: Service) -> MCPServer[None]:
-    """A server with the tools ``search`` and ``reformulate``; :func:`run` speaks over stdin and stdout.
+    """Creates a server with the tools ``search`` and ``reformulate``; :func:`run` serves it over stdin and stdout.
 
-    What the caller can put right (an empty question, an unknown strategy or collection, no search that came back) is
-    an error of the tool with the message of the exception.
+    Errors such as an empty question, an unknown strategy or collection, or the failure of all searches are returned as
+    tool errors with the message of the exception.
 
     Args:
-        service: its strategies and collections are offered.
+        service: the service whose strategies and collections are offered.
     """
     server: MCPServer[None] = MCPServer(
         "acqo-rl",
@@ -174,9 +174,9 @@ def make_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=read_only)
     @_with_tool_errors
     def search(
-        query: Asked, k: Limit = 5, collections: Names = (), strategy: Strategy = None, history: History = ()
+        query: Question, k: Limit = 5, collections: Names = (), strategy: Strategy = None, history: History = ()
     ) -> SearchReply:
-        """Find documents for a question; a compound question is split, an ambiguous one is searched in its readings."""
+        """Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."""
         chosen = service.collections.named(collections)
         asked, notes = as_query(query, history)
         found = service.search(asked, service.strategy(strategy), None, chosen)
@@ -189,8 +189,8 @@ def make_server(service: Service) -> MCPServer[None]:
 
     @server.tool(annotations=read_only)
     @_with_tool_errors
-    def reformulate(query: Asked, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
-        """Tell what a search for a question would search, without searching."""
+    def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
+        """Return the sub-queries that a search for a question would use, without searching."""
         asked, notes = as_query(query, history)
         made = service.reformulate(asked, service.strategy(strategy), None)
         return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)

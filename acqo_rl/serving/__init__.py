@@ -1,1 +1,1 @@
-"""The service: the one path behind HTTP, with limits, metrics and logs, and the server of a shared index."""
+"""The HTTP service of the search path, with limits, metrics and logs, and the server of a shared index."""

@@ -1,4 +1,4 @@
-"""What goes over the wire when a question is answered; see :mod:`acqo_rl.serving.schemas`."""
+"""Schemas of answers; see :mod:`acqo_rl.serving.schemas`."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ AnswerMode = Literal["pipeline", "auto"] | Mode
 
 
 class AnswerRequest(StrategyRequest):
-    """A question that is to be answered from the documents; what its strategy makes of it is searched first."""
+    """A question to answer from the documents; the first search uses the reformulation of the strategy."""
 
     model_config = request_config(query="How did the harbour of Bergen influence its growth?", mode="auto")
 
-    knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in a search.")
+    knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in /v1/search.")
     mode: AnswerMode = Field(
         default="pipeline",
-        description="pipeline takes the steps that the question calls for. The others are multi-step retrieval: simple "
-        "searches once, recursive splits the question and follows what passages refer to, multi_hop searches for what "
-        "is missing, self_query for each gap; auto chooses one of these four.",
+        description="pipeline chooses its steps by the question. The other modes are multi-step retrieval: simple "
+        "searches once; recursive splits the question and follows references in passages; multi_hop searches for "
+        "missing information; self_query searches for each gap; auto chooses one of these four.",
     )
 
 
 class Passage(BaseModel):
-    """A passage that an answer was written from."""
+    """A passage that was used for an answer."""
 
     document_id: str
     knowledge_pool: str
@@ -43,7 +43,7 @@ class Passage(BaseModel):
 
     @classmethod
     def of(cls, chunk: Chunk) -> Passage:
-        """A chunk whose document bears its collection's name."""
+        """Converts a chunk; the id of its document includes the collection."""
         pool, doc_id = split_id(chunk.document.id)
         return cls(
             document_id=doc_id,
@@ -56,19 +56,19 @@ class Passage(BaseModel):
 
 
 class ClaimSource(BaseModel):
-    """A claim of the answer, and the passage that says so."""
+    """A claim of the answer, and the passage that supports it."""
 
     claim: str
-    source: Passage | None = Field(description="None where no passage says so.")
+    source: Passage | None = Field(description="None if no passage supports the claim.")
 
 
 class Retrieval(BaseModel):
-    """How the passages were found beyond the first search; what was not done is empty.
+    """The steps after the first search; steps that were not needed are empty.
 
-    ``doc_ids`` are of the form knowledge_pool/document_id.
+    ``doc_ids`` have the form knowledge_pool/document_id.
     """
 
-    mode: str = Field(description="pipeline, or the mode of multi-step retrieval that was taken.")
+    mode: str = Field(description="pipeline, or the mode of multi-step retrieval that was used.")
     hops: tuple[Hop, ...]
     iterations: tuple[Iteration, ...]
     sub_questions: tuple[SubQuestion, ...]
@@ -76,17 +76,17 @@ class Retrieval(BaseModel):
 
 
 class AnswerResponse(BaseModel):
-    """An answer and how far to trust it."""
+    """An answer and its confidence."""
 
-    answer: str = Field(description="Empty where no model wrote one; `skipped` says why.")
+    answer: str = Field(description="Empty if no model wrote an answer; `skipped` gives the reason.")
     confidence: float
     confidence_label: str = Field(description="High, Medium, Low or Very Low.")
-    claims: list[ClaimSource] = Field(description="What the answer says; empty where no model checked it.")
+    claims: list[ClaimSource] = Field(description="The claims of the answer; empty if no model checked them.")
     challenges: list[str]
-    strategies: list[str] = Field(description="The steps that were taken for the challenges, or the mode.")
+    strategies: list[str] = Field(description="The steps that were chosen for the challenges, or the mode.")
     retrieval: Retrieval
     query_rewrite_info: QueryRewriteInfo | None = Field(
-        description="What was searched first; None where the budget had no room for a reformulation."
+        description="The reformulation of the first search; None if the budget did not allow one."
     )
     passages: list[Passage]
     model_calls: int
@@ -101,8 +101,8 @@ class AnswerResponse(BaseModel):
     def of(
         cls, result: PipelineResult, mode: str, strategy: str, notes: list[str], request_id: str, ms: float
     ) -> AnswerResponse:
-        """A result of pipeline or multi-step retrieval."""
-        mode = mode if mode == "pipeline" else result.strategies[0]  # auto has chosen one
+        """Converts a result of the pipeline or of multi-step retrieval."""
+        mode = mode if mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
         made = result.reformulation
         passages = {chunk.document.id: Passage.of(chunk) for chunk in result.chunks}
         return cls(

@@ -1,4 +1,4 @@
-"""An answer as it comes about: server-sent events (WHATWG HTML, section 9.2)."""
+"""Streams an answer as server-sent events (WHATWG HTML, section 9.2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from acqo_rl.types import Query
 logger = logging.getLogger(__name__)
 
 _PING_SECONDS = 15.0
-"""Proxies close a connection on which nothing comes."""
+"""Interval of comments on an idle stream, because proxies close idle connections."""
 
 
 async def stream_answer(
@@ -36,32 +36,32 @@ async def stream_answer(
     max_model_calls: int,
     request_id: str,
 ) -> AsyncIterator[str]:
-    """``step`` events, ``token`` events where the model can be watched, then one ``result`` or ``error``.
+    """Yields ``step`` events, ``token`` events (if the model streams), and finally one ``result`` or ``error`` event.
 
-    A client that leaves does not stop a model: its place is kept until the work has ended.
+    If the client disconnects, the work continues, and its place is occupied until it ends.
 
     Args:
-        ask: answers.
+        ask: answers the question.
         query: the question.
-        notes: on what was shortened or replaced in it.
-        mode: of the request.
-        threads: one is taken.
-        metrics: are told of the result.
-        strategy: name of who reformulates the question.
-        max_model_calls: of an answer, at most.
-        request_id: of the request.
+        notes: notes on the request.
+        mode: mode of the request.
+        threads: pool that runs the work.
+        metrics: count the result.
+        strategy: name of the reformulation strategy.
+        max_model_calls: maximum number of model calls per answer.
+        request_id: id of the request.
     """
     begin = time.perf_counter()
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def tell_step(step: Step) -> None:
+    def on_step(step: Step) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("step", Traced.of(step).model_dump_json()))
 
-    def tell_text(text: str) -> None:
+    def on_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))
 
-    work = asyncio.ensure_future(threads.run(ask, query, tell_step, tell_text))
+    work = asyncio.ensure_future(threads.run(ask, query, on_step, on_text))
     work.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await _next(events)) is not None:
@@ -76,7 +76,7 @@ async def stream_answer(
     except Exception as error:
         metrics.failed("answer", type(error).__name__)
         logger.exception("answer_failed", extra={"request_id": request_id})
-        detail = f"The answer failed ({type(error).__name__}); the log of the service says more."
+        detail = f"The answer failed ({type(error).__name__}); see the log of the service."
         yield _event("error", Problem(detail=detail).model_dump_json())
     finally:
         with anyio.CancelScope(shield=True):

@@ -42,16 +42,16 @@ from acqo_rl.serving.web import AT_ROOT, Web
 
 
 def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_ROOT) -> FastAPI:
-    """The application; what it cannot do it refuses with a status and a reason.
+    """Creates the application.
 
     Args:
-        service: does the work, and is closed with the application.
-        metrics: shown at ``/metrics``.
-        limits: keys, sizes, rates.
-        web: prefix and origins.
+        service: runs the requests; closed with the application.
+        metrics: served at ``/metrics``.
+        limits: API keys, sizes and rates.
+        web: path prefix and CORS origins.
 
     Raises:
-        ConfigError: a limit cannot be.
+        ConfigError: a limit is invalid.
     """
     threads = Threads(limits.concurrency)
 
@@ -64,7 +64,7 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
     app = FastAPI(
         title="acqo_rl",
         version=__version__,
-        description="Decides when to search more, searches, and merges what was found.",
+        description="Decides when to search more, searches, and merges the results.",
         lifespan=lifespan,
     )
 
@@ -78,19 +78,19 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
 def _add_listings(app: FastAPI, service: Service) -> None:
     @app.get("/v1/strategies", tags=["search"], responses={code: REFUSALS[code] for code in (401, 429)})
     async def strategies() -> StrategiesResponse:
-        """Who can reformulate."""
+        """The reformulation strategies."""
         return StrategiesResponse(strategies=list(service.strategies.names), default=service.strategies.default)
 
     @app.get("/v1/collections", tags=["search"], responses={code: REFUSALS[code] for code in (401, 429)})
     async def collections() -> CollectionsResponse:
-        """What can be searched."""
+        """The collections."""
         return CollectionsResponse(collections=[PoolInfo.of(collection) for collection in service.collections])
 
 
 def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
     async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
-        """What a search would search; the query itself, and why, where reformulating fails."""
+        """Reformulates a query without searching; if this fails, returns the raw query and the problem."""
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy)
         query, context, notes = await threads.run(body.read)
@@ -108,14 +108,17 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
 
     @app.post("/v1/search", tags=["search"], responses=REFUSALS)
     async def search(body: SearchRequest, request: Request) -> SearchResponse:
-        """Reformulates, searches every sub-query in every collection, and merges; partial where something failed."""
+        """Reformulates a query, searches all sub-queries in all collections, and merges the results.
+
+        If some searches fail, the results are partial.
+        """
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy) if body.use_query_rewriting else "raw"
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
         try:
-            asked = query, strategy, body.num_variants, chosen, context, body.score_threshold
-            found = await threads.run(service.search, *asked)
+            arguments = query, strategy, body.num_variants, chosen, context, body.score_threshold
+            found = await threads.run(service.search, *arguments)
         except SearchError as error:
             metrics.failed("search", str(error))
             raise
@@ -146,13 +149,16 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         response_class=StreamingResponse,
     )
     async def answer(body: AnswerRequest, request: Request) -> StreamingResponse:
-        """Answers from the documents: events `step`, `token` (from a model server), then `result` or `error`."""
+        """Answers from the documents; streams the events `step` and `token`, then `result` or `error`.
+
+        Only model servers produce `token` events.
+        """
         strategy = service.strategy(body.rewriting_strategy)
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
         ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, context)
-        told = metrics, strategy, service.max_model_calls, request.state.request_id
-        events = stream_answer(ask, query, notes, body.mode, threads, *told)
+        recorded = metrics, strategy, service.max_model_calls, request.state.request_id
+        events = stream_answer(ask, query, notes, body.mode, threads, *recorded)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 

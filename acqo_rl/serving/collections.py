@@ -1,4 +1,4 @@
-"""What is searched: collections of documents, each with its indexes, side by side in one search."""
+"""Collections: documents with their indexes. A request may search several collections."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents and what searches them.
+    """Documents and their retrievers.
 
     Attributes:
-        name: letters, digits, ``_``, ``-``, ``.``; what people call it.
+        name: consists of letters, digits, ``_``, ``-`` and ``.``.
         documents: document id -> document.
-        retrievers: of its indexes, in the order given.
-        originals: of indexes that search the raw query only; each list is a path of its own.
-        has_tenants: whether each search has to name a tenant.
+        retrievers: retrievers of the indexes, in the given order.
+        originals: retrievers of the indexes that search only the raw query, as separate lists.
+        has_tenants: whether each search must name a tenant.
         scope: the part of the documents that is searched.
     """
 
@@ -62,17 +62,17 @@ class Collection:
 
     @property
     def all_retrievers(self) -> tuple[InCollection, ...]:
-        """Of all indexes."""
+        """The retrievers of all indexes."""
         return (*self.retrievers, *self.originals)
 
     @property
     def cosine(self) -> bool:
-        """Whether all scores are cosines, so that a threshold between 0 and 1 means something."""
+        """Whether the scores of all retrievers are cosines."""
         return all(map(has_cosines, self.all_retrievers))
 
     @property
     def id(self) -> uuid.UUID:
-        """The name itself where it is a UUID, else one that is made of it."""
+        """The name, if it is a UUID; otherwise a UUID derived from the name."""
         try:
             return uuid.UUID(self.name)
         except ValueError:
@@ -85,21 +85,20 @@ def open_collection(
     batcher: Callable[..., Batcher[Search, Ranking]] | None = None,
     open_index: Callable[..., Retriever] | None = None,
 ) -> Collection:
-    """The collection that a setting names.
+    """Opens the collection described by a setting.
 
     Args:
-        setting: ``NAME=DATA,INDEX`` with a BEIR folder and an index of it, or several; an index is a folder, the URL of
-            a retriever server or a collection of a search engine. Without ``DATA``, a search engine gives the
-            documents: ``NAME=INDEX``. A hybrid index, ``DENSE+BM25`` or a folder of both, stands for its parts. In
-            ``NAME=DATA,DENSE,BM25@original`` the second index searches the raw query only. Paths may hold commas.
-        remote_seconds: for a search of a server; one that stalls holds a thread no longer.
-        batcher: puts the texts that are searched at the same time in an index of this process into one call; without
-            it, each is a call of its own.
-        open_index: in place of :func:`acqo_rl.retrieval.build.load_retriever`, called as that is.
+        setting: ``NAME=DATA,INDEX``: a BEIR folder and one or more indexes. An index is a folder, the URL of a
+            retriever server or a collection of a search engine. Without ``DATA``, a search engine provides the
+            documents: ``NAME=INDEX``. A hybrid index (``DENSE+BM25``, or a folder with both) is replaced by its parts.
+            In ``NAME=DATA,DENSE,BM25@original`` the second index searches only the raw query. Paths may contain commas.
+        remote_seconds: time limit of a search on a server, so that a stalled search does not block a thread.
+        batcher: combines concurrent searches of a local index into one call; without it, they are separate calls.
+        open_index: replaces :func:`acqo_rl.retrieval.build.load_retriever`; called with the same arguments.
 
     Raises:
-        ConfigError: it is not of this form, or two of its indexes are of one kind.
-        IndexMismatchError: an index is not of these documents.
+        ConfigError: the setting does not have this form, or two indexes have the same kind.
+        IndexMismatchError: an index was built from other documents.
     """
     from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.retrieval.engines.location import is_engine, read_location
@@ -112,12 +111,12 @@ def open_collection(
     if is_engine(data):
         data, indexes = "", [data, *indexes]
     if not indexes or not all(indexes) or not (data or is_engine(indexes[0])):
-        raise ConfigError(f"The collection {name!r} cannot be opened; write NAME=DATA,INDEX.")
+        raise ConfigError(f"The collection {name!r} cannot be opened; use the form NAME=DATA,INDEX.")
     check_name(name, {})
     originals = [index.removesuffix(ORIGINAL) for index in indexes if index.endswith(ORIGINAL)]
     singles = [part for index in indexes if not index.endswith(ORIGINAL) for part in parts_of(index)]
     if not singles:
-        raise ConfigError(f"No index of {name} searches sub-queries; leave {ORIGINAL} out of one.")
+        raise ConfigError(f"All indexes of {name} search only the raw query; remove {ORIGINAL} from one of them.")
 
     places_of_all = [*singles, *(part for index in originals for part in parts_of(index))]
     tenants = {is_engine(index) and read_location(index).tenant for index in places_of_all}
@@ -134,12 +133,14 @@ def open_collection(
 
     retrievers, apart = tuple(map(in_collection, singles)), tuple(map(in_collection, originals))
     if len({retriever.name for retriever in (*retrievers, *apart)}) < len(retrievers) + len(apart):
-        raise ConfigError(f"{name} has two indexes of one kind ({', '.join(indexes)}); give one dense and one BM25.")
+        raise ConfigError(
+            f"{name} has two indexes of the same kind ({', '.join(indexes)}); give one dense and one BM25 index."
+        )
     return Collection(name, documents, retrievers, apart, has_tenants=any(tenants))
 
 
 def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[str, Document], str | None]:
-    """The documents of a BEIR folder and their hash, or those of a search engine."""
+    """The documents of a BEIR folder and their hash, or the documents of a search engine."""
     from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.retrieval.engines.opening import documents_of
 
@@ -150,7 +151,7 @@ def _documents(data: str, index: str, seconds: float | None) -> tuple[Mapping[st
 
 
 def split_paths(places: str) -> list[str]:
-    """The paths of ``DATA,INDEX,...``; a comma belongs to a path where the paths exist only that way."""
+    """Splits ``DATA,INDEX,...`` into paths; a comma belongs to a path if the paths exist only then."""
     from acqo_rl.retrieval.places import is_place, split_known
     from acqo_rl.searching.names import ORIGINAL
 
@@ -161,11 +162,11 @@ def split_paths(places: str) -> list[str]:
 
 
 def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -> Retriever:
-    """One retriever over the collections: one list per text.
+    """Combines collections into one retriever, which returns one list per text.
 
-    Two indexes of one collection are searched as a hybrid index is: their lists are merged by RSF. Of several
-    collections the first indexes make one of these lists and the second ones the other, dense before BM25. A collection
-    with one index has no document in the second list.
+    The lists of two indexes of a collection are merged by RSF, as in a hybrid index. With several collections, the
+    first index of each collection (dense before BM25) contributes to the first list, and the second index to the second
+    list. A collection with one index has no documents in the second list.
     """
     paths: list[Retriever] = list(collections[0].retrievers)
     if len(collections) > 1:
@@ -176,7 +177,7 @@ def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -
 
 
 def searched_apart(collections: Sequence[Collection]) -> list[OriginalOnly]:
-    """What searches the raw query only, over the collections that have such an index; none or one."""
+    """The retriever that searches only the raw query, if a collection has such an index; otherwise an empty list."""
     apart = [replace(c, retrievers=c.originals) for c in collections if c.originals]
     return [OriginalOnly(searched_as_one(apart, "raw query, indexes"))] if apart else []
 
@@ -186,46 +187,46 @@ def _scale(collection: str, info: IndexInfo) -> str:
 
 
 class Collections:
-    """Collections by name or id, and their documents under the ids of a search over several."""
+    """The collections of a service, by name or id."""
 
     def __init__(self, collections: Sequence[Collection]) -> None:
-        """Puts them side by side.
+        """Checks the names.
 
         Raises:
-            ConfigError: there is none, or two have one name.
+            ConfigError: there are no collections, or two have the same name.
         """
         self._by_name = {collection.name: collection for collection in collections}
         if not collections or len(self._by_name) < len(collections):
             names = [collection.name for collection in collections]
-            raise ConfigError(f"The collections {names} were given; give at least one, names differing.")
+            raise ConfigError(f"The collections are {names}; give at least one, with distinct names.")
 
     def __iter__(self) -> Iterator[Collection]:
         return iter(self._by_name.values())
 
     def named(self, names: Sequence[str], scope: Scope = EVERYTHING) -> tuple[Collection, ...]:
-        """Those of these names or ids, in the order of the service; all where none is named.
+        """Returns the collections with these names or ids, in the order of the service; all if ``names`` is empty.
 
         Args:
             names: of collections.
             scope: the part of their documents that is searched.
 
         Raises:
-            NotFoundError: there is no such collection.
-            ConfigError: a collection cannot be searched in this part.
+            NotFoundError: a collection is unknown.
+            ConfigError: a collection does not support the scope.
         """
         known = {str(collection.id): collection.name for collection in self}
         wanted = {known.get(name.lower(), name) for name in names} or set(self._by_name)
         if missing := sorted(wanted - set(self._by_name)):
-            raise NotFoundError(f"There is no collection {missing[0]!r}; there are: {', '.join(self._by_name)}.")
+            raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(self._by_name)}.")
         return tuple(collection.within(scope) for name, collection in self._by_name.items() if name in wanted)
 
     def for_probes(self) -> tuple[Collection, ...]:
-        """All, for searches that only show whether they answer."""
+        """All collections, for searches that only check whether they answer."""
         return tuple(collection.for_probes() for collection in self)
 
 
 class DocumentsOf(Mapping[str, Document]):
-    """The documents of several collections by the ids of their searches, which they bear themselves."""
+    """The documents of several collections; their ids have the form ``collection/document_id``."""
 
     def __init__(self, collections: Sequence[Collection]) -> None:
         self._by_name = {collection.name: collection.documents for collection in collections}

@@ -1,4 +1,4 @@
-"""What the applications share: errors as JSON, health and metrics, calls in threads, and a server that ends well."""
+"""Common parts of the applications: errors as JSON, health checks, metrics, threads, and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from acqo_rl.serving.web import AnswersHead, Web
 T = TypeVar("T")
 
 _PLAIN = ("/healthz", "/readyz", "/metrics")
-"""Paths for machines that watch: no key, no limit, no log line."""
+"""Paths for monitoring; they need no key, have no limits and are not logged."""
 
 _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
     (NotFoundError, 404),
@@ -35,30 +35,30 @@ _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
 )
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "The body is no JSON, or did not arrive whole."},
-    401: {"model": Problem, "description": "The key is wrong or missing."},
-    404: {"model": Problem, "description": "There is no such strategy or collection."},
+    400: {"model": Problem, "description": "The body is not valid JSON, or is incomplete."},
+    401: {"model": Problem, "description": "The API key is wrong or missing."},
+    404: {"model": Problem, "description": "The strategy or collection is unknown."},
     408: {"model": Problem, "description": "The body arrived too slowly."},
-    409: {"model": Problem, "description": "What is asked does not go with a collection."},
+    409: {"model": Problem, "description": "A collection does not support the request."},
     413: {"model": Problem, "description": "The body is too large."},
-    429: {"model": Problem, "description": "Too many requests; Retry-After says when to come back."},
+    429: {"model": Problem, "description": "Too many requests; retry after the time in Retry-After."},
     503: {"model": Problem, "description": "No retriever answered."},
 }
 
 
 class Threads:
-    """Blocking calls off the event loop, each in the context of its request, so that its log lines bear the id."""
+    """Runs blocking calls in threads, in the context of their request, so that log lines contain the request id."""
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="acqo-http")
 
     async def run(self, call: Callable[..., T], *args: Any) -> T:
-        """The call's result."""
+        """Runs a call and returns its result."""
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(self._pool, partial(context.run, call, *args))
 
     def close(self) -> None:
-        """Lets the threads end."""
+        """Ends the threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -70,32 +70,32 @@ def finish_app(
     is_ready: Callable[[], bool],
     open_paths: Collection[str] = (),
 ) -> None:
-    """Adds health, metrics, errors, limits, logs, prefix and CORS to an application whose own paths are there.
+    """Adds health checks, metrics, error handling, limits, logs, path prefix and CORS to an application.
 
     Args:
-        app: gets them.
-        metrics: shown at ``/metrics``.
-        limits: keys, sizes, rates.
-        web: prefix and origins.
-        is_ready: what ``/readyz`` tells.
-        open_paths: paths of the application that need no key and have no limit.
+        app: the application; its own paths must already exist.
+        metrics: served at ``/metrics``.
+        limits: API keys, sizes and rates.
+        web: path prefix and CORS origins.
+        is_ready: the result of ``/readyz``.
+        open_paths: paths of the application without key and limits.
     """
-    watch = Threads(2)  # of its own: a busy service is still healthy
+    watch = Threads(2)  # separate threads, because a busy service is still healthy
 
     @app.get("/healthz", tags=["operation"])
     async def healthz() -> dict[str, str]:
-        """The process is alive."""
+        """Whether the process is alive."""
         return {"status": "ok"}
 
     @app.get("/readyz", tags=["operation"], responses={503: {"model": Problem}})
     async def readyz() -> JSONResponse:
-        """Every index answers."""
+        """Whether every index answers."""
         ready = await watch.run(is_ready)
         return JSONResponse({"detail": "ready" if ready else "an index does not answer"}, 200 if ready else 503)
 
     @app.get("/metrics", tags=["operation"], response_class=PlainTextResponse)
     async def show_metrics() -> PlainTextResponse:
-        """Counters in Prometheus' text format."""
+        """The metrics in the text format of Prometheus."""
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     app.add_exception_handler(RequestValidationError, _refuse_schema)
@@ -121,16 +121,16 @@ async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
 
 
 async def _refuse_schema(_: Request, error: Exception) -> JSONResponse:
-    """What is wrong and where, without what was sent: that may be no JSON, and too long."""
+    """Reports each error and its location, without the request body, which may be long or not valid JSON."""
     assert isinstance(error, RequestValidationError)
     shown = [{"type": e["type"], "loc": [_plain(part) for part in e["loc"]], "msg": e["msg"]} for e in error.errors()]
-    if isinstance(error.body, bytes):  # the header does not say that it is JSON, which is why it was not read
+    if isinstance(error.body, bytes):  # FastAPI does not parse the body if the content type is not JSON
         shown[0]["msg"] = "Send JSON with the header Content-Type: application/json."
     return JSONResponse({"detail": shown}, 422)
 
 
 async def _refuse_history(_: Request, error: Exception) -> JSONResponse:
-    """As what is not in the schema is refused."""
+    """Rejects an unreadable history in the same form as other schema errors."""
     return JSONResponse({"detail": [{"type": "history", "loc": ["body", "history"], "msg": str(error)}]}, 422)
 
 
@@ -139,9 +139,9 @@ def _plain(part: str | int) -> str | int:
 
 
 def serve(app: ASGIApp, host: str, port: int, graceful_seconds: float) -> None:
-    """Answers requests until SIGTERM or SIGINT, then finishes those in flight within so many seconds.
+    """Serves until SIGTERM or SIGINT, then waits up to ``graceful_seconds`` for the requests in progress.
 
-    Logs are those of :func:`acqo_rl.serving.logs.configure_logs`; uvicorn's line tells the address.
+    Logs are configured by :func:`acqo_rl.serving.logs.configure_logs`; uvicorn logs the address.
     """
     import uvicorn
 

@@ -1,4 +1,4 @@
-"""Who may ask, how much and how often, and what happens when it is too much: a refusal, and never a collapse."""
+"""Limits of a server: API keys, body sizes, request rates and concurrency."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from acqo_rl.serving.web import path_of
 
 
 def keys_of_environment() -> tuple[str, ...]:
-    """The API keys that ``ACQO_API_KEYS`` holds, separated by commas."""
+    """The API keys in the environment variable ``ACQO_API_KEYS``, separated by commas."""
     return tuple(filter(None, map(str.strip, os.environ.get("ACQO_API_KEYS", "").split(","))))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service takes on.
+    """Limits of a server.
 
     Attributes:
-        keys: API keys that are let in; everybody where there is none.
-        body_bytes: greatest body of a request.
-        body_seconds: time for a body to arrive.
-        rate: requests of one client, such as ``20/second``; empty for no limit. A client is its key, else its address:
-            guesses at a key count too.
-        concurrency: requests worked on at the same time.
-        waiting: requests that wait for their turn.
-        waiting_seconds: how long they wait.
+        keys: accepted API keys; if empty, no key is required.
+        body_bytes: maximum size of a request body.
+        body_seconds: maximum time to receive a body.
+        rate: maximum request rate per client, such as ``20/second``; empty: no limit. Clients are identified by
+            their key, or by their address if there are no keys. Requests with a wrong key count for their address.
+        concurrency: maximum number of requests processed at the same time.
+        waiting: maximum number of waiting requests.
+        waiting_seconds: maximum waiting time.
     """
 
     keys: tuple[str, ...] = ()
@@ -55,25 +55,25 @@ class Limits:
     def __post_init__(self) -> None:
         if min(self.body_bytes, self.concurrency) < 1 or self.waiting < 0:
             raise ConfigError(
-                f"A body of {self.body_bytes} bytes, {self.concurrency} requests at once and {self.waiting} waiting"
-                " were asked for; give at least 1, 1 and 0."
+                f"body_bytes is {self.body_bytes}, concurrency is {self.concurrency} and waiting is {self.waiting};"
+                " they must be at least 1, 1 and 0."
             )
         self.parsed_rate()
 
     def parsed_rate(self) -> RateLimitItem | None:
-        """The rate, ``None`` where there is no limit.
+        """The parsed rate; ``None`` if there is no limit.
 
         Raises:
-            ConfigError: it cannot be read.
+            ConfigError: the rate cannot be parsed.
         """
         try:
             return parse_rate(self.rate) if self.rate else None
         except ValueError as error:
-            raise ConfigError(f"The rate {self.rate!r} cannot be read; write for example 20/second.") from error
+            raise ConfigError(f"The rate {self.rate!r} cannot be parsed; use a form such as 20/second.") from error
 
 
 class Refusal(Exception):
-    """A request that is not worked on."""
+    """Raised if a request is rejected."""
 
     def __init__(self, status: int, reason: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -81,16 +81,16 @@ class Refusal(Exception):
 
 
 class Guard:
-    """ASGI middleware before all paths but health and metrics: key, rate, size, then a place among those at work."""
+    """ASGI middleware that checks key, rate and body size, and then waits for a free place."""
 
     def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics, open_paths: Sequence[str]) -> None:
-        """Puts the limits before an application.
+        """Creates the middleware.
 
         Args:
-            app: what is guarded.
+            app: the protected application.
             limits: see :class:`Limits`.
-            metrics: counts what is refused and what is in flight.
-            open_paths: are not guarded.
+            metrics: counts rejected, waiting and current requests.
+            open_paths: paths without limits.
         """
         self._app = app
         self._limits = limits
@@ -103,7 +103,7 @@ class Guard:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets a request through, or answers it with the reason why not."""
+        """Forwards a request, or rejects it with a reason."""
         if scope["type"] != "http" or path_of(scope) in self._open:
             await self._app(scope, receive, send)
             return
@@ -122,7 +122,7 @@ class Guard:
             self._places.release()
 
     def _client(self, scope: Scope) -> str:
-        """The client's key, compared with all keys in constant time; without keys, its address."""
+        """Identifies the client by its key (compared in constant time), or by its address if there are no keys."""
         address: str = scope["client"][0] if scope.get("client") else ""
         if not self._keys:
             return address
@@ -135,7 +135,7 @@ class Guard:
             raise Refusal(
                 401,
                 "key",
-                "Give a valid key: Authorization: Bearer KEY, or X-API-Key: KEY.",
+                "A valid API key is required; send Authorization: Bearer KEY, or X-API-Key: KEY.",
                 {"WWW-Authenticate": "Bearer"},
             )
         return given.hex()
@@ -143,10 +143,10 @@ class Guard:
     def _check_rate(self, client: str) -> None:
         if self._rate and not self._limiter.hit(self._rate, client):
             reset = self._limiter.get_window_stats(self._rate, client).reset_time
-            raise _too_many("rate", f"More than {self._limits.rate} were asked for.", reset - time.time())
+            raise _too_many("rate", f"The request rate exceeds {self._limits.rate}.", reset - time.time())
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """The whole body; one that is too large is read to its end and thrown away, so that the answer is heard."""
+        """Reads the full body; a body that is too large is read and discarded, so that the client gets the response."""
         parts: list[bytes] = []
         size, more = 0, True
         try:
@@ -164,7 +164,7 @@ class Guard:
                 408, "slow", f"The body did not arrive in {self._limits.body_seconds:g} s.", {"Connection": "close"}
             ) from None
         if size > self._limits.body_bytes:
-            raise Refusal(413, "size", f"The body has {size} bytes; at most {self._limits.body_bytes} are taken.")
+            raise Refusal(413, "size", f"The body has {size} bytes; the maximum is {self._limits.body_bytes}.")
         return b"".join(parts)
 
     async def _take_place(self) -> None:
@@ -182,7 +182,7 @@ class Guard:
 
 
 def _digest(key: str) -> bytes:
-    """Digests have one length, so that a comparison does not tell that of the key."""
+    """The digest of a key; all digests have the same length, so comparisons do not reveal the key's length."""
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()
 
 
@@ -200,7 +200,7 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body that was read, then whatever the connection says."""
+    """A receive function that returns the body first, and then the messages of the connection."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:

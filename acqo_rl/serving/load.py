@@ -1,4 +1,4 @@
-"""The service that settings describe, for every protocol that it is offered by."""
+"""Loads the service from settings, for HTTP and MCP."""
 
 from __future__ import annotations
 
@@ -13,65 +13,80 @@ from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
 
 _INDEX_THREADS = 4
-"""Calls of an index of this process at the same time: one that hangs leaves the others."""
+"""Maximum number of concurrent calls of a local index, so that one call that hangs does not block the others."""
 
 
 @dataclass
 class ServiceSettings(IndexSettings):
-    """What a service searches and who reformulates."""
+    """Collections, strategies and limits of a service."""
 
     collections: list[str] = field(
         metadata={
-            "help": "NAME=DATA,INDEX: a BEIR folder and an index of it; DENSE+BM25 searches with both, and "
-            "NAME=DATA,DENSE,BM25@original searches the raw query alone by words. Paths may hold commas. "
-            "A search engine has the documents itself: NAME=qdrant://HOST:PORT/COLLECTION."
+            "help": "NAME=DATA,INDEX: a BEIR folder and its index. DENSE+BM25 searches both indexes, and "
+            "NAME=DATA,DENSE,BM25@original searches only the raw query in the BM25 index. Paths may contain commas. "
+            "A search engine contains the documents: NAME=qdrant://HOST:PORT/COLLECTION."
         }
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],
         metadata={
-            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first is the default (a policy with "
-            "the rules behind it); the policy alone and raw are offered as well."
+            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first strategy is the default; a policy as "
+            "default has the rules as fallback. The policy alone and raw are always offered."
         },
     )
-    model: str | None = field(default=None, metadata={"help": "Model of those strategies that are given without one."})
+    model: str | None = field(default=None, metadata={"help": "Model of the strategies that are given without one."})
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
-    answer_model: str | None = field(default=None, metadata={"help": "Writes answers; without it, none is written."})
-    answer_tokens: int = field(default=256, metadata={"help": "Limit of each of its completions."})
-    max_model_calls: int = field(default=20, metadata={"help": "Model calls of an answer, at most."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
+    answer_model: str | None = field(
+        default=None, metadata={"help": "Model that writes answers; without it, only passages are returned."}
+    )
+    answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
+    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
+    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     score_threshold: float | None = field(
         default=None,
-        metadata={"help": "Least cosine of a document; nothing is found where none reaches it. Dense indexes only."},
+        metadata={
+            "help": "Minimum cosine of a document; if no document reaches it, the result is empty. Requires dense "
+            "indexes."
+        },
     )
-    total_seconds: float = field(default=10.0, metadata={"help": "For a search."})
-    reformulation_seconds: float = field(default=5.0, metadata={"help": "Then the query is searched as it stands."})
-    sub_query_seconds: float = field(default=3.0, metadata={"help": "For one list; a late one is left out."})
-    answer_seconds: float = field(default=60.0, metadata={"help": "Then an answer begins no model call."})
-    result_cache_size: int = field(default=1024, metadata={"help": "Results kept; 0 keeps none."})
-    result_cache_seconds: float = field(default=3600.0, metadata={"help": "How long they are kept."})
+    total_seconds: float = field(default=10.0, metadata={"help": "Time limit of a search."})
+    reformulation_seconds: float = field(
+        default=5.0, metadata={"help": "Time limit of a reformulation; afterwards the raw query is searched."}
+    )
+    sub_query_seconds: float = field(
+        default=3.0, metadata={"help": "Time limit of one list; a list that arrives later is not used."}
+    )
+    answer_seconds: float = field(
+        default=60.0, metadata={"help": "After this time, an answer starts no further model call."}
+    )
+    result_cache_size: int = field(default=1024, metadata={"help": "Number of cached results; 0 disables the cache."})
+    result_cache_seconds: float = field(default=3600.0, metadata={"help": "Lifetime of a cached result."})
     batch_size: int = field(
-        default=32, metadata={"help": "Queries, or texts, of one call of a model or an index here."}
+        default=32, metadata={"help": "Maximum number of queries, or texts, per call of a local model or index."}
     )
-    batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
-    threads: int = field(default=64, metadata={"help": "Calls of each strategy and remote index at the same time."})
+    batch_wait_ms: float = field(
+        default=2.0, metadata={"help": "Maximum time that the first query of a batch waits for others."}
+    )
+    threads: int = field(
+        default=64, metadata={"help": "Maximum number of concurrent calls of each strategy and each remote index."}
+    )
 
 
 def load_service(
     settings: ServiceSettings, strategies: StrategySettings, on_batch: Callable[[int], None] = lambda _: None
 ) -> Service:
-    """Opens collections and models, and asks each once, since the first call of a process is slow.
+    """Opens collections and models, and calls each once, because the first call in a process is slow.
 
     Args:
-        settings: of the service.
-        strategies: of those that ask a language model.
-        on_batch: is told the size of each batch that a model gets.
+        settings: settings of the service.
+        strategies: settings of the strategies that prompt a language model.
+        on_batch: called with the size of each batch of a model.
 
     Raises:
-        ConfigError: a collection, model or setting is wrong.
+        ConfigError: a collection, model or setting is invalid.
         DataError: documents cannot be read.
-        IndexMismatchError: an index is not of its documents.
+        IndexMismatchError: an index was built from other documents.
         SearchError: an index does not answer.
     """
     from acqo_rl.batching import Batcher

@@ -1,4 +1,4 @@
-"""One JSON object a log line, with the id of the request it belongs to; neither queries nor keys are logged."""
+"""Logs as JSON lines with the id of the request; neither queries nor keys are logged."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
-    """Sends all logs of this process, those of the libraries too, to a stream; progress bars are on stderr.
+    """Writes all logs of this process, including those of libraries, to a stream; progress bars use stderr.
 
     Args:
         level: DEBUG, INFO, WARNING or ERROR.
-        stream: where the lines go.
+        stream: the output stream.
 
     Raises:
-        ConfigError: there is no such level.
+        ConfigError: the level is unknown.
     """
     if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise ConfigError(f"There is no log level {level!r}; choose DEBUG, INFO, WARNING or ERROR.")
+        raise ConfigError(f"Unknown log level {level!r}; choose DEBUG, INFO, WARNING or ERROR.")
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -54,13 +54,13 @@ def configure_logs(level: str = "INFO", stream: TextIO = sys.stdout) -> None:
 
 
 def _without_colours(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Uvicorn says everything twice."""
+    """Removes the coloured copy of the message that Uvicorn adds."""
     event.pop("color_message", None)
     return event
 
 
 def begin_request(given: str | None) -> str:
-    """The id of a request: the client's where it is one, else a new one. Every log line of the request bears it."""
+    """Returns the id of a request (the client's if valid, otherwise a new one) and adds it to its log lines."""
     request_id = given if given and _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=request_id)

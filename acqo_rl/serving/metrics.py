@@ -1,4 +1,4 @@
-"""What the service counts, as Prometheus reads it."""
+"""Prometheus metrics of the service."""
 
 from __future__ import annotations
 
@@ -17,67 +17,69 @@ _COUNTS = (0, 1, 2, 3, 4, 6, 9, 12, 16, 20, 32)
 
 
 class Metrics:
-    """Counters of one application; each has a registry of its own. Labels never hold what users write."""
+    """The metrics of one application, in a separate registry. Labels never contain user input."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self._rewritten = Counter(
-            "rag_query_rewriting", "Reformulations.", ["strategy", "query_type"], registry=registry
+            "rag_query_rewriting", "Number of reformulations.", ["strategy", "query_type"], registry=registry
         )
         self._rewriting_seconds = Histogram(
             "rag_query_rewriting_duration_seconds",
-            "Time of reformulations; a search that was found in the cache adds none.",
+            "Duration of reformulations; cached searches are not counted.",
             ["strategy"],
             buckets=_SECONDS,
             registry=registry,
         )
         self._max_score = Histogram(
             "rag_retrieval_max_score",
-            "Best similarity of a search, as the retriever gives it and never a fused score.",
+            "Best similarity of a search (a retriever score, not a fused score).",
             ["used_rewriting"],
             buckets=_SHARES,
             registry=registry,
         )
-        self._routes = Counter("acqo_searches", "Searches by the path taken.", ["route"], registry=registry)
+        self._routes = Counter("acqo_searches", "Number of searches by route.", ["route"], registry=registry)
         self._route_score = Histogram(
-            "acqo_route_max_score", "Best similarity by path.", ["route"], buckets=_SHARES, registry=registry
+            "acqo_route_max_score", "Best similarity by route.", ["route"], buckets=_SHARES, registry=registry
         )
         self._stage_seconds = Histogram(
-            "acqo_stage_duration_seconds", "Time of each stage.", ["stage"], buckets=_SECONDS, registry=registry
+            "acqo_stage_duration_seconds", "Duration of each stage.", ["stage"], buckets=_SECONDS, registry=registry
         )
-        self._cache = Counter("acqo_cache_requests", "Look-ups of results.", ["cache", "outcome"], registry=registry)
-        self._failures = Counter("acqo_failures", "Calls that did not come back.", ["step", "kind"], registry=registry)
+        self._cache = Counter("acqo_cache_requests", "Look-ups in the caches.", ["cache", "outcome"], registry=registry)
+        self._failures = Counter("acqo_failures", "Number of failed calls.", ["step", "kind"], registry=registry)
         self._model_calls = Histogram(
-            "acqo_model_calls", "Completions asked for by a query.", ["use"], buckets=_COUNTS, registry=registry
+            "acqo_model_calls", "Completions requested per query.", ["use"], buckets=_COUNTS, registry=registry
         )
         self._budget = Histogram(
             "acqo_budget_used_ratio", "Used share of the budget of model calls.", buckets=_SHARES, registry=registry
         )
         self._batches = Histogram(
-            "acqo_batch_size", "Items of a model's call.", buckets=(1, 2, 4, 8, 16, 32, 64), registry=registry
+            "acqo_batch_size", "Items per model call.", buckets=(1, 2, 4, 8, 16, 32, 64), registry=registry
         )
         self._requests = Counter(
-            "acqo_http_requests", "Requests answered.", ["method", "path", "status"], registry=registry
+            "acqo_http_requests", "Number of answered requests.", ["method", "path", "status"], registry=registry
         )
         self._request_seconds = Histogram(
-            "acqo_http_request_duration_seconds", "Time of requests.", ["path"], buckets=_SECONDS, registry=registry
+            "acqo_http_request_duration_seconds", "Duration of requests.", ["path"], buckets=_SECONDS, registry=registry
         )
-        self.in_flight = Gauge("acqo_http_requests_in_flight", "Requests being worked on.", registry=registry)
-        self.waiting = Gauge("acqo_http_requests_waiting", "Requests that wait for their turn.", registry=registry)
-        self.refused = Counter("acqo_http_requests_refused", "Requests refused.", ["reason"], registry=registry)
+        self.in_flight = Gauge("acqo_http_requests_in_flight", "Requests in progress.", registry=registry)
+        self.waiting = Gauge("acqo_http_requests_waiting", "Requests that wait for a free place.", registry=registry)
+        self.refused = Counter(
+            "acqo_http_requests_refused", "Number of rejected requests.", ["reason"], registry=registry
+        )
 
     def text(self) -> bytes:
-        """All of it in Prometheus' text format."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
     def reformulated(self, strategy: str, reformulation: Reformulation, seconds: float | None) -> None:
-        """A reformulation; its seconds where it was not known before."""
+        """Counts a reformulation; ``seconds`` is its duration, ``None`` if it comes from a cache."""
         self._rewritten.labels(strategy, reformulation.query_type or "unknown").inc()
         if seconds is not None:
             self._rewriting_seconds.labels(strategy).observe(seconds)
 
     def searched(self, strategy: str, found: SearchResult) -> None:
-        """A search."""
+        """Counts a search."""
         reformulation = found.reformulation
         self._cache.labels("search", "hit" if found.cached else "miss").inc()
         self._routes.labels(reformulation.route).inc()
@@ -95,7 +97,7 @@ class Metrics:
                 self.failed(failure.step, failure.reason)
 
     def answered(self, strategy: str, result: PipelineResult, max_model_calls: int) -> None:
-        """An answer, and what the strategy made of the question."""
+        """Counts an answer and the reformulation of its question."""
         self._cache.labels("answer", "hit" if result.cached else "miss").inc()
         self._model_calls.labels("answer").observe(result.model_calls)
         self._budget.observe(result.model_calls / max_model_calls)
@@ -108,23 +110,23 @@ class Metrics:
                 self.reformulated(strategy, result.reformulation, _reformulating(result.trace))
 
     def batch(self, size: int) -> None:
-        """A call of a model."""
+        """Counts a call of a model."""
         self._batches.observe(size)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """A request; ``path`` is the route's, so that there are only so many."""
+        """Counts a request; ``path`` is a path of the application, so that the number of labels is limited."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
     def _stages(self, steps: tuple[Step, ...]) -> None:
-        for step in (step for step in steps if step.ms):  # the others tell what was decided
+        for step in (step for step in steps if step.ms):  # steps without a duration describe decisions
             self._stage_seconds.labels(step.name).observe(step.ms / 1000)
 
     def failed(self, step: str, reason: str) -> None:
-        """A call that did not come back, or a request for which none did."""
+        """Counts a failed call, or a request for which all calls failed."""
         self._failures.labels(step, "timeout" if "timeout" in reason.lower() else "error").inc()
 
 
 def _reformulating(steps: Iterable[Step]) -> float:
-    """Seconds of the reformulations among the steps."""
+    """Total duration of the reformulations among the steps, in seconds."""
     return sum(step.ms for step in steps if step.name == "reformulation") / 1000

@@ -1,4 +1,4 @@
-"""The web page: static files that load nothing from elsewhere and run nothing but themselves."""
+"""The web page: static files with a strict content security policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-"""Trusted types (W3C) without a policy: a script that would insert text as HTML fails."""
+"""Trusted types are required but none is defined, so a script that inserts text as HTML fails."""
 
 
 class _Page(StaticFiles):
@@ -32,7 +32,7 @@ class _Page(StaticFiles):
 
 
 def add_page(app: FastAPI) -> Collection[str]:
-    """Adds the page at ``/`` and gives its paths, which anyone may read: the key is typed into it."""
+    """Adds the page at ``/`` and returns its paths, which need no API key, because users enter the key on the page."""
     files = _Page(directory=_FOLDER)
 
     @app.get("/", include_in_schema=False)

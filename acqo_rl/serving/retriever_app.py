@@ -1,4 +1,4 @@
-"""The HTTP application of a shared index; :mod:`acqo_rl.retrieval.remote` is its client."""
+"""The HTTP application of a shared index; :mod:`acqo_rl.retrieval.remote` is the client."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class TextsRequest(Body):
     texts: list[str] = Field(max_length=20_000)
     k: Whole = Field(default=10, ge=1, le=2000)
     passages: list[Position] = Field(
-        default=[], max_length=20_000, description="Positions of texts that are embedded as passages are."
+        default=[], max_length=20_000, description="Positions of the texts to embed with the passage prompt."
     )
 
     def notes(self) -> list[str]:
-        """What of the texts is broken."""
+        """A note on texts with broken characters."""
         broken = sum(REPLACEMENT in text for text in self.texts)
-        return [f"{broken} of {len(self.texts)} texts hold U+FFFD, where a character was broken."] if broken else []
+        return [f"{broken} of {len(self.texts)} texts contain U+FFFD in place of a broken character."] if broken else []
 
     def marked(self) -> list[str]:
-        """The texts, those that are passages as such."""
+        """The texts; those listed in ``passages`` are converted to :class:`acqo_rl.types.Passage`."""
         passages = set(self.passages)
         return [Passage(text) if i in passages else text for i, text in enumerate(self.texts)]
 
@@ -49,14 +49,14 @@ class OneRanking(BaseModel):
 
     doc_ids: list[str]
     scores: list[float]
-    ceiling: float | None = Field(description="Best score that any document could have for the text, where known.")
+    ceiling: float | None = Field(description="Upper bound on the score of any document for the text; None if unknown.")
 
 
 class RankingsResponse(BaseModel):
-    """One ranking a text, position for position."""
+    """One ranking per text, in input order."""
 
     rankings: list[OneRanking]
-    fingerprint: str = Field(description="Of the index, as /info tells it.")
+    fingerprint: str = Field(description="Fingerprint of the index, as in /info.")
     notes: Notes
 
 
@@ -73,29 +73,29 @@ class InfoResponse(BaseModel):
 def make_retriever_app(
     retriever: Retriever, info: IndexInfo, metrics: Metrics, limits: Limits, web: Web = AT_ROOT
 ) -> FastAPI:
-    """The application around an index.
+    """Creates the application.
 
-    One call after the other is searched, each as it came: an encoder rounds otherwise when it meets other texts in a
-    batch, and the rankings would not be those that the index gives in the caller's own process.
+    Requests are searched one at a time and not combined into batches. An encoder rounds differently if a batch contains
+    other texts, so the rankings would differ from those of the same index in the caller's process.
 
     Args:
-        retriever: searches.
-        info: what the index is.
-        metrics: shown at ``/metrics``.
-        limits: keys, sizes, rates.
-        web: prefix and origins.
+        retriever: runs the searches.
+        info: description of the index.
+        metrics: served at ``/metrics``.
+        limits: API keys, sizes and rates.
+        web: path prefix and CORS origins.
     """
     thread = Threads(1)
     app = FastAPI(title="acqo_rl retriever", version=__version__)
 
     @app.get("/info", responses={code: REFUSALS[code] for code in (401, 429)})
-    async def tell() -> InfoResponse:
-        """What the index is."""
+    async def describe() -> InfoResponse:
+        """The description of the index."""
         return InfoResponse(**asdict(info))
 
     @app.post("/search", responses=REFUSALS, response_model=RankingsResponse)
     async def search(body: TextsRequest) -> Response:
-        """The rankings of all texts; numbers are written so that they read back as they were."""
+        """Searches all texts; scores are returned without loss of precision."""
         answer = await thread.run(
             lambda: _dump(retriever.search(body.marked(), body.k), info.fingerprint, body.notes())
         )

@@ -1,8 +1,8 @@
-"""What goes over the wire.
+"""Schemas of requests and responses.
 
-Requests are strict: an unknown field, a wrong type or a value out of range is refused. Texts that are too long or
-broken are not: they are shortened or cleaned, and ``notes`` in the answer say so. A field that may be left out may be
-null, which is the same.
+Unknown fields, wrong types and values out of range are rejected. Texts that are too long or contain broken characters
+are accepted: they are shortened or cleaned, and ``notes`` in the response report this. In optional fields, null means
+the default.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 def _whole(value: Any) -> Any:
-    """JSON knows one kind of number: 3.0 is the integer 3."""
+    """Converts a float such as 3.0 to an integer, because JSON does not distinguish them."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -52,31 +52,31 @@ Variants = Annotated[int, Field(ge=1, le=5), BeforeValidator(_whole)]
 Position = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 
 _PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
-"""Characters for private use, which not every reader of a pattern knows by their category."""
+"""Private-use characters; not every regular expression engine supports their Unicode category."""
 
 _QUERY = "Compare the populations of Oslo and Bergen"
 
 
 def request_config(**example: Any) -> ConfigDict:
-    """Strict, with an example; the schema says that null stands for a default."""
+    """The configuration of a strict request with an example; the schema allows null for optional fields."""
 
     def extend(schema: dict[str, Any]) -> None:
         schema["examples"] = [example]
         for name, wanted in schema["properties"].items():
             if name not in schema["required"] and {"type": "null"} not in wanted.get("anyOf", []):
-                told = {key: wanted.pop(key) for key in ("title", "description", "default") if key in wanted}
-                schema["properties"][name] = {"anyOf": [wanted, {"type": "null"}], **told}
+                moved = {key: wanted.pop(key) for key in ("title", "description", "default") if key in wanted}
+                schema["properties"][name] = {"anyOf": [wanted, {"type": "null"}], **moved}
 
     return ConfigDict(extra="forbid", strict=True, json_schema_extra=extend)
 
 
 class Body(BaseModel):
-    """The JSON of a request."""
+    """The JSON body of a request."""
 
     @model_validator(mode="wrap")
     @classmethod
-    def _without_halves_of_characters(cls, body: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        """Replaces lone surrogates anywhere in the body, since no validated text may hold one."""
+    def _replace_surrogates(cls, body: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        """Replaces lone surrogates in all texts of the body."""
         if not isinstance(body, dict):
             return read(body)
         try:
@@ -88,19 +88,19 @@ class Body(BaseModel):
 
 
 Notes = Annotated[
-    list[str], Field(description="What of the request was shortened, left out or replaced; mostly empty.")
+    list[str], Field(description="Parts of the request that were shortened, dropped or replaced; usually empty.")
 ]
 
 
 class QueryRequest(Body):
-    """A query in its conversation."""
+    """A query with its conversation."""
 
     model_config = request_config(query=_QUERY)
 
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, body: Any) -> Any:
-        """Leaves a null out where the field has a default."""
+        """Removes null values of optional fields."""
         if not isinstance(body, dict):
             return body
         optional = {name for name, info in cls.model_fields.items() if not info.is_required()}
@@ -109,11 +109,12 @@ class QueryRequest(Body):
     query: str = Field(
         min_length=1,
         pattern=r"[\p{L}\p{M}\p{N}\p{P}\p{S}" + _PRIVATE + "]",
-        description=f"What is asked, as typed; of more than {MAX_QUERY:,} characters, both ends are read.",
+        description=f"The raw query. Of a query with more than {MAX_QUERY:,} characters, only both ends are read.",
     )
     history: Annotated[Any, WithJsonSchema(HISTORY_SCHEMA)] = Field(
         default=(),
-        description=f"{ACCEPTED} The last {MAX_TURNS} are read, of more than {MAX_TURN:,} characters both ends.",
+        description=f"{ACCEPTED} Only the last {MAX_TURNS} turns are read. Of a turn with more than {MAX_TURN:,} "
+        "characters, only both ends are read.",
     )
 
 
@@ -125,19 +126,20 @@ def _filter(given: object) -> Filter:
 
 
 class StrategyRequest(QueryRequest):
-    """A query, who reformulates it, and what is known of the user."""
+    """A query, the strategy that reformulates it, and the user context."""
 
     rewriting_strategy: Name | None = Field(
-        default=None, description="One of GET /v1/strategies; the service's default where it is left out."
+        default=None, description="One of GET /v1/strategies; by default the service's default strategy."
     )
     num_variants: Variants | None = Field(
         default=None,
-        description="Other wordings that multi_query writes; by default the service's setting, which is 3 at first.",
+        description="Number of paraphrases that multi_query writes; by default the setting of the service (initially "
+        "3).",
     )
     user_context: str = Field(
         default="",
-        description="What is known of the user, in a few words: added to each reading of an ambiguous query; of more"
-        f" than {MAX_CONTEXT} characters, both ends are read.",
+        description="A few words about the user, added to each reading of an ambiguous query. Of a text with more than"
+        f" {MAX_CONTEXT} characters, only both ends are read.",
     )
     filter: Annotated[Any, AfterValidator(_filter), WithJsonSchema(FILTER_SCHEMA)] = Field(
         default={},
@@ -153,10 +155,10 @@ class StrategyRequest(QueryRequest):
         return Scope(self.filter or (), self.tenant)
 
     def read(self) -> tuple[Query, str, list[str]]:
-        """The query and what is known of the user, within the limits, and notes on what was shortened or is broken.
+        """Returns the query, the user context, and notes on texts that were shortened or contain broken characters.
 
         Raises:
-            ConversationError: a turn is of no shape that is read.
+            ConversationError: a turn has an unknown form.
         """
         query, notes = as_query(self.query, self.history)
         context, more = shortened(self.user_context, MAX_CONTEXT, "user_context")
@@ -164,42 +166,44 @@ class StrategyRequest(QueryRequest):
 
 
 class ReformulateRequest(StrategyRequest):
-    """A query that is reformulated, and not searched."""
+    """A query to reformulate without searching."""
 
     model_config = request_config(query="Mercury", rewriting_strategy="rules", user_context="astronomy")
 
 
 class SearchRequest(StrategyRequest):
-    """A query, what is searched, and how."""
+    """A query to search, and the settings of the search."""
 
     model_config = request_config(query=_QUERY, limit=5, rewriting_strategy="rules")
 
     knowledge_pool_ids: list[Name] = Field(
-        default=[], max_length=50, description="Ids or names of collections, merged in one fusion; all by default."
+        default=[], max_length=50, description="Ids or names of collections; by default all. One fusion merges them."
     )
-    limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Results at most.")
+    limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Maximum number of results.")
     score_threshold: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="Least cosine similarity of a result, in place of the service's setting: where no document reaches "
-        "it, nothing is found. For dense indexes of one encoder only.",
+        description="Minimum cosine similarity of a result; by default the setting of the service. If no document "
+        "reaches it, the result is empty. Requires dense indexes of one encoder.",
     )
-    use_query_rewriting: bool = Field(default=True, description="False searches the query as it stands.")
-    include_rankings: bool = Field(default=False, description="Tell each list before the fusion.")
+    use_query_rewriting: bool = Field(default=True, description="False searches the raw query.")
+    include_rankings: bool = Field(default=False, description="Also return the lists before fusion.")
 
 
 class Variant(BaseModel):
-    """One text that was searched."""
+    """A sub-query."""
 
     text: str
     kind: str
     weight: float
-    lead: float | None = Field(description="Its list counts where its best score leads by this; None: always.")
+    lead: float | None = Field(
+        description="Minimum margin: the list is used only if its top cosine leads by more than this. None: always."
+    )
 
 
 class QueryRewriteInfo(BaseModel):
-    """What was made of a query."""
+    """The reformulation of a query."""
 
     original_query: str
     strategy: str
@@ -207,12 +211,12 @@ class QueryRewriteInfo(BaseModel):
     query_type: str | None
     reasoning: str
     variants: list[Variant]
-    problem: str | None = Field(description="Why the query was searched as it stands, where that was not wanted.")
+    problem: str | None = Field(description="What went wrong, for example why the raw query is searched; or None.")
     model_calls: int
 
     @classmethod
     def of(cls, reformulation: Reformulation, strategy: str) -> QueryRewriteInfo:
-        """A reformulation."""
+        """Converts a reformulation."""
         return cls(
             original_query=reformulation.query.text,
             strategy=strategy,
@@ -227,19 +231,19 @@ class QueryRewriteInfo(BaseModel):
         )
 
 
-Metadata = Annotated[dict[str, Any], Field(description="Of the document, as the corpus has it: URL, page, date, ...")]
+Metadata = Annotated[dict[str, Any], Field(description="Metadata of the document in the corpus: URL, page, date, ...")]
 
 
 class Place(BaseModel):
-    """Where one list had a document."""
+    """The rank of a document in one list."""
 
-    ranking: int = Field(description="Position of the list in `rankings`, from 0.")
+    ranking: int = Field(description="Position of the list in `rankings`, starting at 0.")
     rank: int
     score: float
 
 
 class Result(BaseModel):
-    """A document that was found."""
+    """A document of the result."""
 
     document_id: str
     knowledge_pool_id: UUID
@@ -247,14 +251,14 @@ class Result(BaseModel):
     title: str
     text: str
     rank: int
-    score: float = Field(description="Of the fusion: how the lists agree.")
-    similarity: float = Field(description="The best score of a retriever: how well the document fits.")
+    score: float = Field(description="Fused score; measures how much the lists agree.")
+    similarity: float = Field(description="Best score in one list; measures how well the document matches.")
     metadata: Metadata
-    places: list[Place] = Field(description="In the lists before the fusion, where these are asked for.")
+    places: list[Place] = Field(description="Ranks in the lists before fusion; only with `include_rankings`.")
 
 
 class Listed(BaseModel):
-    """A document in a list before the fusion."""
+    """A document in a list before fusion."""
 
     document_id: str
     knowledge_pool: str
@@ -263,7 +267,7 @@ class Listed(BaseModel):
 
 
 class ListBefore(BaseModel):
-    """One list before the fusion."""
+    """One list before fusion."""
 
     query: str
     retriever: str
@@ -271,7 +275,7 @@ class ListBefore(BaseModel):
 
     @classmethod
     def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> ListBefore:
-        """The top of a ranking."""
+        """Converts the top of a ranking."""
         rows = []
         fetch(documents, ranking.doc_ids[:MAX_LIMIT])
         for key, score in zip(ranking.doc_ids[:MAX_LIMIT], ranking.scores, strict=False):
@@ -282,7 +286,7 @@ class ListBefore(BaseModel):
 
 
 class Failed(BaseModel):
-    """A call that did not come back; the result is without it."""
+    """A failed call; the result was computed without it."""
 
     step: str
     reason: str
@@ -291,12 +295,12 @@ class Failed(BaseModel):
 
     @classmethod
     def of(cls, failure: Failure) -> Failed:
-        """A failure."""
+        """Converts a failure."""
         return cls(step=failure.step, reason=failure.reason, retriever=failure.retriever, sub_query=failure.sub_query)
 
 
 class Traced(BaseModel):
-    """A step and its milliseconds."""
+    """A step of the search and its duration in milliseconds."""
 
     name: str
     ms: float
@@ -304,12 +308,12 @@ class Traced(BaseModel):
 
     @classmethod
     def of(cls, step: Step) -> Traced:
-        """A step."""
+        """Converts a step."""
         return cls(name=step.name, ms=step.ms, detail=step.detail)
 
 
 class ReformulateResponse(BaseModel):
-    """What was made of a query."""
+    """The reformulation of a query."""
 
     query_rewrite_info: QueryRewriteInfo
     notes: Notes
@@ -318,21 +322,21 @@ class ReformulateResponse(BaseModel):
 
 
 class Cluster(BaseModel):
-    """The results that one sub-query ranks best of all sub-queries: those of one reading, or of one part."""
+    """The results that one sub-query ranks higher than all other sub-queries do."""
 
     query: str
-    kind: str = Field(description="What the sub-query is for: reading, part, variant, original, ...")
+    kind: str = Field(description="Kind of the sub-query: reading, part, variant, original, ...")
     ranks: list[int] = Field(
-        description="`rank` of each of its results; empty where another sub-query ranks all higher."
+        description="`rank` of each result in the cluster; empty if other sub-queries rank all results higher."
     )
 
     @classmethod
     def all_of(cls, found: SearchResult, results: Sequence[str]) -> list[Cluster]:
-        """One cluster a sub-query, in their order.
+        """Creates one cluster per sub-query, in their order.
 
         Args:
-            found: of a search.
-            results: ids of the documents that the response holds, best first.
+            found: result of a search.
+            results: ids of the documents in the response, best first.
         """
         kinds = {s.text: s.kind for s in found.reformulation.sub_queries}
         rank = {key: number for number, key in enumerate(results, start=1)}
@@ -343,17 +347,17 @@ class Cluster(BaseModel):
 
 
 class SearchResponse(BaseModel):
-    """What a query found."""
+    """The result of a search."""
 
     results: list[Result]
-    query_rewrite_info: QueryRewriteInfo | None = Field(description="None where the query was to be left alone.")
-    clusters: list[Cluster] = Field(description="The results by reading or sub-query.")
+    query_rewrite_info: QueryRewriteInfo | None = Field(description="None if `use_query_rewriting` is false.")
+    clusters: list[Cluster] = Field(description="The results, grouped by sub-query.")
     total_results: int
     processing_time_ms: float
-    failures: list[Failed] = Field(description="Empty when all is well; else the results are partial.")
+    failures: list[Failed] = Field(description="Failed calls; if not empty, the results are partial.")
     trace: list[Traced]
     cached: bool
-    fusion: str = Field(description="What merged the lists: rsf, rrf, combsum or combmnz.")
+    fusion: str = Field(description="Fusion method: rsf, rrf, combsum or combmnz.")
     rankings: list[ListBefore]
     notes: Notes
     request_id: str
@@ -369,7 +373,7 @@ class PoolInfo(BaseModel):
 
     @classmethod
     def of(cls, collection: Collection) -> PoolInfo:
-        """A collection."""
+        """Converts a collection."""
         return cls(
             id=collection.id,
             name=collection.name,
@@ -379,19 +383,19 @@ class PoolInfo(BaseModel):
 
 
 class CollectionsResponse(BaseModel):
-    """What can be searched."""
+    """The collections."""
 
     collections: list[PoolInfo]
 
 
 class StrategiesResponse(BaseModel):
-    """Who can reformulate."""
+    """The strategies."""
 
     strategies: list[str]
     default: str
 
 
 class Problem(BaseModel):
-    """Why a request was refused."""
+    """The reason why a request was rejected."""
 
     detail: str

@@ -1,4 +1,4 @@
-"""What the service does, apart from HTTP: searchers and pipelines for the strategies and collections of a request."""
+"""The service without HTTP: creates searchers and pipelines for the strategies and collections of requests."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ from acqo_rl.serving.strategies import Offered, Strategies
 from acqo_rl.types import EVERYTHING, Fusion, LanguageModel, Query, Reformulation, Scope
 
 _SEARCHERS = 256
-"""Combinations of strategy, variants and collections that are kept, the latest used ones; each has a cache."""
+"""Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
 
 Made = TypeVar("Made")
 
 
 class Service:
-    """One searcher a strategy and choice of collections, and as many pipelines; all share their threads."""
+    """Runs requests; has one searcher and one pipeline per strategy and selection of collections.
+
+    All searchers and pipelines share their threads.
+    """
 
     def __init__(
         self,
@@ -50,25 +53,25 @@ class Service:
         threads: int = 64,
         score_threshold: float | None = None,
     ) -> None:
-        """Joins the parts.
+        """Creates the service.
 
         Args:
-            collections: what is searched.
-            strategies: who reformulates.
-            fusion: merges the lists of the sub-queries; each has one list over all collections and indexes.
-            timeouts: of a search.
-            answer_model: writes answers; without one, passages are found and no answer is written.
-            num_variants: other wordings that ``multi_query`` writes for a request that does not say how many.
-            max_model_calls: for one answer.
-            answer_seconds: after which an answer begins no model call.
-            cache_size: results kept by each searcher and pipeline; 0 keeps none.
-            cache_seconds: how long they are kept.
-            threads: calls of each retriever and of each reformulator at the same time.
-            score_threshold: least cosine of a document, of searches and of the passages of answers; see
+            collections: the collections.
+            strategies: the reformulation strategies.
+            fusion: merges the lists of the sub-queries; each sub-query has one list over all collections and indexes.
+            timeouts: time limits of a search.
+            answer_model: writes answers; without it, only passages are returned.
+            num_variants: default number of paraphrases that ``multi_query`` writes.
+            max_model_calls: maximum number of model calls per answer.
+            answer_seconds: after this time, an answer starts no further model call.
+            cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
+            cache_seconds: lifetime of a cached result.
+            threads: maximum number of concurrent calls of each retriever and of each reformulator.
+            score_threshold: minimum cosine of a document, in searches and in the passages of answers; see
                 :func:`acqo_rl.searching.threshold.fuse_similar`.
 
         Raises:
-            ConfigError: there is a threshold, and scores of a collection are no cosines or not of one encoder.
+            ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder.
         """
         self.collections = Collections(collections)
         self.strategies = strategies
@@ -94,11 +97,11 @@ class Service:
         user_context: str = "",
         scope: Scope = EVERYTHING,
     ) -> Reformulation:
-        """What a search of all collections would begin with; the raw query where that fails.
+        """Reformulates a query as in a search of all collections; falls back to the raw query if this fails.
 
         Raises:
-            ConfigError: the query is empty, or a collection cannot be searched in this part.
-            NotFoundError: there is no such strategy.
+            ConfigError: the query is empty, or a collection does not support the scope.
+            NotFoundError: the strategy is unknown.
         """
         searcher = self._searcher(strategy, num_variants, self.collections.named((), scope))
         return searcher.reformulate(query, context=user_context)
@@ -112,22 +115,22 @@ class Service:
         user_context: str = "",
         score_threshold: float | None = None,
     ) -> SearchResult:
-        """What the collections hold: one reformulation, one list per sub-query over all collections, one fusion.
+        """Searches collections: one reformulation, one list per sub-query over all collections, one fusion.
 
-        The fused list is as deep as the lists, so that one cached result serves every number of documents asked for.
+        The fused list has the full depth, so that a cached result can be used for requests with any limit.
 
         Args:
-            query: what is asked.
-            strategy: who reformulates it.
-            num_variants: other wordings that ``multi_query`` writes; ``None`` for the service's setting.
-            collections: what is searched.
-            user_context: what is known of the user; added to each reading of an ambiguous query.
-            score_threshold: in place of the service's own.
+            query: the query.
+            strategy: name of the reformulation strategy.
+            num_variants: number of paraphrases that ``multi_query`` writes; ``None``: the service's setting.
+            collections: the collections to search.
+            user_context: a few words about the user, added to each reading of an ambiguous query.
+            score_threshold: minimum cosine; ``None``: the service's setting.
 
         Raises:
-            ConfigError: the query is empty, or there is a threshold and scores of a collection are no cosines.
-            NotFoundError: there is no such strategy.
-            SearchError: nothing came back.
+            ConfigError: the query is empty, or a threshold is set and the scores of a collection are not cosines.
+            NotFoundError: the strategy is unknown.
+            SearchError: all searches failed.
         """
         searcher = self._searcher(strategy, num_variants, collections)
         return searcher.search(query, DEPTH, context=user_context, score_threshold=score_threshold)
@@ -140,12 +143,12 @@ class Service:
         collections: tuple[Collection, ...],
         user_context: str = "",
     ) -> Ask:
-        """What answers from the collections, by the pipeline or by a mode of multi-step retrieval.
+        """Returns the function that answers a question, with the pipeline or a mode of multi-step retrieval.
 
         ``user_context`` is used as in :meth:`search`.
 
         Raises:
-            NotFoundError: there is no such strategy.
+            NotFoundError: the strategy is unknown.
         """
         if mode == "pipeline":
             return partial(self.pipeline(strategy, num_variants, collections).ask, context=user_context)
@@ -154,10 +157,10 @@ class Service:
         return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode, context=user_context)
 
     def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:
-        """The pipeline that answers from the collections; its first search is that of the strategy.
+        """Returns the pipeline for some collections; its first search uses the strategy.
 
         Raises:
-            NotFoundError: there is no such strategy.
+            NotFoundError: the strategy is unknown.
         """
         parts = self._answering(strategy, num_variants, collections)
         size, seconds = self._cache
@@ -165,14 +168,14 @@ class Service:
         return self._keep(key, lambda: Pipeline(**parts, cache_size=size, cache_seconds=seconds))
 
     def is_ready(self, seconds: float = 2.0) -> bool:
-        """Whether every retriever answers in so many seconds."""
+        """Whether every retriever answers within the given time."""
         probed = self.collections.for_probes()
         retrievers = [retriever for collection in probed for retriever in collection.all_retrievers]
         outcomes = self._workers.run([(r.name, partial(r.search, ["ready"], 1)) for r in retrievers], seconds)
         return not any(isinstance(outcome, Exception) for outcome in outcomes)
 
     def warm_up(self) -> None:
-        """Asks every index and every strategy once, since the first call of a process is slow.
+        """Calls every index and every strategy once, because the first call in a process is slow.
 
         Raises:
             SearchError: an index does not answer.
@@ -182,13 +185,13 @@ class Service:
             self.search(query, name, None, collections)
 
     def close(self) -> None:
-        """Lets the threads end."""
+        """Ends the threads."""
         self._workers.close()
 
     def strategy(self, given: str | None) -> str:
-        """The name of the strategy that a request gives; the default where it gives none.
+        """Resolves the strategy of a request; ``None`` means the default.
 
-        A policy is known by its model, too: ``trained:demo`` is ``trained-demo``.
+        The model of a policy is accepted as well: ``trained:demo`` is the strategy ``trained-demo``.
         """
         return reformulator_name(given) if given else self.strategies.default
 
@@ -224,7 +227,7 @@ class Service:
     def _answering(
         self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
     ) -> dict[str, Any]:
-        """What pipeline and multi-step retrieval are made of."""
+        """The arguments of the pipeline and of multi-step retrieval."""
         return {
             "retriever": self._searcher("raw", num_variants, collections),
             "corpus": DocumentsOf(collections),

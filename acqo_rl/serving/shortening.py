@@ -1,4 +1,4 @@
-"""Requests that are longer than what a search reads: they are shortened, and a note in the answer says so."""
+"""Shortens requests that are too long, and writes the notes that report this."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from acqo_rl.text import MAX_QUERY, MAX_TURN, MAX_TURNS, one_line, shorten, with
 from acqo_rl.types import Query
 
 MAX_CONTEXT = 500
-"""Characters of what is known of the user."""
+"""Maximum number of characters of the user context."""
 
-_BROKEN = "holds U+FFFD, where a character was broken, such as half an emoji."
+_BROKEN = "contains U+FFFD in place of a broken character, such as half an emoji."
 
 
 def as_query(text: str, history: object) -> tuple[Query, list[str]]:
-    """The query of a request within the limits, and a sentence about each thing that was left out or is broken.
+    """Returns the query of a request within the limits, and notes on texts that were shortened, dropped or are broken.
 
     Args:
         text: the query.
         history: earlier turns, see :mod:`acqo_rl.conversations`.
 
     Raises:
-        ConversationError: a turn is of no shape that is read.
+        ConversationError: a turn has an unknown form.
     """
     turns = read_turns(history)
-    said = [turn for turn in turns if one_line(turn.text)]
-    query = within_limits(Query("query", text, said))
+    with_text = [turn for turn in turns if one_line(turn.text)]
+    query = within_limits(Query("query", text, with_text))
     _, notes = shortened(text, MAX_QUERY, "The query")
-    if empty := len(turns) - len(said):
-        notes.append(f"{_turns(empty, 'without text ')}left out.")
-    if (left := len(said) - MAX_TURNS) > 0:
-        notes.append(f"The oldest {left} of {_turns(len(said))}left out.")
-    if cut := sum(len(one_line(turn.text)) > MAX_TURN for turn in said[-MAX_TURNS:]):
+    if empty := len(turns) - len(with_text):
+        notes.append(f"{_turns(empty, 'without text ')}dropped.")
+    if (left := len(with_text) - MAX_TURNS) > 0:
+        notes.append(f"The oldest {left} of {_turns(len(with_text))}dropped.")
+    if cut := sum(len(one_line(turn.text)) > MAX_TURN for turn in with_text[-MAX_TURNS:]):
         notes.append(f"{_turns(cut)}shortened to {MAX_TURN:,} characters; both ends were kept.")
     if any(REPLACEMENT in turn.text for turn in query.history):
         notes.append(f"An earlier turn {_BROKEN}")
@@ -39,7 +39,7 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
 
 
 def shortened(text: str, most: int, what: str) -> tuple[str, list[str]]:
-    """A text, of which more than so many characters are cut from the middle; and notes, which call it ``what``."""
+    """Cuts the middle out of a text with more than ``most`` characters; the notes refer to the text as ``what``."""
     short = shorten(text, most)
     notes = [f"{what} {_BROKEN}"] if REPLACEMENT in short else []
     if (length := len(one_line(text))) > most:

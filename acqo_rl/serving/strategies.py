@@ -1,4 +1,4 @@
-"""The reformulators that a service offers, each loaded once and shared by all requests."""
+"""The reformulators of a service; each is loaded once and shared by all requests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from acqo_rl.types import LanguageModel, Reformulator
 
 @dataclass(frozen=True)
 class Offered:
-    """A reformulator.
+    """A reformulator that a service offers.
 
     Attributes:
-        reformulator: itself.
-        calls: model calls of one query, at most.
-        threshold: it is asked only where the best cosine of the raw query is below; ``None`` for always.
+        reformulator: the reformulator.
+        calls: maximum number of model calls per query.
+        threshold: the reformulator is used only if the top cosine of the raw query is below this; ``None``: always.
     """
 
     reformulator: Reformulator
@@ -43,10 +43,10 @@ class Offered:
 
 
 def offered_names(models: Iterable[str]) -> tuple[str, ...]:
-    """The names that a service offers for those that it was given, the default first.
+    """The names of the offered strategies, the default first.
 
-    If the first one given is a policy, the default is that policy with the rules behind it, and the policy alone is
-    offered as well. ``raw`` is always offered.
+    If the first given strategy is a policy, the default is this policy with the rules as fallback, and the policy alone
+    is offered as well. ``raw`` is always offered.
     """
     first, *others = models
     default = f"{first}{ELSE_RULES}" if is_policy(first) else first
@@ -54,7 +54,7 @@ def offered_names(models: Iterable[str]) -> tuple[str, ...]:
 
 
 class Strategies:
-    """Reformulators by name. Concurrent calls of a model in this process become one; a server batches by itself."""
+    """Reformulators by name; concurrent calls of a model in this process are combined into batches."""
 
     def __init__(
         self,
@@ -70,18 +70,18 @@ class Strategies:
         """Loads all models.
 
         Args:
-            models: name, as :func:`acqo_rl.reformulation.load.load_reformulator` takes it -> model; offered as
-                :func:`offered_names` says.
-            settings: of those that ask a language model.
-            batch_size: queries, or conversations, of one call of a model.
-            batch_wait: seconds that the first of them waits for others.
-            timeout: seconds that a query waits for its model.
-            on_batch: is told the size of each batch.
-            lexicon: names of the collections, which the rules know then.
+            models: name (see :func:`acqo_rl.reformulation.load.load_reformulator`) -> model; see also
+                :func:`offered_names`.
+            settings: settings of the strategies that prompt a language model.
+            batch_size: maximum number of queries, or conversations, per model call.
+            batch_wait: maximum time that the first query of a batch waits for others, in seconds.
+            timeout: maximum time that a query waits for its model, in seconds.
+            on_batch: called with the size of each batch.
+            lexicon: names in the collections, used by the rules.
 
         Raises:
-            ConfigError: a model or setting is wrong.
-            GrammarError: a model is no policy of this version.
+            ConfigError: a model cannot be loaded or a setting is invalid.
+            GrammarError: a policy has another grammar or prompt version.
         """
         self.names = offered_names(models)
         self.default = self.names[0]
@@ -92,21 +92,21 @@ class Strategies:
         self._language_models: dict[tuple[str, bool], LanguageModel] = {}
         self._loaded: dict[tuple[str, int], Offered] = {}
         self._lock = threading.Lock()
-        for name in reversed(self.names):  # a policy before the one that puts rules behind it
+        for name in reversed(self.names):  # a policy is loaded before the same policy with fallback
             self.get(name, settings.num_variants)
 
     def get(self, name: str, num_variants: int) -> Offered:
-        """A reformulator.
+        """Returns a reformulator.
 
         Args:
             name: one of ``names``.
-            num_variants: other wordings that ``multi_query`` writes, also where ``adaptive`` chooses it.
+            num_variants: number of paraphrases that ``multi_query`` writes, also if ``adaptive`` chooses it.
 
         Raises:
-            NotFoundError: it is not offered.
+            NotFoundError: the strategy is not offered.
         """
         if name not in self.names:
-            raise NotFoundError(f"There is no strategy {name!r}; there are: {', '.join(self.names)}.")
+            raise NotFoundError(f"Unknown strategy {name!r}; choose one of {', '.join(self.names)}.")
         if name != "adaptive" and "multi_query" not in name.split("+"):
             num_variants = 0
         with self._lock:
@@ -122,21 +122,21 @@ class Strategies:
         asks = asks_model(name)
         language_model = self._language_model(name, model) if asks else None
         logged = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
-        if model and not asks:  # a policy: its prompts are made in the thread of its model too
+        if model and not asks:  # a policy: the batch includes the creation of its prompts
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
-        if name == LOOKS_FIRST:  # the look and the rewrite are one reformulation, and one line of the log
+        if name == LOOKS_FIRST:  # logged by the service, together with its first search
             return Offered(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
         return Offered(logged, most_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:
-        key = (model, name == "prompted")  # which is asked with settings of its own
+        key = (model, name == "prompted")  # "prompted" uses different generation settings
         if key not in self._language_models:
             self._language_models[key] = _batched(load_strategy_model(name, model, self._settings), self._batcher)
         return self._language_models[key]
 
 
 def _else_rules(policy: Offered, name: str, lexicon: Lexicon | None) -> Offered:
-    """A policy that is loaded already, with the rules behind it; both are one line of the log."""
+    """The loaded policy with the rules as fallback; a reformulation of both is logged once."""
     alone = policy.reformulator.reformulator if isinstance(policy.reformulator, Logged) else policy.reformulator
     return replace(policy, reformulator=Logged(else_rules(alone, lexicon, name)))
 
@@ -150,10 +150,10 @@ def load_answer_model(
     batch_wait: float,
     on_batch: Callable[[int], None],
 ) -> LanguageModel:
-    """The language model that writes answers, greedily; its calls are batched as those of strategies are.
+    """Loads the language model that writes answers with greedy decoding; its calls are batched.
 
     Raises:
-        ConfigError: there is no such model, or its package or key is missing.
+        ConfigError: the model does not exist, or its package or key is missing.
     """
     from acqo_rl.language_models.load import load_language_model
 

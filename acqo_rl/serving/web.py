@@ -1,4 +1,4 @@
-"""What browsers, proxies and monitors expect of a server: HEAD, a path prefix, other origins."""
+"""Support for browsers, proxies and monitors: HEAD requests, a path prefix and CORS."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PREFIX = re.compile(r"(/[\w.~-]+)+")
 
 @dataclass(frozen=True)
 class Web:
-    """Where a server stands on the web.
+    """The path prefix and the CORS origins of a server.
 
     Attributes:
-        root_path: prefix under which a reverse proxy offers the server, such as ``/search``; empty for none. The proxy
-            may strip it or pass it on.
+        root_path: path prefix that a reverse proxy uses for the server, such as ``/search``; empty: none. The proxy may
+            strip the prefix or forward it.
         cors_origins: origins whose web pages may call the server, such as ``https://app.example.org``; ``*`` for all.
     """
 
@@ -35,25 +35,26 @@ class Web:
         object.__setattr__(self, "root_path", f"/{trimmed}" if trimmed else "")
         object.__setattr__(self, "cors_origins", tuple(origin.rstrip("/") for origin in self.cors_origins))
         if self.root_path and not _PREFIX.fullmatch(self.root_path):
-            raise ConfigError(f"root_path is {self.root_path!r}; give the path that the proxy adds, such as /search.")
+            raise ConfigError(f"root_path is {self.root_path!r}; it must be a path prefix such as /search.")
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
-                raise ConfigError(f"{origin!r} is no origin; give scheme and host, such as https://app.example.org.")
+                raise ConfigError(f"{origin!r} is not an origin; give scheme and host: https://app.example.org.")
 
     def put_before(self, app: FastAPI, paths: Collection[str]) -> None:
-        """Adds the prefix and the headers for other origins to an application, before all that it has.
+        """Adds the middleware for prefix and CORS to an application; it must be added last.
 
         Args:
-            app: gets them.
-            paths: of the application.
+            app: the application.
+            paths: paths of the application.
 
         Raises:
-            ConfigError: the prefix is the beginning of a path of the application, so that the two could be confused.
+            ConfigError: a path of the application begins with the prefix.
         """
         if self.root_path:
             if taken := [path for path in paths if f"{path}/".startswith(f"{self.root_path}/")]:
                 raise ConfigError(
-                    f"root_path {self.root_path!r} is also a path of this server ({taken[0]}); choose another prefix."
+                    f"root_path {self.root_path!r} is also the beginning of a path of this server ({taken[0]}); choose"
+                    " another prefix."
                 )
             app.root_path = self.root_path
             app.add_middleware(_Prefixed, prefix=self.root_path)
@@ -68,7 +69,7 @@ class Web:
 
 
 AT_ROOT = Web()
-"""Without a prefix, for pages of its own origin."""
+"""No prefix, and no other origins."""
 
 
 def path_of(scope: Scope) -> str:
@@ -79,13 +80,13 @@ def path_of(scope: Scope) -> str:
 
 
 class AnswersHead:
-    """ASGI middleware: HEAD is answered as GET is, without the body (RFC 9110, section 9.3.2)."""
+    """ASGI middleware that answers HEAD like GET, without the body (RFC 9110, section 9.3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on."""
+        """Forwards a request."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
@@ -97,14 +98,14 @@ class AnswersHead:
 
 
 class _Prefixed:
-    """ASGI middleware: every path begins with the prefix, as ASGI wants it, whether a proxy stripped it or not."""
+    """ASGI middleware that adds the prefix to paths without it, because ASGI requires it and proxies may strip it."""
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
         self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on; the prefix itself is not the page, whose links are relative to the path with a slash."""
+        """Forwards a request; redirects the bare prefix to the path with a slash, because links are relative to it."""
         if scope["type"] == "http":
             if scope["path"] == self._prefix:
                 await RedirectResponse(f"{self._prefix}/")(scope, receive, send)

@@ -1,7 +1,7 @@
-"""Pictures of training runs, drawn from their logs, each with the small table of what it shows.
+"""Figures of training runs, drawn from their logs, each with a CSV table of its values.
 
-Runs are overlaid, one colour each. A quantity of single steps is noisy: points are the logged steps, and the line is
-their centred mean. Dev measures are drawn as they are.
+Runs are overlaid in different colours. Quantities of single steps are noisy: they are drawn as points, with a centred
+moving mean as a line. Dev measures are not smoothed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DEV = "eval_"
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One quantity of a log, its axis label with unit, and whether it is a share (shown in percent)."""
+    """One logged quantity: its key, its title with the unit, and whether it is a share (shown in percent)."""
 
     key: str
     label: str
@@ -44,57 +44,57 @@ class Panel:
 
 FIGURES: dict[str, tuple[Panel, ...]] = {
     "loss": (
-        Panel("cross_entropy", "warm start: cross-entropy (nats a token)"),
-        Panel("loss", "RL: loss of the policy gradient"),
+        Panel("cross_entropy", "warm start: cross-entropy (nats per token)"),
+        Panel("loss", "GRPO: loss"),
     ),
-    "reward": (Panel("reward", "mean reward of a completion"), Panel("reward_std", "standard deviation of the reward")),
+    "reward": (Panel("reward", "mean reward per completion"), Panel("reward_std", "standard deviation of the reward")),
     "reward_parts": (
         Panel("part/ndcg", "nDCG@10 of sampled completions"),
         Panel("part/recall", "R@10 of sampled completions"),
-        Panel("part/hit", "completions with a hit in 10", share=True),
-        Panel("part/all_gold", "completions with all gold in 10", share=True),
+        Panel("part/hit", "completions with a hit in the top 10", share=True),
+        Panel("part/all_gold", "completions with all gold in the top 10", share=True),
     ),
     "completions": (
-        Panel("entropy", "entropy (nats a token)"),
-        Panel("completions/mean_length", "length of a completion (tokens)"),
+        Panel("entropy", "entropy (nats per token)"),
+        Panel("completions/mean_length", "mean length (tokens)"),
         Panel("part/format", "completions in the grammar", share=True),
-        Panel("completions/clipped_ratio", "completions cut by the token limit", share=True),
-        Panel("part/words", "words written for a search"),
+        Panel("completions/clipped_ratio", "completions truncated by the token limit", share=True),
+        Panel("part/words", "words per sub-query"),
         Panel("part/repetition", "completions that repeat words", share=True),
     ),
-    "groups": (Panel("frac_reward_zero_std", "groups without reward variance", share=True),),
+    "groups": (Panel("frac_reward_zero_std", "groups with equal rewards", share=True),),
     "sub_queries": (
-        Panel("part/sub_queries", "sub-queries a sampled completion"),
+        Panel("part/sub_queries", "sub-queries per sampled completion"),
         Panel("part/pass", "sampled completions that pass", share=True),
-        Panel("part/copy_of_query", "with the query as it stands", share=True),
+        Panel("part/copy_of_query", "completions that search the raw query", share=True),
     ),
 }
-"""Figure -> its panels; the learning curve is drawn beside these, for its measure is the run's choice."""
+"""Figure -> its panels. The learning curve is added in ``draw_training``, because its measure depends on the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a run logged: step -> quantity -> value."""
+    """The log of a run: step -> quantity -> value."""
 
     name: str
     steps: dict[int, dict[str, float]]
 
     def points(self, key: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Steps that logged a quantity, int64[points], and its values, float64[points]."""
+        """The steps that logged a quantity, int64[points], and the values, float64[points]."""
         found = [(step, values[key]) for step, values in self.steps.items() if key in values]
         return np.array([s for s, _ in found], np.int64), np.array([v for _, v in found], np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture as PNG and the table behind it."""
+    """A figure as PNG, and the table of its values."""
 
     picture: bytes
     header: tuple[str, ...]
     rows: tuple[tuple[str | int | float, ...], ...]
 
     def csv_lines(self) -> list[str]:
-        """The table as CSV, floats to four significant digits, one string a line."""
+        """The lines of the table as CSV; floats have four significant digits."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.header)
@@ -103,7 +103,7 @@ class Drawing:
 
 
 def name_folders(folders: Sequence[str | Path]) -> dict[str, Path]:
-    """Folders by the shortest ends of their paths that tell them apart; one that is given twice counts once."""
+    """Names folders by the shortest distinct ends of their paths; duplicate folders are dropped."""
     paths = list(dict.fromkeys(Path(folder).resolve() for folder in folders))
     names: list[str] = []
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
@@ -114,10 +114,10 @@ def name_folders(folders: Sequence[str | Path]) -> dict[str, Path]:
 
 
 def read_log(folder: str | Path, name: str) -> Log:
-    """The log of a finished run. The loss of a warm start, which has no reward, is its ``cross_entropy``.
+    """Reads the log of a finished run; the loss of a warm start is renamed to ``cross_entropy``.
 
     Raises:
-        ConfigError: the folder holds no log.
+        ConfigError: the folder contains no log.
     """
     file = Path(folder, LOG)
     try:
@@ -128,8 +128,8 @@ def read_log(folder: str | Path, name: str) -> Log:
             steps.setdefault(int(row["step"]), {}).update(values)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
-            f"{file} is no log of a run ({type(error).__name__}: {error}); give the folder of a finished run, "
-            f"as acqo warm-start or acqo grpo wrote it."
+            f"{file} cannot be read as the log of a run ({type(error).__name__}: {error}); give the output folder of a "
+            f"finished acqo warm-start or acqo grpo."
         ) from error
     if not any("reward" in values for values in steps.values()):
         steps = {
@@ -140,26 +140,26 @@ def read_log(folder: str | Path, name: str) -> Log:
 
 
 def moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """Centred mean over ``window`` values, float64[values]; at the ends over those that are there."""
+    """Centred mean over ``window`` values, float64[values]; the window is truncated at both ends."""
     before, after = (window - 1) // 2, window // 2
     return np.array([values[max(0, i - before) : i + after + 1].mean() for i in range(len(values))])
 
 
 def draw_training(logs: Sequence[Log], window: int) -> dict[str, Drawing]:
-    """Figure -> drawing, for every figure of which a log has a quantity."""
+    """Draws every figure that has at least one logged quantity; returns figure -> drawing."""
     figures = {"learning_curve": _dev_panels(logs), **FIGURES}
     return {name: drawing for name, panels in figures.items() if (drawing := _draw(logs, panels, window))}
 
 
 def _dev_panels(logs: Sequence[Log]) -> tuple[Panel, ...]:
     keys = dict.fromkeys(k for log in logs for values in log.steps.values() for k in values if k.startswith(_DEV))
-    effort = (Panel("eval_searches", "dev: searches a query"), Panel("eval_pass", "dev: queries passed", share=True))
+    effort = (Panel("eval_searches", "dev: searches per query"), Panel("eval_pass", "dev: queries passed", share=True))
     measures = [key for key in keys if key not in {panel.key for panel in effort}]
     return (*(Panel(key, f"dev: {key.removeprefix(_DEV)}") for key in measures), *effort)
 
 
 def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing | None:
-    """The panels side by side, those that no log has left out; ``None`` where none is left."""
+    """Draws the panels that at least one log has a quantity for; ``None`` if there are none."""
     panels = [panel for panel in panels if any(len(log.points(panel.key)[0]) for log in logs)]
     if not panels:
         return None
@@ -182,7 +182,7 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
             frameon=False,
         )
         smoothed = window > 1 and not panels[0].key.startswith(_DEV)
-        figure.supxlabel(f"step (line: centred mean of {window} points)" if smoothed else "step", fontsize=10)
+        figure.supxlabel(f"step (line: moving mean over {window} points)" if smoothed else "step", fontsize=10)
 
     keys = [panel.key for panel in panels]
     picture = render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
@@ -190,7 +190,7 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
 
 
 def _style(position: int) -> dict[str, str]:
-    """A colour for each run; dashed from the seventh on."""
+    """The colour and line style of a run; lines are dashed when all colours are used."""
     lap, colour = divmod(position, len(COLOURS))
     return {"color": COLOURS[colour], "linestyle": ("-", "--", ":")[lap % 3]}
 
@@ -229,10 +229,10 @@ def _rows(logs: Sequence[Log], keys: Sequence[str]) -> Iterator[tuple[str | int 
 
 
 def draw_difficulty(scored: Mapping[str, Sequence[Difficulty]]) -> Drawing:
-    """Histograms of the queries' mean reward, side by side on common axes, such as before and after Stage I.
+    """Draws histograms of the mean rewards of queries side by side, for example before and after Stage I.
 
     Args:
-        scored: name -> difficulties; in the order they are drawn.
+        scored: name -> difficulties, in drawing order.
     """
     means = {name: np.array([d.mean for d in difficulties]) for name, difficulties in scored.items()}
     low, high = min(m.min() for m in means.values()), max(m.max() for m in means.values())
@@ -247,12 +247,12 @@ def draw_difficulty(scored: Mapping[str, Sequence[Difficulty]]) -> Drawing:
             equal = np.mean([d.spread == 0 for d in difficulties])
             axes.set_title(
                 f"{name}: {len(difficulties)} queries, mean {means[name].mean():.2f}\n"
-                f"{equal:.0%} with the same reward in every rollout",
+                f"{equal:.0%} with equal rewards in all rollouts",
                 fontsize=10,
                 loc="left",
             )
         grid[0].set_ylabel("queries")
-        figure.supxlabel("mean reward over the rollouts of a query (line: mean over queries)", fontsize=10)
+        figure.supxlabel("mean reward over the rollouts of a query (line: mean over all queries)", fontsize=10)
 
     rows = tuple(
         (name, float(left), float(right), int(count))
@@ -264,7 +264,7 @@ def draw_difficulty(scored: Mapping[str, Sequence[Difficulty]]) -> Drawing:
 
 
 def draw_kinds(evaluations: Sequence[Evaluation]) -> Drawing:
-    """Mean number of sub-queries by kind of query, a colour each for the reformulators in the order of their stages."""
+    """Draws the mean number of sub-queries by kind of query, one colour per reformulator."""
     rows = []
     for evaluation in evaluations:
         summary = summarise(evaluation)

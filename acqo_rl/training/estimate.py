@@ -1,22 +1,23 @@
-"""What a recipe needs, estimated before anything starts: memory, steps, tokens, hours.
+"""Estimates of the memory and time that a recipe needs.
 
-Formulas, with N parameters and bytes in GB = 1e9:
+Formulas, for a model with N parameters (1 GB = 1e9 bytes):
 
-- full fine-tuning: 16 N bytes (float32 weights, gradients and Adam's two moments); with LoRA: 2 N bytes for the frozen
-  weights in bfloat16 and 16 bytes for each parameter of the adapter. ZeRO-2 divides gradients and moments by the number
-  of processes, FSDP2 all of it.
-- activations: 34 x hidden x layers bytes a token (Korthikanti et al. 2022, Eq. 2, without attention scores, which are
-  not stored), with checkpointing 2 x hidden x layers plus one layer; logits: 8 bytes x vocabulary for each token of a
+- Full fine-tuning: 16 N bytes (float32 weights, gradients and Adam's two moments). With LoRA: 2 N bytes for the frozen
+  weights in bfloat16, and 16 bytes per parameter of the adapter. ZeRO-2 divides gradients and moments by the number of
+  processes; FSDP2 divides everything.
+- Activations: 34 x hidden x layers bytes per token (Korthikanti et al. 2022, Eq. 2, without attention scores, which are
+  not stored). With checkpointing: 2 x hidden x layers, plus one layer. Logits: 8 bytes x vocabulary per token of a
   completion.
-- index: its codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`.
-- a step of training: 6 N operations a token, 8 N with checkpointing, and 2 N for the log-probabilities before it, at
-  35 % of the peak. Generation: the prompt of a group once, then for each token either the weights are read (2 N bytes
-  at 70 % of the memory's bandwidth) or the batch is computed (2 N operations a token at 35 % of the peak), whichever is
-  slower.
-- the reward's searches, the warm start and the difficulty are left out: with a GPU or HNSW index they are a small part.
-  Stage II is given all queries, of which its band keeps fewer.
+- Index: codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`.
+- Training step: 6 N operations per token (8 N with checkpointing), and 2 N for the log-probabilities before it, at 35 %
+  of the peak.
+- Generation: the prompt of a group is computed once. For each further token, the time is the maximum of reading the
+  weights (2 N bytes at 70 % of the memory bandwidth) and computing the batch (2 N operations per token at 35 % of the
+  peak).
 
-Models under 1 billion parameters wait for Python, and take longer than estimated.
+The searches of the reward, the warm start and the difficulty are not included; with a GPU or HNSW index they take
+little time. Stage II is estimated with all queries, although its band keeps fewer. Models with less than 1 billion
+parameters take longer than estimated, because Python becomes the bottleneck.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from pathlib import Path
 from acqo_rl.errors import ConfigError
 
 MEAN_COMPLETION = 28
-"""Tokens that the paper's policy writes on average."""
+"""Mean number of tokens that the paper's policy writes."""
 MEAN_PROMPT = 60
-"""Tokens of instructions, template and a question without conversation."""
+"""Tokens of the instructions, the template and a query without conversation."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a language model: parameters, layers, hidden size, size of the feed-forward layer, vocabulary."""
+    """The dimensions of a language model; ``feed_forward`` is the size of the feed-forward layer."""
 
     parameters: float
     layers: int
@@ -54,7 +55,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU: bfloat16 operations a second, bytes a second of its memory, and its GB."""
+    """A GPU: bfloat16 operations per second, memory bandwidth in bytes per second, and memory in GB."""
 
     name: str
     peak: float
@@ -69,15 +70,15 @@ _OF_PEAK, _OF_BANDWIDTH = 0.35, 0.7
 
 @dataclass(frozen=True)
 class Stage:
-    """Of GRPO.
+    """One stage of GRPO.
 
     Attributes:
-        queries: that it learns from.
-        epochs: passes over them.
-        rollouts: completions a query.
-        per_process: completions of a forward pass in one process.
-        per_step: completions of an optimizer step in all processes.
-        steps: of the optimizer, where they are given in place of epochs.
+        queries: number of training queries.
+        epochs: passes over the queries.
+        rollouts: completions per query.
+        per_process: completions per forward pass and process.
+        per_step: completions per optimizer step, over all processes.
+        steps: number of optimizer steps; if not 0, replaces ``epochs``.
     """
 
     queries: int
@@ -89,37 +90,37 @@ class Stage:
 
     @property
     def optimizer_steps(self) -> int:
-        """Steps of the optimizer."""
+        """Number of optimizer steps."""
         return self.steps or round(self.queries * self.epochs * self.rollouts / self.per_step)
 
     @property
     def completions(self) -> int:
-        """Completions in all."""
+        """Total number of completions."""
         return self.optimizer_steps * self.per_step
 
 
 @dataclass(frozen=True)
 class Memory:
-    """GB of one process.
+    """Memory of one process, in GB.
 
     Attributes:
-        model: weights, gradients and optimizer.
-        activations: of a forward pass, logits included.
+        model: weights, gradients and optimizer state.
+        activations: activations of a forward pass, including logits.
     """
 
     model: float
     activations: float
 
     def on(self, card: Card, vllm_share: float) -> float:
-        """GB in all, with the share of the card that vLLM takes."""
+        """Total GB on a card, including the share that vLLM reserves."""
         return self.model + self.activations + vllm_share * card.gigabytes
 
 
 def shape_of(model: str) -> Shape:
-    """The shape of a model, from its folder or from what is known of its name.
+    """Reads the shape of a model from its folder, or looks up its name.
 
     Raises:
-        ConfigError: neither tells it.
+        ConfigError: the folder has no config and the name is unknown.
     """
     if Path(model, "config.json").is_file():
         import json
@@ -137,7 +138,7 @@ def shape_of(model: str) -> Shape:
         if name.lower() in model.lower():
             return shape
     raise ConfigError(
-        f"The size of {model!r} is not known here; give a folder with its config.json (known: {', '.join(_KNOWN)})."
+        f"The size of {model!r} is unknown; give a folder with its config.json (known names: {', '.join(_KNOWN)})."
     )
 
 
@@ -152,21 +153,21 @@ def memory_of(
     processes: int = 1,
     sharding: str = "",
 ) -> Memory:
-    """GB of one process.
+    """Memory of one process.
 
     Args:
-        shape: of the model.
-        stage: its completions of a forward pass.
+        shape: shape of the model.
+        stage: gives the completions per forward pass.
         prompt: tokens of the longest prompt.
         completion: tokens of the longest completion.
-        lora_rank: 0 trains every weight.
-        checkpointing: of gradients.
-        processes: that share what is sharded.
-        sharding: ``fsdp2``, ``zero2`` or none.
+        lora_rank: rank of the adapter; 0 trains all weights.
+        checkpointing: gradient checkpointing.
+        processes: number of processes.
+        sharding: ``fsdp2``, ``zero2`` or empty.
     """
     trained = shape.parameters
     frozen = 0.0
-    if lora_rank:  # four matrices of attention and three of the feed-forward layer
+    if lora_rank:  # adapters of four attention matrices and three feed-forward matrices
         trained = lora_rank * shape.layers * (8 * shape.hidden + 3 * (shape.hidden + shape.feed_forward))
         frozen = 2 * shape.parameters
     weights, rest = 4 * trained + frozen, 12 * trained
@@ -179,7 +180,7 @@ def memory_of(
 
 
 def index_gigabytes(passages: int, dimension: int, factory: str) -> float:
-    """GB of a FAISS index.
+    """Memory of a FAISS index, in GB.
 
     Raises:
         ConfigError: FAISS does not know the factory string.
@@ -190,23 +191,23 @@ def index_gigabytes(passages: int, dimension: int, factory: str) -> float:
 
 
 def bm25_gigabytes(passages: int) -> float:
-    """GB of a BM25 index: a score and a number for each of a passage's distinct words, of which it has about 60."""
+    """Memory of a BM25 index, in GB: 8 bytes per distinct word of a passage, with about 60 such words per passage."""
     return 8 * 60 * passages / 1e9
 
 
 def hours_of(
     shape: Shape, stage: Stage, prompt: float, completion: float, card: Card, cards: int, *, checkpointing: bool
 ) -> float:
-    """Hours of a stage, without its searches.
+    """Hours of a stage, without searches.
 
     Args:
-        shape: of the model.
-        stage: its completions.
-        prompt: tokens of a prompt on average.
-        completion: tokens of a completion on average.
-        card: the kind of GPU.
-        cards: how many.
-        checkpointing: of gradients.
+        shape: shape of the model.
+        stage: gives the number of completions.
+        prompt: mean tokens per prompt.
+        completion: mean tokens per completion.
+        card: type of GPU.
+        cards: number of GPUs.
+        checkpointing: gradient checkpointing.
     """
     compute, memory = card.peak * _OF_PEAK, card.bandwidth * _OF_BANDWIDTH
     n, count = shape.parameters, stage.completions / cards
@@ -218,9 +219,10 @@ def hours_of(
 
 
 def gpu_hours_of_the_paper() -> float:
-    """The estimate of what the paper reports as 12.1 GPU-hours: HotpotQA, dense, 8 x H20.
+    """The estimate for a run that took 12.1 GPU-hours according to the paper: HotpotQA, dense, 8 x H20.
 
-    It does not say how many queries each stage saw: here both see half of the 85,000, for 2 and 4 epochs.
+    The paper does not give the number of queries per stage. Here both stages use half of the 85,000 queries, for 2 and
+    4 epochs.
     """
     stages = [Stage(42_500, epochs, 8, 64, 512) for epochs in (2, 4)]
     shape = _KNOWN["Qwen2.5-3B"]
@@ -228,6 +230,6 @@ def gpu_hours_of_the_paper() -> float:
 
 
 def dimension_of(encoder: str) -> int:
-    """Length of an encoder's vectors, by the size in its name; 768 where it has none."""
+    """Dimension of an encoder's vectors, guessed from the size in its name; 768 by default."""
     sizes = {"minilm": 384, "small": 384, "large": 1024, "xl": 4096}
     return next((size for name, size in sizes.items() if name in encoder.lower()), 768)

@@ -1,4 +1,4 @@
-"""GRPO through TRL, with a sampler fed by reward history and the dev measure of the one path."""
+"""GRPO with TRL's trainer: sampling by reward history, shared prompts, and dev measures of the search path."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ SAMPLER_FILE = "sampler.json"
 
 
 class HistorySampler(Sampler[int]):
-    """Draws groups by :class:`RewardHistory`, in the order that TRL's RepeatSampler has.
+    """Draws prompts with the probabilities of :class:`RewardHistory`, in the order of TRL's RepeatSampler.
 
-    Each generation batch holds distinct prompts. An epoch draws as many groups as there are prompts. The draws of
-    the running epoch are kept, so that a resumed run sees the same prompts: the trainer skips what it has done.
+    The prompts of a generation batch are distinct. An epoch has as many groups as there are prompts. The sampler saves
+    the draws of the current epoch, because a resumed trainer iterates over the epoch again and skips finished steps.
 
-    Attributes:
-        history: of the prompts of the data set; the trainer records into it.
-        groups_per_batch: prompts of a generation batch.
-        group_size: rollouts a prompt.
-        repeats: how often a generation batch is trained on, forward passes included.
-        seed: of the draws.
+    Args:
+        history: reward history of the prompts of the data set; the trainer updates it.
+        groups_per_batch: prompts per generation batch.
+        group_size: rollouts per prompt.
+        repeats: number of times that each generation batch is repeated.
+        seed: seed of the draws.
     """
 
     def __init__(self, history: RewardHistory, groups_per_batch: int, group_size: int, repeats: int, seed: int) -> None:
@@ -72,12 +72,12 @@ class HistorySampler(Sampler[int]):
                     yield from [row] * self.group_size
 
     def _draw(self) -> list[int]:
-        chances = self.history.probabilities()
-        drawn = self._generator.choice(len(chances), self.groups_per_batch, replace=False, p=chances)
+        probabilities = self.history.probabilities()
+        drawn = self._generator.choice(len(probabilities), self.groups_per_batch, replace=False, p=probabilities)
         return [int(row) for row in drawn]
 
     def state(self, epoch_is_over: bool) -> dict[str, Any]:
-        """For a checkpoint; at the end of an epoch there is nothing to replay."""
+        """The state for a checkpoint; at the end of an epoch no draws need to be repeated."""
         return {
             "history": self.history.state(),
             "draws": [] if epoch_is_over else self._draws,
@@ -85,17 +85,19 @@ class HistorySampler(Sampler[int]):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """From a checkpoint: the draws that were made in the running epoch are made again."""
+        """Restores the state from a checkpoint; the draws of the interrupted epoch are repeated."""
         self.history.restore(state["history"])
         self._replay = state["draws"]
         self._generator.bit_generator.state = state["generator"]
 
 
 class AcqoTrainer(GRPOTrainer):
-    """TRL's trainer with six methods of its own.
+    """TRL's trainer with changes.
 
-    They say which prompts are drawn, how completions are sampled and their log-probabilities computed (each prompt of
-    a group is read once), what is recorded of their rewards, which tokens they credit, and what is evaluated.
+    - Prompts are drawn by their reward history.
+    - The prompt of a group is processed only once, for sampling and for log-probabilities.
+    - Advantages may differ between the sub-queries of a completion.
+    - Evaluation runs the search path on dev queries.
     """
 
     def __init__(
@@ -118,11 +120,12 @@ class AcqoTrainer(GRPOTrainer):
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._words_once = WordsOnce(self.processing_class)
-        if self.is_fsdp_enabled:  # each process must make the same forward passes; how many a tree takes differs
+        if self.is_fsdp_enabled:
+            # All processes must make the same number of forward passes, but prefix trees need different numbers.
             self._share_prompts = False
 
     def resume(self, checkpoint: Path | None) -> None:
-        """Trains, from a checkpoint of this trainer where there is one."""
+        """Trains; with a checkpoint, resumes from it."""
         if checkpoint is not None and (file := checkpoint / SAMPLER_FILE).exists():
             self._sampler_state = json.loads(file.read_text(encoding="utf-8"))
         self.args.eval_on_start = self.args.eval_on_start and checkpoint is None
@@ -153,16 +156,16 @@ class AcqoTrainer(GRPOTrainer):
 
     @cached_property
     def _starts_a_line(self) -> torch.Tensor:
-        """bool[vocabulary]: the tokens that hold the end of a line."""
+        """Which tokens contain a line break, bool[vocabulary]."""
         texts = (self.processing_class.decode([token]) for token in range(len(self.processing_class)))
         return torch.tensor(["\n" in text for text in texts])
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """With an advantage for each token: the tokens of a search have its share in what the completion gains."""
+        """Replaces the advantage of each completion by one advantage per token, if searches are credited."""
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self._credit_searches:
             credits = self.reward_funcs[0].credits
-            output["advantages"] = by_token(
+            output["advantages"] = token_advantages(
                 output["advantages"], output["completion_ids"], credits, self._starts_a_line
             )
         return output
@@ -213,7 +216,7 @@ class AcqoTrainer(GRPOTrainer):
         return logps, entropies if compute_entropy else None, None
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Greedy dev measures of the policy as it stands, named ``eval_MEASURE``."""
+        """Evaluates the current policy on dev with greedy decoding; returns ``eval_MEASURE`` -> value."""
         self.model.eval()
         with torch.no_grad():
             policy = policy_of(self.accelerator.unwrap_model(self.model), self.processing_class, self._policy_settings)
@@ -224,7 +227,7 @@ class AcqoTrainer(GRPOTrainer):
         return metrics
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """With the settings of the policy, so that every checkpoint can be evaluated and served."""
+        """Also saves the settings of the policy, so that every checkpoint can be evaluated and served."""
         super()._save_checkpoint(model, trial)
         if not self.args.should_save:
             return
@@ -234,19 +237,22 @@ class AcqoTrainer(GRPOTrainer):
             write_json(folder / SAMPLER_FILE, self._sampler.state(epoch_is_over=float(self.state.epoch).is_integer()))
 
 
-def by_token(
+def token_advantages(
     advantages: torch.Tensor,
     completion_ids: torch.Tensor,
     credits: Sequence[Sequence[float]],
     line_starts: torch.Tensor,
 ) -> torch.Tensor:
-    """The advantage of each token: that of its completion, and on a line what its search adds beyond the mean search.
+    """Computes one advantage per token.
+
+    It is the advantage of the completion, plus the credit of the sub-query on the token's line, minus the mean credit
+    of the completion's sub-queries.
 
     Args:
-        advantages: float[completions].
+        advantages: advantage of each completion, float[completions].
         completion_ids: int[completions, tokens].
-        credits: of each completion, one value a line after the first; none where all tokens have the same advantage.
-        line_starts: bool[vocabulary], the tokens that begin a new line.
+        credits: for each completion, one value per line after the first; if empty, all tokens get the same advantage.
+        line_starts: which tokens begin a new line, bool[vocabulary].
 
     Returns:
         float[completions, tokens].
@@ -260,47 +266,47 @@ def by_token(
 
 
 def policy_of(model: Any, tokenizer: Any, settings: PolicySettings, **generation: Any) -> Policy:
-    """A policy around a model that is being trained."""
+    """Creates a policy from a model that is being trained."""
     options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
     language_model = TransformersModel(model, tokenizer, **options)
     return Policy.of(language_model, settings)
 
 
 def precision() -> dict[str, bool]:
-    """TRL's settings that depend on the device."""
+    """The settings of TRL's trainer that depend on the device."""
     on_gpu = torch.cuda.is_available()
     return {"bf16": on_gpu, "use_cpu": not on_gpu, "dataloader_pin_memory": on_gpu}
 
 
 def check_trainer(given: Mapping[str, Any]) -> None:
-    """Rejects a setting that TRL's trainer does not have.
+    """Checks the names of the settings of TRL's trainer.
 
     Raises:
-        ConfigError: it names the setting, and those with similar names.
+        ConfigError: a setting is unknown; the message suggests similar names.
     """
     known = {f.name for f in fields(GRPOConfig)}
     if unknown := sorted(given.keys() - known):
         close = sorted({name for wrong in unknown for name in get_close_matches(wrong, known)})
         hint = f" Similar: {', '.join(close)}." if close else ""
-        raise ConfigError(f"trainer has settings that TRL's GRPOConfig does not have: {', '.join(unknown)}.{hint}")
+        raise ConfigError(f"trainer contains settings unknown to TRL's GRPOConfig: {', '.join(unknown)}.{hint}")
 
 
 def grpo_config(given: Mapping[str, Any], **ours: Any) -> GRPOConfig:
-    """TRL's settings.
+    """Creates the configuration of TRL's trainer.
 
     Args:
-        given: of :func:`~acqo_rl.training.settings.trainer_settings`.
-        ours: what this project sets itself.
+        given: settings from :func:`~acqo_rl.training.settings.trainer_settings`.
+        ours: reserved settings.
 
     Raises:
-        ConfigError: TRL has no such setting, or refuses its value.
+        ConfigError: a setting is unknown to TRL, or TRL rejects its value.
     """
     check_trainer(given)
     checkpoints = {"per_device_eval_batch_size": given["num_generations"], "save_total_limit": 2}
     try:
         return GRPOConfig(**{**checkpoints, **given, **ours})
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"TRL refuses the settings in trainer: {error}") from error
+        raise ConfigError(f"TRL rejects the settings in trainer: {error}") from error
 
 
 def build_trainer(
@@ -316,7 +322,7 @@ def build_trainer(
     seed: int,
     callbacks: Sequence[Any] = (),
 ) -> AcqoTrainer:
-    """The trainer of one stage."""
+    """Creates the trainer of one stage."""
     given = trainer_settings(settings)
     prepare_tracking(given["report_to"], output_dir)
     vllm: dict[str, Any] = {}
@@ -359,14 +365,14 @@ def build_trainer(
 
 
 def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: str, output_dir: str | Path) -> str:
-    """Writes ``log.json`` and ``model/``: the best checkpoint, or the start where no checkpoint was better on dev.
+    """Writes ``log.json`` and ``model/``: the best checkpoint, or the starting model if none is better on dev.
 
     Returns:
-        A sentence that says which.
+        A sentence that says which model was kept, and its dev measure.
     """
     first, *later = [entry[f"eval_{measure}"] for entry in trainer.state.log_history if f"eval_{measure}" in entry]
     improved = any(value > first for value in later)
-    weights = trainer.accelerator.get_state_dict(trainer.model) if improved else None  # from every process's shard
+    weights = trainer.accelerator.get_state_dict(trainer.model) if improved else None  # gathers the shards
     if trainer.accelerator.is_main_process:
         write_json(Path(output_dir, "log.json"), trainer.state.log_history)
         model = trainer.accelerator.unwrap_model(trainer.model)
@@ -377,9 +383,9 @@ def finish(trainer: AcqoTrainer, policy: PolicySettings, start: str, measure: st
         save_policy(model, trainer.processing_class, policy, output_dir, weights)
     trainer.accelerator.wait_for_everyone()
     if improved:
-        return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint is kept."
-    after = f"at best {max(later):.4f} after" if later else "training stopped before it was measured again"
-    return f"{measure} on dev was {first:.4f} before and {after}; the starting model is kept."
+        return f"{measure} on dev rose from {first:.4f} to {max(later):.4f}; the best checkpoint was kept."
+    after = f"at most {max(later):.4f} afterwards" if later else "training stopped before the next evaluation"
+    return f"{measure} on dev was {first:.4f} before training, and {after}; the starting model was kept."
 
 
 def _rank(model: Any) -> int:

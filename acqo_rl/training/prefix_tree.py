@@ -1,8 +1,9 @@
 """Log-probabilities of many completions in one pass over the tree of their prefixes.
 
-Rows of a batch begin alike: all share the instructions, the rollouts of a group their prompt. A pass over padded rows
-reads these beginnings once a row, and padding besides; a pass over the tree reads each distinct prefix once. A token
-sees its ancestors alone and stands at its depth, so that values and gradients are those of separate rows.
+The rows of a batch have common prefixes: all rows share the instructions, and the rollouts of a group share their
+prompt. A pass over padded rows processes these prefixes once per row. A pass over the tree processes each distinct
+prefix once, without padding. Each token attends only to its ancestors, and its position is its depth, so values and
+gradients equal those of separate rows.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ import torch
 from acqo_rl.language_models.decoding import common_length
 
 _NODES = {"cpu": 512, "cuda": 2048}
-"""Tokens of a forward pass: attention is quadratic in it; 512 was the fastest on two CPU cores, a GPU wants more."""
+"""Tokens per forward pass. Attention is quadratic in this number; 512 was the fastest value on two CPU cores."""
 
 
 @dataclass(frozen=True)
 class PrefixTree:
-    """The distinct prefixes of some rows, parents before children.
+    """The distinct prefixes of several rows; each prefix is a node. Parents come before their children.
 
     Attributes:
         tokens: the last token of each prefix, [nodes].
-        depths: its position, [nodes].
-        parents: the node before it, -1 at the root, [nodes].
+        depths: position of that token, [nodes].
+        parents: index of the parent node, -1 at the root, [nodes].
         paths: the nodes of each row, [rows][tokens].
     """
 
@@ -37,7 +38,7 @@ class PrefixTree:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> PrefixTree:
-        """The tree of some rows of token ids."""
+        """Builds the tree of rows of token ids."""
         children: dict[tuple[int, int], int] = {}
         tree = cls([], [], [], [])
         for row in rows:
@@ -54,7 +55,7 @@ class PrefixTree:
         return tree
 
     def visible(self) -> torch.Tensor:
-        """bool[nodes, nodes]: which nodes each node attends to, its ancestors and itself."""
+        """The attention mask, bool[nodes, nodes]: each node attends to its ancestors and to itself."""
         mask = torch.eye(len(self.tokens), dtype=torch.bool)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -65,30 +66,30 @@ class PrefixTree:
 def log_probs(
     model: Any, rows: Sequence[Sequence[int]], starts: Sequence[int], temperature: float = 1.0
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Log-probability (with a graph) and entropy (without) of each row's tokens from ``starts`` on.
+    """The log-probability (with gradient) and the entropy (without) of the last tokens of each row.
 
     Args:
-        model: a causal language model whose attention takes any mask and has no sliding window.
+        model: a causal language model that accepts any attention mask and has no sliding window.
         rows: token ids.
-        starts: where the tokens asked about begin, at least 1.
+        starts: for each row, the position of the first token to score, at least 1.
         temperature: divides the logits.
 
     Returns:
-        Two lists of float[tokens asked about], one of each a row.
+        Two lists with one float[scored tokens] per row.
     """
     values: dict[int, torch.Tensor] = {}
     entropies: dict[int, torch.Tensor] = {}
     for part in _passes(rows, _NODES.get(next(model.parameters()).device.type, _NODES["cpu"])):
         tree = PrefixTree.of([rows[i] for i in part])
         before = [path[starts[i] - 1 : -1] for i, path in zip(part, tree.paths, strict=True)]
-        asked = sorted({node for path in before for node in path})
-        logits = _logits(model, tree, asked)[0].float() / temperature
+        needed = sorted({node for path in before for node in path})
+        logits = _logits(model, tree, needed)[0].float() / temperature
         logs = logits.log_softmax(dim=-1)
         with torch.no_grad():
             entropy = -(logs.exp() * logs).sum(dim=-1)
-        place = {node: number for number, node in enumerate(asked)}
+        position = {node: number for number, node in enumerate(needed)}
         for i, path in zip(part, before, strict=True):
-            at = torch.tensor([place[node] for node in path], dtype=torch.long, device=logs.device)
+            at = torch.tensor([position[node] for node in path], dtype=torch.long, device=logs.device)
             values[i] = logs[at, torch.tensor(rows[i][starts[i] :], dtype=torch.long, device=logs.device)]
             entropies[i] = entropy[at]
     return [values[i] for i in range(len(rows))], [entropies[i] for i in range(len(rows))]
@@ -97,17 +98,17 @@ def log_probs(
 def completion_log_probs(
     model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, completion_length: int, temperature: float = 1.0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same for padded rows.
+    """Like :func:`log_probs`, for padded rows.
 
     Args:
         model: see :func:`log_probs`.
-        input_ids: int[rows, prompt + completion]; prompts padded on the left, completions on the right.
-        attention_mask: int[rows, prompt + completion]; 0 at padding.
-        completion_length: number of columns that are completion.
+        input_ids: int[rows, prompt + completion]; prompts are padded on the left, completions on the right.
+        attention_mask: int[rows, prompt + completion]; 0 for padding.
+        completion_length: number of columns of the completions.
         temperature: divides the logits.
 
     Returns:
-        Two float[rows, completion]; 0 at padding.
+        Log-probabilities and entropies, each float[rows, completion]; 0 for padding.
     """
     inside = attention_mask.bool()
     rows = [ids[kept].tolist() for ids, kept in zip(input_ids, inside, strict=True)]
@@ -121,7 +122,7 @@ def completion_log_probs(
 
 
 def _passes(rows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
-    """Splits rows into forward passes of about ``most`` nodes; rows that share most of their tokens stay together."""
+    """Splits rows into forward passes of about ``most`` nodes; rows with mostly common tokens stay together."""
     part: list[int] = []
     nodes = 0
     last: Sequence[int] = ()
@@ -138,8 +139,8 @@ def _passes(rows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
         yield part
 
 
-def _logits(model: Any, tree: PrefixTree, asked: list[int]) -> torch.Tensor:
-    """float[1, asked, vocabulary]: the logits after some nodes."""
+def _logits(model: Any, tree: PrefixTree, nodes: list[int]) -> torch.Tensor:
+    """The logits after the given nodes, float[1, nodes, vocabulary]."""
     weight = next(model.parameters())
     device = weight.device
     hidden = torch.zeros(len(tree.tokens), len(tree.tokens), dtype=weight.dtype)
@@ -148,6 +149,6 @@ def _logits(model: Any, tree: PrefixTree, asked: list[int]) -> torch.Tensor:
         input_ids=torch.tensor([tree.tokens], device=device),
         position_ids=torch.tensor([tree.depths], device=device),
         attention_mask=hidden[None, None].to(device),
-        logits_to_keep=torch.tensor(asked, device=device),
+        logits_to_keep=torch.tensor(nodes, device=device),
         use_cache=False,
     ).logits

@@ -1,10 +1,10 @@
-"""A run's folder: what is in it, whether it can be resumed, and that nothing in it is overwritten.
+"""The output folder of a run: runs can be resumed, and are never overwritten.
 
-.lock-RANK             held while a process works here; the system lets go of it when the process dies
+.lock-RANK             held by the running process; released by the system when the process ends
 config.json            the resolved settings
 environment.json       package versions, git revision, machine
 checkpoint-N/          state of the trainer, for resuming
-model/                 the finished model; its presence says that the run is done
+model/                 the finished model; if it exists, the run is finished
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ _FREE_TO_CHANGE = {"minutes", "report_to", "run_name", "save_total_limit"}
 def open_run(
     folder: str | Path, config: dict[str, Any], free_to_change: Collection[str] = ()
 ) -> Literal["new", "resume", "finished"]:
-    """Claims a folder for a run with these settings.
+    """Locks a folder for a run with these settings.
 
     Args:
-        folder: made if it is not there.
-        config: the resolved settings; json-serialisable.
-        free_to_change: settings that nothing written so far depends on.
+        folder: created if it does not exist.
+        config: the resolved settings; JSON-serialisable.
+        free_to_change: settings that may differ from those of the interrupted run.
 
     Returns:
-        ``new``, ``resume`` (a run with the same settings was begun) or ``finished``.
+        ``new``, ``resume`` (a run with the same settings was interrupted) or ``finished``.
 
     Raises:
-        ConfigError: the folder holds something else, or a run with other settings that has written something, or
-            another process is at work in it.
+        ConfigError: the folder contains other files or results of a run with other settings, or another process uses
+            it.
     """
     folder = Path(folder)
     file = folder / "config.json"
     config = json.loads(json.dumps(config))
     if folder.is_file():
-        raise ConfigError(f"{folder} is no folder but a file; give another output folder.")
+        raise ConfigError(f"{folder} is a file, not a folder; give another output folder.")
     if not file.exists():
         foreign = sorted(_content(folder)) if folder.exists() else []
         if foreign:
             raise ConfigError(
-                f"{folder} is not empty ({', '.join(foreign[:3])}) and holds no run; give another output folder."
+                f"{folder} is not empty ({', '.join(foreign[:3])}) and contains no run; give another output folder."
             )
         folder.mkdir(parents=True, exist_ok=True)
     _claim(folder)
@@ -81,8 +81,8 @@ def open_run(
         return "new"
     if fixed:
         raise ConfigError(
-            f"{folder} holds a run with other settings ({'; '.join(fixed)}). Give another output folder, "
-            f"or the old settings to go on, or delete the folder."
+            f"{folder} contains a run with other settings ({'; '.join(fixed)}). Give another output folder, use the "
+            f"old settings to resume the run, or delete the folder."
         )
     if changed:
         write_json(file, config)
@@ -90,13 +90,13 @@ def open_run(
 
 
 def _claim(folder: Path) -> None:
-    """Keeps other processes of this rank out of a folder for as long as this one lives."""
+    """Locks a folder for this process and rank until the process ends."""
     lock = FileLock(folder / _LOCK.format(os.environ.get("RANK", 0)), is_singleton=True)
     try:
         lock.acquire(blocking=False)
     except Timeout as error:
         raise ConfigError(
-            f"Another process is at work in {folder}; wait for it or end it, or give another output folder."
+            f"Another process uses {folder}; wait until it ends, or give another output folder."
         ) from error
     _held.append(lock)
 
@@ -106,13 +106,13 @@ def _content(folder: Path) -> set[str]:
 
 
 def last_checkpoint(folder: str | Path) -> Path | None:
-    """The newest complete checkpoint; a half-written one (no trainer state yet) does not count."""
+    """The newest complete checkpoint; a checkpoint without trainer state is incomplete."""
     checkpoints = [p for p in Path(folder).glob("checkpoint-*") if (p / "trainer_state.json").exists()]
     return max(checkpoints, key=lambda p: int(p.name.rsplit("-", 1)[1]), default=None)
 
 
 def publish_model(half_done: Path, folder: str | Path) -> Path:
-    """Moves a completely written model to ``folder/model`` in one step."""
+    """Moves a complete model to ``folder/model`` in one step."""
     target = Path(folder) / "model"
     shutil.rmtree(target, ignore_errors=True)
     half_done.rename(target)
@@ -120,15 +120,15 @@ def publish_model(half_done: Path, folder: str | Path) -> Path:
 
 
 def write_json(file: str | Path, value: Any) -> None:
-    """Writes a file in one step: a reader never sees half of it."""
+    """Writes a JSON file atomically."""
     write_atomic(Path(file), [json.dumps(value, indent=2, ensure_ascii=False)])
 
 
 def check_tracking(report_to: str) -> None:
-    """Refuses a tracker that is not installed.
+    """Checks that the experiment tracker is installed.
 
     Raises:
-        ConfigError: there is no such package here.
+        ConfigError: its package is not installed.
     """
     if report_to != "none" and find_spec(report_to) is None:
         raise ConfigError(
@@ -137,7 +137,7 @@ def check_tracking(report_to: str) -> None:
 
 
 def prepare_tracking(report_to: str, folder: str | Path) -> None:
-    """Lets wandb write into the run's folder, and offline where there is no key (``wandb sync`` uploads it later)."""
+    """Makes wandb write to the run's folder, offline if there is no key (``wandb sync`` can upload it later)."""
     if report_to != "wandb":
         return
     os.environ.setdefault("WANDB_DIR", str(folder))
@@ -155,7 +155,7 @@ def _netrc_has_wandb() -> bool:
 
 
 def environment() -> dict[str, Any]:
-    """Package versions, git revision (with a mark where files are changed) and machine."""
+    """Package versions, git revision (marked if files have changed) and machine."""
     packages = {}
     for name in _PACKAGES:
         try:

@@ -141,7 +141,7 @@ def test_an_index_is_shared(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--collections", "world"), "write NAME=DATA,INDEX"),
+        (("--collections", "world"), "NAME=DATA,INDEX"),
         (("--collections", "a=nowhere,nowhere"), "nowhere"),
         (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
     ],

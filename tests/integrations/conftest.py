@@ -1,4 +1,4 @@
-"""What the tests of all integrations share."""
+"""Fixtures of the tests of all integrations."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A BEIR folder and an index of it, named as the demo's."""
+    """A BEIR folder and its index, with the folder names of the demo."""
     folder = tmp_path_factory.mktemp("integrations")
-    cities = [Document(city, city, f"{city} is in Norway.") for city in ("Oslo", "Bergen")]  # of the examples
+    cities = [Document(city, city, f"{city} is in Norway.") for city in ("Oslo", "Bergen")]  # used by the examples
     write_beir(folder / "data", [*DOCUMENTS, *cities], [], {})
     build_bm25_index(folder / "index", [*DOCUMENTS, *cities])
     return folder
@@ -44,7 +44,7 @@ def broken_searcher():
 
 @pytest.fixture
 def run_example(folder, capsys):
-    """Runs the example of a module's docstring on the small index; gives its names and what it printed."""
+    """Runs the example in a module's docstring on the small index; returns its variables and its output."""
 
     def run(module):
         path = Path(importlib.util.find_spec(f"acqo_rl.integrations.{module}").origin)

@@ -1,4 +1,4 @@
-"""A few documents, a question of two parts, and a searcher over them."""
+"""A few documents, a question with two parts, and a searcher."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DOCUMENTS = [
 ]
 CORPUS = {document.id: document for document in DOCUMENTS}
 FOUND_BY = {"franc": PARTS[1:], "lima": PARTS[:1], "sol": PARTS, "tokyo": PARTS[:1]}
-"""The documents in fused order: the first two are first in one list, the third is second in both, the last is third."""
+"""Fused order: the first two documents are first in one list, the third is second in both, the last is third."""
 SCORES = [1.0, 1.0, 1.0, 1 / 3]
 HISTORY = ["U: Tell me about Chad.", "S: Chad is a country."]
-"""Before "its currency?", which by itself finds Peru's as well."""
+"""Earlier turns of the query "its currency?"; without them, the currency of Peru is found as well."""
 
 
 def make_searcher(reformulator=None, **settings):
-    """Rules, unless another reformulator is given, over BM25."""
+    """A searcher over BM25; the default reformulator is the rules."""
     retriever = Bm25Retriever.build([passage_text(d) for d in DOCUMENTS], list(CORPUS))
     return AdaptiveSearcher(reformulator or Heuristic(), retriever, RankScoreFusion(), **settings)

@@ -1,4 +1,4 @@
-"""The plain search function, by itself and in DSPy where that is installed."""
+"""The search function, alone and in DSPy (if DSPy is installed)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from acqo_rl.integrations.dspy import make_search
 from acqo_rl.reformulation.turns import RecentTurns
 
 
-def test_a_function_with_name_docstring_and_types(searcher):
+def test_the_function_has_a_name_a_docstring_and_types(searcher):
     search = make_search(searcher, CORPUS, k=2)
     assert search.__name__ == "search"
-    assert "query: what to look for" in search.__doc__
+    assert "query: " in search.__doc__
     assert str(inspect.signature(search, eval_str=True)) == "(query: str, k: int = 2) -> list[str]"
     assert search(QUERY) == [
         "CFA franc | The CFA franc is the currency of Chad.",
@@ -26,12 +26,12 @@ def test_a_function_with_name_docstring_and_types(searcher):
     assert search("currency of Peru", k=1) == ["The sol is the currency of Peru."]
 
 
-def test_a_conversation_is_read_anew_at_every_call():
-    """As a ``dspy.History`` holds it: the names of the signature are the keys of its messages."""
-    said = types.SimpleNamespace(messages=[])
-    search = make_search(make_searcher(RecentTurns()), CORPUS, k=1, history=said)
+def test_the_conversation_is_read_again_in_every_call():
+    """The messages have the form of ``dspy.History``; their keys are the names of the signature."""
+    conversation = types.SimpleNamespace(messages=[])
+    search = make_search(make_searcher(RecentTurns()), CORPUS, k=1, history=conversation)
     search("its currency?")
-    said.messages.append({"question": "Tell me about Chad.", "answer": "Chad is a country."})
+    conversation.messages.append({"question": "Tell me about Chad.", "answer": "Chad is a country."})
     assert search("its currency?") == ["CFA franc | The CFA franc is the currency of Chad."]
 
 
@@ -44,8 +44,7 @@ def test_errors_are_raised(searcher, broken_searcher):
         make_search(broken_searcher, CORPUS)(QUERY)
 
 
-def test_the_example_up_to_dspy(run_example, monkeypatch):
-    """A stand-in for the package records what its agent is given."""
+def test_the_example_with_a_stand_in_for_dspy(run_example, monkeypatch):
     stand_in = types.ModuleType("dspy")
     stand_in.ReAct = lambda signature, tools: (signature, tools)
     monkeypatch.setitem(sys.modules, "dspy", stand_in)
@@ -55,8 +54,8 @@ def test_the_example_up_to_dspy(run_example, monkeypatch):
     assert search(QUERY, k=1) == ["CFA franc | The CFA franc is the currency of Chad."]
 
 
-def test_an_agent_of_dspy_searches_and_reads_errors(searcher):
-    """DSPy is no dependency of the tests: this one runs where it is installed."""
+def test_a_dspy_agent_searches_and_reads_errors(searcher):
+    """Runs only if DSPy is installed; it is not a dependency of the tests."""
     dspy = pytest.importorskip("dspy")
     from dspy.utils import DummyLM
 

@@ -1,7 +1,7 @@
-"""A strategy makes the same searches, and finds the same ranking, whichever way a query comes in.
+"""A strategy makes the same searches and returns the same ranking in every interface.
 
-The commands, the service and the adapters are the real ones, over real indexes. Stand-ins are the language models,
-whose completion hangs on the prompt alone.
+Commands, service, adapters and indexes are real. Only the language models are stand-ins, whose completion depends on
+the prompt alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from acqo_rl.types import Completion, Document, FeedbackSpec, Query
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SHOWN = 20
-"""Documents of an answer of the service, at most."""
+"""Maximum number of documents in a response of the service."""
 
 NAMES = (
     *("rules", "raw", "turns", "policy", "policy_else_rules", "prompted", "adaptive", "multi_query", "hyde"),
@@ -64,7 +64,7 @@ OF_MODEL = ("1. capital of Peru\n2. Capital of  Peru?", "compound\nOslo\nOSLO.\n
 
 
 class ByPrompt:
-    """A language model whose completion hangs on its prompt alone; some repeat what was asked in capitals."""
+    """A language model whose completion depends only on its prompt; some completions repeat the query in capitals."""
 
     def __init__(self, completions):
         self.completions = completions
@@ -79,7 +79,7 @@ class ByPrompt:
 
 
 class ByWords:
-    """An encoder that adds up a vector for each word."""
+    """An encoder that sums one vector per word."""
 
     fingerprint, dim = "by words", 16
 
@@ -107,7 +107,7 @@ def folder(tmp_path_factory):
 
 
 class Ways:
-    """All ways in, opened once, over one index and one fusion."""
+    """All interfaces to one index and one fusion, opened once."""
 
     def __init__(self, folder, index, fusion):
         self.data, self.index, self.fusion = str(folder / "data"), index, fusion
@@ -125,7 +125,7 @@ class Ways:
         self.searchers, self.scripts = {}, {}
 
     def all(self, name, queries):
-        """By way in, what each query searched and found."""
+        """Interface -> the searches and results of each query."""
         yield "evaluate", self.by_evaluation(name, queries)
         yield "compare", self.by_comparison(name, queries)
         yield "search.py", [self.by_script(name, query) for query in queries]
@@ -147,7 +147,7 @@ class Ways:
             self.data, "test", [f"it={self.index}"], "", reformulator=[given], fusion=[self.fusion]
         )
         if name == LOOKS_FIRST and "+" in self.index:
-            return self.by_evaluation(name, queries)  # which only a dense index is compared with
+            return self.by_evaluation(name, queries)  # acqo compare runs this strategy only on a dense index
         cache = Cache(self.output)
         try:
             bench = self.compare.open_bench(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
@@ -163,7 +163,7 @@ class Ways:
         return _seen(self.scripts[name].ask(query.text, query.history))
 
     def searcher(self, name):
-        """The library's, as its users make it."""
+        """The searcher of the library."""
         if name not in self.searchers:
             fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
             lexicon = lexicon_for([name], self.corpus.values())
@@ -183,9 +183,9 @@ class Ways:
         body = {"query": query.text, "history": [*map(str, query.history)], "rewriting_strategy": name, "limit": SHOWN}
         answer = await client.post("/v1/search", json=body)
         assert answer.status_code == 200, answer.text
-        told = answer.json()
-        variants = told["query_rewrite_info"]["variants"]
-        found = [(row["document_id"], row["score"]) for row in told["results"]]
+        reply = answer.json()
+        variants = reply["query_rewrite_info"]["variants"]
+        found = [(row["document_id"], row["score"]) for row in reply["results"]]
         return [(v["text"], v["kind"], v["weight"], v["lead"]) for v in variants], found
 
     async def by_mcp(self, name, queries):
@@ -195,22 +195,22 @@ class Ways:
                 settings = {"query": query.text, "history": [*map(str, query.history)], "strategy": name, "k": SHOWN}
                 answer = await client.call_tool("search", settings)
                 assert not answer.is_error, answer.content
-                told = answer.structured_content
-                subs = [(s["text"], s["kind"]) for s in told["reformulation"]["sub_queries"]]
-                seen.append((subs, [(d["document_id"], d["score"]) for d in told["documents"]]))
+                reply = answer.structured_content
+                subs = [(s["text"], s["kind"]) for s in reply["reformulation"]["sub_queries"]]
+                seen.append((subs, [(d["document_id"], d["score"]) for d in reply["documents"]]))
         return seen
 
     def by_frameworks(self, name, queries):
         searcher, corpus = self.searcher(name), self.corpus
         chain = langchain.AdaptiveRetriever(searcher=searcher, corpus=corpus, k=SHOWN)
         found = [chain.invoke(query.text, history=query.history) for query in queries]
-        yield "LangChain", [_told(document.metadata for document in documents) for documents in found]
+        yield "LangChain", [_from_details(document.metadata for document in documents) for documents in found]
         nodes = llama_index.AdaptiveRetriever(searcher, corpus, SHOWN)
         asked = [llama_index.ConversationQuery(query.text, chat_history=query.history) for query in queries]
-        yield "LlamaIndex", [_told(found.metadata for found in nodes.retrieve(query)) for query in asked]
+        yield "LlamaIndex", [_from_details(found.metadata for found in nodes.retrieve(query)) for query in asked]
         component = haystack.AdaptiveRetriever(lambda: (searcher, corpus), SHOWN)
         given = [(query.text, SHOWN, list(query.history)) for query in queries]
-        yield "Haystack", [_told(d.meta for d in component.run(*one)["documents"]) for one in given]
+        yield "Haystack", [_from_details(d.meta for d in component.run(*one)["documents"]) for one in given]
 
     def close(self):
         self.service.close()
@@ -222,10 +222,10 @@ def _judged(queries):
     return {query.id: {"Peru-capital": 1} for query in queries}
 
 
-def _told(metadata):
-    told = [one["acqo_rl"] for one in metadata]
-    subs = [(text,) for text in told[0]["sub_queries"]] if told else None
-    return subs, [(one["doc_id"], one["score"]) for one in told]
+def _from_details(metadata):
+    details = [one["acqo_rl"] for one in metadata]
+    subs = [(text,) for text in details[0]["sub_queries"]] if details else None
+    return subs, [(one["doc_id"], one["score"]) for one in details]
 
 
 def _seen(result, ranking=None):
@@ -236,7 +236,7 @@ def _seen(result, ranking=None):
 
 @pytest.fixture(scope="module")
 def scripted():
-    """Every model that is loaded is a stand-in; the policy reads two first results and looks back at the raw query."""
+    """Replaces all models by stand-ins; the policy reads two results of feedback and uses ``raw_query_margin``."""
     settings = PolicySettings(feedback_results=2, feedback_words=9, raw_query_margin=0.05)
 
     def load_policy(model, *, name, **_):
@@ -286,13 +286,13 @@ CONVERSATIONS = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]),
 @example("turns", [("its bank?", [Turn("user", f"Peru {LONG * 20}"), Turn("user", "\u200b")])])
 @example("rules", [("Where is it?", [Turn("user", "Tell me about Lima.")] + [Turn("assistant", "no more")] * 55)])
 @settings(max_examples=60)
-def test_every_way_in_makes_the_same_searches_and_finds_the_same(ways, name, asked):
+def test_every_interface_makes_the_same_searches_and_returns_the_same_documents(ways, name, asked):
     queries = [Query(str(i), text, history) for i, (text, history) in enumerate(asked)]
     seen = dict(ways.all(name, queries))
     evaluated = seen.pop("evaluate")
     for way, results in seen.items():
         for query, (searched, found), (subs, documents) in zip(queries, evaluated, results, strict=True):
-            if subs is not None:  # as it is where nothing was found
+            if subs is not None:  # None if nothing was found
                 assert subs == [s[: len(subs[0])] for s in searched], (way, query)
             assert len(documents) == len(found) or len(documents) == SHOWN < len(found), (way, query)
             assert documents == [(d, pytest.approx(score)) for d, score in found[: len(documents)]], (way, query)

@@ -20,13 +20,13 @@ def open_small_world():
     return make_searcher(), CORPUS
 
 
-def open_talking_world():
+def open_world_with_turns():
     return make_searcher(RecentTurns()), CORPUS
 
 
 @component
-class Said:
-    """Hands on the messages that it is given, as a memory does."""
+class Memory:
+    """Passes its messages on, like a memory."""
 
     @component.output_types(messages=list[ChatMessage])
     def run(self, messages: list[ChatMessage]):
@@ -43,7 +43,7 @@ def pipeline():
     return pipeline
 
 
-def test_documents_and_what_is_told_of_them():
+def test_documents_and_details():
     retriever = AdaptiveRetriever(open_small_world, top_k=4)
     found = retriever.run(QUERY)["documents"]
     assert [document.id for document in found] == list(FOUND_BY)
@@ -53,12 +53,12 @@ def test_documents_and_what_is_told_of_them():
     assert asyncio.run(retriever.run_async(QUERY, top_k=1)) == retriever.run(QUERY, top_k=1) == {"documents": found[:1]}
 
 
-def test_metadata_of_the_corpus_comes_with_each_document():
+def test_documents_keep_the_metadata_of_the_corpus():
     [franc] = AdaptiveRetriever(open_small_world, top_k=1).run(QUERY)["documents"]
     assert franc.meta == {"title": "CFA franc", **CORPUS["franc"].metadata, "acqo_rl": franc.meta["acqo_rl"]}
 
 
-def test_both_calls_answer_in_a_running_event_loop():
+def test_both_calls_work_in_a_running_event_loop():
     retriever = AdaptiveRetriever(open_small_world)
 
     async def ask():
@@ -69,7 +69,7 @@ def test_both_calls_answer_in_a_running_event_loop():
     assert [document.id for document in one["documents"]] == list(FOUND_BY)
 
 
-def test_nothing_is_opened_before_it_is_needed():
+def test_the_searcher_is_opened_once_before_the_first_query():
     opened = []
 
     def opener():
@@ -89,18 +89,18 @@ def test_the_conversation_reaches_the_reformulator():
     assert (found.id, found.meta["acqo_rl"]["route"]) == ("franc", "disambiguate")
 
 
-def test_messages_of_haystack_reach_it_in_a_pipeline():
-    said = [
+def test_haystack_messages_reach_the_reformulator_in_a_pipeline():
+    messages = [
         ChatMessage.from_system("Be brief."),
         ChatMessage.from_user("Tell me about Chad."),
         ChatMessage.from_assistant(tool_calls=[ToolCall("search", {})]),
         ChatMessage.from_assistant("Chad is a country."),
     ]
     pipeline = Pipeline()
-    pipeline.add_component("memory", Said())
-    pipeline.add_component("retriever", AdaptiveRetriever(open_talking_world, top_k=1))
+    pipeline.add_component("memory", Memory())
+    pipeline.add_component("retriever", AdaptiveRetriever(open_world_with_turns, top_k=1))
     pipeline.connect("memory.messages", "retriever.history")
-    done = pipeline.run({"memory": {"messages": said}, "retriever": {"query": "its currency?"}})
+    done = pipeline.run({"memory": {"messages": messages}, "retriever": {"query": "its currency?"}})
     [found] = done["retriever"]["documents"]
     assert found.meta["acqo_rl"]["sub_queries"] == ["U: Tell me about Chad. S: Chad is a country. its currency?"]
 
@@ -117,7 +117,7 @@ def test_a_pipeline_is_saved_and_loaded(pipeline):
         Pipeline.loads(saved)
 
 
-def test_what_cannot_be_saved_says_so():
+def test_a_lambda_cannot_be_saved():
     with pytest.raises(SerializationError, match="lambda"):
         AdaptiveRetriever(lambda: open_small_world()).to_dict()
 

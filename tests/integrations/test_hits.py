@@ -1,4 +1,4 @@
-"""What is told of a document, and what is said where a framework is missing."""
+"""Details of documents, and the error for a missing framework."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.searching.searcher import AdaptiveSearcher
 
 
-def test_what_is_told_of_each_document(searcher):
+def test_details_of_each_document(searcher):
     found = searcher.search(QUERY, 4)
-    told = hits(found, CORPUS)
-    assert [document for document, _ in told] == [CORPUS[doc_id] for doc_id in FOUND_BY]
-    assert {metadata["doc_id"]: metadata["found_by"] for _, metadata in told} == FOUND_BY
-    assert [metadata["score"] for _, metadata in told] == pytest.approx(SCORES)
-    for rank, (document, metadata) in enumerate(told, start=1):
+    results = hits(found, CORPUS)
+    assert [document for document, _ in results] == [CORPUS[doc_id] for doc_id in FOUND_BY]
+    assert {metadata["doc_id"]: metadata["found_by"] for _, metadata in results} == FOUND_BY
+    assert [metadata["score"] for _, metadata in results] == pytest.approx(SCORES)
+    for rank, (document, metadata) in enumerate(results, start=1):
         assert (metadata["doc_id"], metadata["title"], metadata["rank"]) == (document.id, document.title, rank)
         assert metadata["similarity"] == found.fused.similarities[rank - 1]
         assert (metadata["route"], metadata["sub_queries"]) == ("decompose", PARTS)
         assert (metadata["problem"], metadata["failures"]) == (None, [])
-    written = [metadata for _, metadata in told]
+    written = [metadata for _, metadata in results]
     assert json.loads(json.dumps(written)) == written
 
 
-def test_an_index_of_another_corpus_is_named(searcher):
+def test_a_document_missing_from_the_corpus_is_an_error(searcher):
     found = searcher.search(QUERY, 4)
     older = {doc_id: document for doc_id, document in CORPUS.items() if doc_id != found.fused.doc_ids[0]}
     with pytest.raises(IndexMismatchError, match=repr(found.fused.doc_ids[0])):
         hits(found, older)
 
 
-def test_a_partial_result_says_so():
+def test_a_partial_result_lists_its_failures():
     searcher = AdaptiveSearcher(Heuristic(), [Words(CORPUS), BrokenRetriever()], RankScoreFusion())
     for _, metadata in hits(searcher.search(QUERY, 4), CORPUS):
         assert [failure.partition(": ")[0] for failure in metadata["failures"]] == ["retrieval broken"] * 2
         assert "does not answer" in metadata["failures"][0]
 
 
-def test_the_extra_is_named_where_a_package_is_missing():
+def test_the_error_for_a_missing_package_names_the_extra():
     code = """
 import sys
 from dataclasses import replace
@@ -78,20 +78,20 @@ for module in ("langchain", "llama_index", "haystack", "mcp"):
     ]
 
 
-TOLD = ("doc_id", "title", "rank", "score", "similarity", "route", "sub_queries", "problem", "failures", "found_by")
+DETAILS = ("doc_id", "title", "rank", "score", "similarity", "route", "sub_queries", "problem", "failures", "found_by")
 
 
-@given(st.dictionaries(st.sampled_from([*TOLD, "url", "page", KEY]), st.one_of(st.none(), st.integers(), st.text())))
+@given(st.dictionaries(st.sampled_from([*DETAILS, "url", "page", KEY]), st.one_of(st.none(), st.integers(), st.text())))
 def test_metadata_of_a_document_is_never_lost(searcher, own):
     corpus = {key: replace(document, metadata=own) for key, document in CORPUS.items()}
-    for document, told in hits(searcher.search(QUERY, 4), corpus):
-        metadata = metadata_of(document, told)
+    for document, details in hits(searcher.search(QUERY, 4), corpus):
+        metadata = metadata_of(document, details)
         assert metadata.items() >= {key: value for key, value in own.items() if key != KEY}.items()
         assert metadata.keys() - own.keys() <= {KEY, "title"}
-        assert {key: metadata[KEY][key] for key in TOLD} == told
+        assert {key: metadata[KEY][key] for key in DETAILS} == details
         assert metadata[KEY].get(KEY) == own.get(KEY)
 
 
-def test_a_document_without_title_has_none_in_its_metadata(searcher):
-    [(sol, told)] = [hit for hit in hits(searcher.search(QUERY, 4), CORPUS) if hit[0].id == "sol"]
-    assert metadata_of(sol, told) == {KEY: told}
+def test_the_metadata_of_a_document_without_title_has_no_title(searcher):
+    [(sol, details)] = [hit for hit in hits(searcher.search(QUERY, 4), CORPUS) if hit[0].id == "sol"]
+    assert metadata_of(sol, details) == {KEY: details}

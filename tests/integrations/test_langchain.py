@@ -1,4 +1,4 @@
-"""The LangChain retriever, by LangChain's own suite and by ours."""
+"""The LangChain retriever, with LangChain's standard tests and our own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from acqo_rl.reformulation.turns import RecentTurns
 
 
 class TestStandard(RetrieversIntegrationTests):
-    """LangChain's standard suite."""
+    """LangChain's standard tests."""
 
     @property
     def retriever_constructor(self):
@@ -48,7 +48,7 @@ class TestStandard(RetrieversIntegrationTests):
 
 
 class WordCounts(Embeddings):
-    """How often each word of the documents stands in a text."""
+    """Counts each word of the documents in a text."""
 
     words = sorted({word for d in CORPUS.values() for word in d.text.lower().strip(".").split()} - {"is", "the", "of"})
 
@@ -79,7 +79,7 @@ def store():
     return store
 
 
-def test_documents_and_what_is_told_of_them(retriever):
+def test_documents_and_details(retriever):
     found = retriever.invoke(QUERY)
     assert [document.id for document in found] == list(FOUND_BY)
     assert [document.page_content for document in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
@@ -93,7 +93,7 @@ def test_documents_and_what_is_told_of_them(retriever):
     assert "Tokyo" not in repr(retriever)
 
 
-def test_what_else_is_known_of_documents():
+def test_document_metadata_is_added():
     more = {"franc": {"source": "franc.txt", "rank": "first class"}}
     [franc] = AdaptiveRetriever(searcher=make_searcher(), corpus=CORPUS, k=1, document_metadata=more).invoke(QUERY)
     assert franc.metadata == {
@@ -111,9 +111,9 @@ def test_the_conversation_reaches_the_reformulator():
     assert (in_conversation.id, in_conversation.metadata["acqo_rl"]["route"]) == ("franc", "disambiguate")
 
 
-def test_messages_of_langchain_are_read():
+def test_langchain_messages_are_read():
     retriever = AdaptiveRetriever(searcher=make_searcher(RecentTurns(3)), corpus=CORPUS)
-    said = ChatPromptValue(
+    prompt = ChatPromptValue(
         messages=[
             SystemMessage("Be brief."),
             HumanMessage("Tell me about Chad."),
@@ -125,7 +125,12 @@ def test_messages_of_langchain_are_read():
         ]
     )
     searched = "U: Tell me about Chad. S: Let me see. S: Chad is a country. its currency?"
-    for history in (said, said.messages, messages_to_dict(said.messages), get_buffer_string(said.messages[1:2])):
+    for history in (
+        prompt,
+        prompt.messages,
+        messages_to_dict(prompt.messages),
+        get_buffer_string(prompt.messages[1:2]),
+    ):
         [found, *_] = retriever.invoke("its currency?", history=history)
         assert found.id == "franc"
         if not isinstance(history, str):
@@ -133,11 +138,11 @@ def test_messages_of_langchain_are_read():
 
 
 def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):
-    heard = []
+    errors = []
 
     class Listener(BaseCallbackHandler):
         def on_retriever_error(self, error, **_):
-            heard.append(error)
+            errors.append(error)
 
     for query, settings in (("", {}), (" \n", {}), (QUERY, {"k": 0})):
         with pytest.raises(ConfigError):
@@ -149,11 +154,11 @@ def test_errors_are_raised_and_reach_callbacks(retriever, broken_searcher):
     broken = AdaptiveRetriever(searcher=broken_searcher, corpus=CORPUS)
     with pytest.raises(SearchError, match="does not answer"):
         broken.invoke(QUERY, {"callbacks": [Listener()]})
-    assert [type(error) for error in heard] == [SearchError]
+    assert [type(error) for error in errors] == [SearchError]
     assert broken.with_fallbacks([retriever]).invoke(QUERY) == retriever.invoke(QUERY)
 
 
-def test_over_a_retriever_and_a_model_of_langchain(store):
+def test_wraps_a_retriever_and_a_model_of_langchain(store):
     llm = FakeListChatModel(responses=["compound\ncapital of Peru\ncurrency of Chad"])
     retriever = AdaptiveRetriever.from_retriever(store.as_retriever(search_kwargs={"k": 1}), llm, k=2)
     found = retriever.invoke(QUERY)
@@ -171,13 +176,13 @@ def test_a_completion_model_and_another_strategy(store):
     assert found[0].metadata["acqo_rl"]["sub_queries"] == ["Peru", "Peru capital", "Peru currency"]
 
 
-def test_without_a_model_rules_decide(store):
+def test_without_a_model_the_rules_are_used(store):
     found = AdaptiveRetriever.from_retriever(store.as_retriever(), k=2).invoke(QUERY)
     assert {document.id for document in found} == {"lima", "franc"}
     assert found[0].metadata["acqo_rl"]["sub_queries"] == PARTS
 
 
-def test_a_model_that_fails_leaves_the_query(store):
+def test_if_the_model_fails_the_raw_query_is_searched(store):
     class Down(FakeListChatModel):
         def _call(self, *_, **__):
             raise ConnectionError("the model does not answer")
@@ -188,22 +193,20 @@ def test_a_model_that_fails_leaves_the_query(store):
 
 
 @pytest.mark.parametrize(
-    "told", [{"finish_reason": "length"}, {"done_reason": "length"}, {"stop_reason": "max_tokens"}]
+    "response_metadata", [{"finish_reason": "length"}, {"done_reason": "length"}, {"stop_reason": "max_tokens"}]
 )
-def test_a_reply_that_was_cut_within_thoughts_says_so(store, told):
-    llm = GenericFakeChatModel(messages=iter([AIMessage("<think>Capital or", response_metadata=told)]))
+def test_a_reply_truncated_within_a_thought_is_reported(store, response_metadata):
+    llm = GenericFakeChatModel(messages=iter([AIMessage("<think>Capital or", response_metadata=response_metadata)]))
     [first, *_] = AdaptiveRetriever.from_retriever(store.as_retriever(), llm).invoke(QUERY)
     assert "max_new_tokens" in first.metadata["acqo_rl"]["problem"]
 
 
-def test_a_store_that_fails_is_an_error():
+def test_a_failing_store_is_an_error():
     with pytest.raises(SearchError, match="the store does not answer"):
         AdaptiveRetriever.from_retriever(Failing()).invoke(QUERY)
 
 
-def test_documents_without_id_are_told_apart_by_their_whole_text():
-    """Equal beginnings are no equal documents."""
-
+def test_documents_without_id_are_identified_by_their_full_text():
     class Nameless(BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
             head = "The same header. " * 20
@@ -215,21 +218,21 @@ def test_documents_without_id_are_told_apart_by_their_whole_text():
 
 
 def test_metadata_of_a_store_is_never_lost():
-    """Its keys are those that are told of a document, and that of an inner search."""
+    """Its keys are the names of details, and the key of an inner search."""
     own = dict.fromkeys(("doc_id", "title", "rank", "score", "similarity", "route", "found_by", "failures"), "theirs")
     store = InMemoryVectorStore(WordCounts())
     store.add_documents([Document(id=d.id, page_content=d.text, metadata={**own, "page": 3}) for d in CORPUS.values()])
     inner = AdaptiveRetriever.from_retriever(store.as_retriever(), k=4)
     for retriever in (inner, AdaptiveRetriever.from_retriever(inner, k=4)):
         for rank, document in enumerate(retriever.invoke(QUERY), start=1):
-            told = document.metadata.pop("acqo_rl")
+            details = document.metadata.pop("acqo_rl")
             assert document.metadata == {**own, "page": 3}
-            assert (told["rank"], told["route"]) == (rank, "decompose")
-            assert ("acqo_rl" in told) == (retriever is not inner)
+            assert (details["rank"], details["route"]) == (rank, "decompose")
+            assert ("acqo_rl" in details) == (retriever is not inner)
 
 
 class SyncOnly(BaseRetriever):
-    """Answers one kind of call; the other fails as it does in vector stores."""
+    """Supports only synchronous calls; the other kind fails as in vector stores."""
 
     store: InMemoryVectorStore
     error: type[Exception] = NotImplementedError
@@ -274,8 +277,8 @@ class AsyncModel(FakeListChatModel):
 
 @pytest.mark.parametrize("model", [FakeListChatModel, SyncModel, AsyncModel])
 @pytest.mark.parametrize("kind", ["plain", "sync only", "async only", "async store", "not awaitable", "awaited only"])
-def test_what_can_be_called_in_one_way_answers_both_calls(store, kind, model):
-    """Outside an event loop, in one, and from threads while one runs."""
+def test_components_with_one_kind_of_call_work_with_both(store, kind, model):
+    """Outside an event loop, inside one, and in threads while one runs."""
     sources = {
         "plain": store.as_retriever,
         "sync only": lambda: SyncOnly(store=store),
@@ -303,16 +306,16 @@ def test_what_can_be_called_in_one_way_answers_both_calls(store, kind, model):
     assert asyncio.run(retriever.ainvoke(QUERY)) == found
 
 
-def test_an_asynchronous_source_is_awaited_in_the_callers_loop_and_else_in_one(store):
-    """Its connections belong to the loop that opened them."""
+def test_asynchronous_calls_run_in_the_callers_loop_or_always_in_the_same_other_loop(store):
+    """Connections belong to the loop that opened them."""
     loops = []
 
-    class Noting(AsyncOnly):
+    class Recording(AsyncOnly):
         async def _aget_relevant_documents(self, query, *, run_manager):
             loops.append(asyncio.get_running_loop())
             return await super()._aget_relevant_documents(query, run_manager=run_manager)
 
-    retriever = AdaptiveRetriever.from_retriever(Noting(store=store))
+    retriever = AdaptiveRetriever.from_retriever(Recording(store=store))
 
     async def in_a_loop():
         await retriever.ainvoke(QUERY)
@@ -324,7 +327,7 @@ def test_an_asynchronous_source_is_awaited_in_the_callers_loop_and_else_in_one(s
     assert len(set(loops)) == 2
 
 
-def test_a_source_that_fails_both_ways_tells_the_first_failure(store):
+def test_if_both_calls_fail_the_first_error_is_raised(store):
     class Neither(AsyncOnly):
         async def _aget_relevant_documents(self, query, *, run_manager):
             raise ConnectionError("the store does not answer")

@@ -21,7 +21,7 @@ def retriever(searcher):
     return AdaptiveRetriever(searcher, CORPUS, similarity_top_k=4)
 
 
-def test_nodes_and_what_is_told_of_them(retriever):
+def test_nodes_and_details(retriever):
     found = retriever.retrieve(QUERY)
     assert [node.node_id for node in found] == list(FOUND_BY)
     assert [node.text for node in found] == [CORPUS[doc_id].text for doc_id in FOUND_BY]
@@ -32,7 +32,7 @@ def test_nodes_and_what_is_told_of_them(retriever):
     assert retriever.retrieve(QUERY) == found[:1]
 
 
-def test_a_model_can_cite_and_an_encoder_reads_title_and_text_alone(retriever):
+def test_models_see_the_metadata_and_encoders_only_title_and_text(retriever):
     [franc, *_] = retriever.retrieve(QUERY)
     assert franc.metadata == {"title": "CFA franc", **CORPUS["franc"].metadata, "acqo_rl": franc.metadata["acqo_rl"]}
     shown = franc.node.get_content(MetadataMode.LLM)
@@ -41,7 +41,7 @@ def test_a_model_can_cite_and_an_encoder_reads_title_and_text_alone(retriever):
     assert embedded == "title: CFA franc\n\nThe CFA franc is the currency of Chad."
 
 
-def test_both_calls_answer_in_a_running_event_loop(retriever):
+def test_both_calls_work_in_a_running_event_loop(retriever):
     async def ask():
         return retriever.retrieve(QUERY), await retriever.aretrieve(QUERY)
 
@@ -50,13 +50,13 @@ def test_both_calls_answer_in_a_running_event_loop(retriever):
 
 def test_the_conversation_reaches_the_reformulator():
     retriever = AdaptiveRetriever(make_searcher(RecentTurns()), CORPUS, similarity_top_k=1)
-    said = [
+    messages = [
         ChatMessage("Be brief.", role=MessageRole.SYSTEM),
         ChatMessage("Tell me about Chad."),
         ChatMessage(role=MessageRole.ASSISTANT, blocks=[TextBlock(text="Chad is"), TextBlock(text="a country.")]),
         ChatMessage("a lot of JSON", role=MessageRole.TOOL),
     ]
-    for history in (said, messages_to_history_str(said[1:3])):
+    for history in (messages, messages_to_history_str(messages[1:3])):
         query = ConversationQuery("its currency?", chat_history=history)
         [found] = retriever.retrieve(query)
         assert asyncio.run(retriever.aretrieve(query)) == [found]
@@ -66,7 +66,7 @@ def test_the_conversation_reaches_the_reformulator():
         ]
 
 
-def test_in_a_query_engine(retriever):
+def test_works_in_a_query_engine(retriever):
     answer = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUERY)
     assert [node.node_id for node in answer.source_nodes] == list(FOUND_BY)
     assert "Lima is the capital of Peru." in answer.response

@@ -1,4 +1,4 @@
-"""The MCP server: through the official client, in process and as a process over stdio."""
+"""The MCP server, tested with the official client, in process and over stdio."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def service(folder):
 
 @asynccontextmanager
 async def process(folder, *arguments):
-    """A client of acqo mcp as a process."""
+    """A client of an acqo mcp process."""
     server = StdioServerParameters(
         command=sys.executable,
         args=[*ACQO[1:], "mcp", "--collections", f"world={folder}/data,{folder}/index", *arguments],
@@ -48,8 +48,8 @@ async def process(folder, *arguments):
         yield client
 
 
-async def refused(client, tool, **arguments):
-    """The message of a call that is an error of the tool."""
+async def error_of(client, tool, **arguments):
+    """The message of a tool error."""
     answer = await client.call_tool(tool, arguments)
     assert answer.is_error
     return answer.content[0].text
@@ -63,29 +63,29 @@ async def test_a_process_over_stdio(folder):
         assert tools["search"].input_schema["required"] == ["query"]
         assert tools["search"].annotations.read_only_hint
         answer = await client.call_tool("search", {"query": QUERY, "k": 4})
-        told = answer.structured_content
+        reply = answer.structured_content
         assert not answer.is_error
-        assert {document["document_id"]: document["found_by"] for document in told["documents"]} == FOUND_BY
-        assert [document["score"] for document in told["documents"]] == pytest.approx(SCORES)
-        assert told["documents"][0] == {
-            **told["documents"][0],
+        assert {document["document_id"]: document["found_by"] for document in reply["documents"]} == FOUND_BY
+        assert [document["score"] for document in reply["documents"]] == pytest.approx(SCORES)
+        assert reply["documents"][0] == {
+            **reply["documents"][0],
             "collection": "world",
             "title": "CFA franc",
             "text": CORPUS["franc"].text,
             "metadata": {"url": "https://franc.example"},
         }
-        assert told["failures"] == []
+        assert reply["failures"] == []
         made = (await client.call_tool("reformulate", {"query": QUERY})).structured_content
         parts = [{"text": part, "kind": "part"} for part in PARTS]
-        assert told["reformulation"] == {"route": "decompose", "sub_queries": parts, "problem": None}
-        assert made == {**told["reformulation"], "notes": []}
-        assert told["notes"] == []
-        assert "there are: rules, turns, raw" in await refused(client, "search", query=QUERY, strategy="none")
+        assert reply["reformulation"] == {"route": "decompose", "sub_queries": parts, "problem": None}
+        assert made == {**reply["reformulation"], "notes": []}
+        assert reply["notes"] == []
+        assert "rules, turns, raw" in await error_of(client, "search", query=QUERY, strategy="none")
 
 
 @pytest.mark.slow
-def test_a_broken_emoji_is_replaced_and_what_follows_is_answered(folder):
-    """Written as JavaScript clients do it, and as bytes that are no UTF-8."""
+def test_a_broken_emoji_is_replaced_and_later_messages_are_answered(folder):
+    """As an escape of JavaScript clients, and as bytes that are not valid UTF-8."""
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     messages = [
         json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": begin}).encode(),
@@ -112,12 +112,12 @@ def test_a_broken_emoji_is_replaced_and_what_follows_is_answered(folder):
             answers[answer["id"]] = answer["result"]
         server.stdin.close()
         assert server.wait(60) == 0
-    told = [answers[number]["structuredContent"] for number in (1, 2, 3)]
-    assert ["\ufffd" in one["sub_queries"][0]["text"] for one in told] == [True, True, False]
-    assert [len(one["notes"]) for one in told] == [2, 2, 0]
+    replies = [answers[number]["structuredContent"] for number in (1, 2, 3)]
+    assert ["\ufffd" in one["sub_queries"][0]["text"] for one in replies] == [True, True, False]
+    assert [len(one["notes"]) for one in replies] == [2, 2, 0]
 
 
-async def test_long_queries_and_old_or_empty_turns_are_told(service):
+async def test_notes_report_long_queries_and_dropped_turns(service):
     async with Client(make_server(service)) as client:
         settings = {"query": "Chad " * 5000, "history": ["", *["Chad " * 2000] * 51]}
         for tool in ("search", "reformulate"):
@@ -126,60 +126,60 @@ async def test_long_queries_and_old_or_empty_turns_are_told(service):
             assert len(answer.structured_content["notes"]) == 4
 
 
-async def test_collections_strategies_and_the_conversation(service):
+async def test_collection_strategy_and_conversation_are_used(service):
     async with Client(make_server(service)) as client:
         assert "Collections: world. Strategies: rules, turns, raw." in client.instructions
         settings = {"query": "its currency?", "k": 1, "strategy": "turns", "collections": ["world"], "history": HISTORY}
-        told = (await client.call_tool("search", settings)).structured_content
-        assert [document["document_id"] for document in told["documents"]] == ["franc"]
-        assert told["reformulation"]["route"] == "disambiguate"
-        told = (await client.call_tool("search", {"query": QUERY, "strategy": "raw"})).structured_content
-        assert told["reformulation"]["sub_queries"] == [{"text": QUERY, "kind": "original"}]
+        reply = (await client.call_tool("search", settings)).structured_content
+        assert [document["document_id"] for document in reply["documents"]] == ["franc"]
+        assert reply["reformulation"]["route"] == "disambiguate"
+        reply = (await client.call_tool("search", {"query": QUERY, "strategy": "raw"})).structured_content
+        assert reply["reformulation"]["sub_queries"] == [{"text": QUERY, "kind": "original"}]
 
 
-async def test_messages_of_the_protocol_are_earlier_turns(service):
-    said = [
+async def test_mcp_messages_are_read_as_turns(service):
+    messages = [
         PromptMessage(role="user", content=TextContent(text="Tell me about Chad.")),
         PromptMessage(role="assistant", content=TextContent(text="Chad is a country.")),
     ]
     async with Client(make_server(service)) as client:
         settings = {"query": "its currency?", "strategy": "turns"}
-        told = []
+        read = []
         pair = [["Tell me about Chad.", "Chad is a country."]]
-        for history in ([message.model_dump(mode="json") for message in said], HISTORY, pair):
+        for history in ([message.model_dump(mode="json") for message in messages], HISTORY, pair):
             answer = await client.call_tool("reformulate", {**settings, "history": history})
-            told.append(answer.structured_content["sub_queries"])
+            read.append(answer.structured_content["sub_queries"])
         schema = {tool.name: tool for tool in (await client.list_tools()).tools}["search"].input_schema
-        bad = await refused(client, "reformulate", **settings, history=[{"role": "user"}])
+        bad = await error_of(client, "reformulate", **settings, history=[{"role": "user"}])
     assert (
-        told[0]
-        == told[1]
-        == told[2]
+        read[0]
+        == read[1]
+        == read[2]
         == [{"text": "U: Tell me about Chad. S: Chad is a country. its currency?", "kind": "reading"}]
     )
     assert schema["properties"]["history"]["description"] == ACCEPTED
     assert "role and content" in bad
 
 
-async def test_errors_reach_the_model(service):
+async def test_errors_are_returned_to_the_model(service):
     async with Client(make_server(service)) as client:
-        assert "A query is empty" in await refused(client, "search", query=" ")
-        assert "A query is empty" in await refused(client, "reformulate", query="")
-        assert "greater than or equal to 1" in await refused(client, "search", query=QUERY, k=0)
-        assert "there are: world" in await refused(client, "search", query=QUERY, collections=["elsewhere"])
-        assert "there are: rules, turns, raw" in await refused(client, "reformulate", query=QUERY, strategy="none")
+        assert "A query is empty" in await error_of(client, "search", query=" ")
+        assert "A query is empty" in await error_of(client, "reformulate", query="")
+        assert "greater than or equal to 1" in await error_of(client, "search", query=QUERY, k=0)
+        assert "world" in await error_of(client, "search", query=QUERY, collections=["elsewhere"])
+        assert "rules, turns, raw" in await error_of(client, "reformulate", query=QUERY, strategy="none")
 
 
-async def test_a_retriever_that_fails(service, monkeypatch):
+async def test_a_failing_retriever_is_reported(service, monkeypatch):
     [collection] = service.collections
     monkeypatch.setattr(collection.retrievers[0], "retriever", BrokenRetriever())
     async with Client(make_server(service)) as client:
-        assert "the search server does not answer" in await refused(client, "search", query="Where is Lima?")
+        assert "the search server does not answer" in await error_of(client, "search", query="Where is Lima?")
         monkeypatch.setattr(collection.retrievers[0], "retriever", Words(CORPUS))
         partly = {"query": "What is the capital of Peru, and what is broken in Chad?"}
-        told = (await client.call_tool("search", partly)).structured_content
-        assert told["documents"][0]["document_id"] == "lima"
-        assert told["failures"] == ["retrieval world/bm25: ConnectionError: the index is down"]
+        reply = (await client.call_tool("search", partly)).structured_content
+        assert reply["documents"][0]["document_id"] == "lima"
+        assert reply["failures"] == ["retrieval world/bm25: ConnectionError: the index is down"]
 
 
 def test_the_example(run_example, monkeypatch):

@@ -26,7 +26,7 @@ def collection(name, retriever=None, documents=DOCUMENTS, *, cosine=True):
 
 @pytest.fixture
 def serving():
-    """Starts a service; gives a client that knows its address."""
+    """Starts a service; yields a client for it."""
 
     @contextmanager
     def start(collections=None, limits=None, timeouts=None, strategies=None, **settings):
@@ -53,7 +53,7 @@ def in_collection():
 
 @pytest.fixture(scope="module")
 def client():
-    """A service that several tests share."""
+    """A service shared by several tests."""
     service = Service([collection("world")], Scripted(parts=Parts()), RankScoreFusion(), Timeouts())
     with running(make_app(service, Metrics(), Limits())) as url, httpx.Client(base_url=url, timeout=20) as client:
         yield client
@@ -61,7 +61,7 @@ def client():
 
 @pytest.fixture
 def passing_policy(monkeypatch):
-    """Every policy is one that passes, loaded once a name."""
+    """Replaces every policy by one that always passes; returns the list of loaded policies."""
     loaded = []
 
     def from_pretrained(path, *, name, **_):

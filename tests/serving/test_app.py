@@ -1,4 +1,4 @@
-"""The service over HTTP, in its own words and in those of the requests it refuses."""
+"""The service over HTTP: results, errors and answers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def post(client, path="/v1/search", **body):
 
 
 class TestSearch:
-    def test_what_is_found_and_how(self, client):
-        """Fused score and similarity are two fields."""
+    def test_results_and_reformulation_are_returned(self, client):
+        """Fused score and similarity are separate fields."""
         body = post(client, limit=2, include_rankings=True).json()
         assert [row["document_id"] for row in body["results"]] == ["lima", "ndjamena"]
         assert [row["rank"] for row in body["results"]] == [1, 2]
@@ -46,8 +46,7 @@ class TestSearch:
         assert [step["name"] for step in body["trace"]] == ["reformulation", "retrieval", "fusion"]
         assert body["failures"] == []
 
-    def test_how_the_query_was_rewritten(self, serving):
-        """Each variant has the weight of its strategy, and the choice has a reason."""
+    def test_weights_and_reasoning_of_the_strategy_are_returned(self, serving):
         with serving(strategies=Scripted(weighted=Weighted())) as client:
             for path in ("/v1/search", "/v1/reformulate"):
                 info = post(client, path, query="  What of Peru? ").json()["query_rewrite_info"]
@@ -59,8 +58,8 @@ class TestSearch:
                 ]
                 assert (info["query_type"], info["problem"]) == ("factual", None)
 
-    def test_a_conversation_in_any_shape_is_one_conversation(self, serving):
-        """The second shape is answered from the cache of the first."""
+    def test_all_forms_of_a_conversation_are_equivalent(self, serving):
+        """All forms after the first one are answered from the cache."""
         shapes = (
             ["U: Where is Lima?", "S: In Peru."],
             ["Where is Lima?", "In Peru."],
@@ -80,21 +79,21 @@ class TestSearch:
         )
         with serving(strategies=Scripted(turns=RecentTurns())) as client:
             bodies = [post(client, query="its capital?", history=history).json() for history in shapes]
-        told = [[v["text"] for v in body["query_rewrite_info"]["variants"]] for body in bodies]
-        assert told == [["U: Where is Lima? S: In Peru. its capital?"]] * len(shapes)
+        searched = [[v["text"] for v in body["query_rewrite_info"]["variants"]] for body in bodies]
+        assert searched == [["U: Where is Lima? S: In Peru. its capital?"]] * len(shapes)
         assert [body["cached"] for body in bodies] == [False] + [True] * (len(shapes) - 1)
         assert sum(len(body["notes"]) for body in bodies) == 1  # null is a turn without text
 
     @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
     @pytest.mark.parametrize("history", [3, [3], [{"role": "user"}], ["a", {"id": 1}], '["a", "b'])
-    def test_a_conversation_of_no_known_shape_is_refused_in_one_sentence(self, client, path, history):
+    def test_an_unknown_form_of_conversation_is_rejected_with_one_sentence(self, client, path, history):
         answer = client.post(path, json={"query": "its capital?", "history": history})
         assert answer.status_code == 422
         [problem] = answer.json()["detail"]
         assert problem["loc"] == ["body", "history"]
         assert problem["msg"].count(". ") == 0
 
-    def test_a_policy_is_known_by_its_model_too(self, serving):
+    def test_a_policy_can_be_requested_by_its_model(self, serving):
         offered = {"trained-x": PassThrough(), "trained-x_else_rules": PassThrough()}
         with serving(strategies=Scripted(**offered)) as client:
             for given in offered:
@@ -105,15 +104,15 @@ class TestSearch:
             assert post(client, query="a", rewriting_strategy="trained:y").status_code == 404
 
     @pytest.mark.parametrize(("query", "found"), [("its capital", 0), ("ndjamena is the capital of chad", 3)])
-    def test_a_list_that_has_to_lead(self, serving, query, found):
-        """The reading's best document scores .3, those of the two queries .1 and .6."""
+    def test_a_list_with_a_lead_is_used_only_if_it_leads(self, serving, query, found):
+        """The best score of the reading is 0.3; those of the two raw queries are 0.1 and 0.6."""
         with serving(strategies=Scripted(back=Back())) as client:
             body = post(client, query=query, include_rankings=True).json()
             assert [v["lead"] for v in body["query_rewrite_info"]["variants"]] == [None, 0.2]
             assert [len(ranking["documents"]) for ranking in body["rankings"]] == [3, found]
             assert body["failures"] == []
 
-    def test_where_each_list_had_a_document(self, client):
+    def test_places_are_the_ranks_before_fusion(self, client):
         body = post(client, include_rankings=True).json()
         assert body["fusion"] == "rsf"
         places = [(p["ranking"], p["rank"], p["score"]) for p in body["results"][1]["places"]]
@@ -123,7 +122,7 @@ class TestSearch:
             assert result["similarity"] == max(p["score"] for p in result["places"])
         assert post(client).json()["results"][1]["places"] == []
 
-    def test_without_rewriting_the_query_is_searched_as_it_stands(self, client):
+    def test_without_rewriting_the_raw_query_is_searched(self, client):
         body = post(client, use_query_rewriting=False, include_rankings=True).json()
         assert body["query_rewrite_info"] is None
         assert [r["query"] for r in body["rankings"]] == [PERU_AND_CHAD]
@@ -131,12 +130,12 @@ class TestSearch:
             d["document_id"] for d in body["rankings"][0]["documents"]
         ]
 
-    def test_a_strategy_for_one_request(self, client):
+    def test_a_request_may_choose_its_strategy(self, client):
         assert client.get("/v1/strategies").json() == {"strategies": ["parts", "raw"], "default": "parts"}
         info = post(client, rewriting_strategy="raw").json()["query_rewrite_info"]
         assert (info["strategy"], info["route"]) == ("raw", "pass")
 
-    def test_the_number_of_variants_is_passed_on(self, serving):
+    def test_num_variants_reaches_the_strategy(self, serving):
         strategies = Scripted(parts=Parts())
         with serving(strategies=strategies) as client:
             post(client, num_variants=5)
@@ -144,7 +143,7 @@ class TestSearch:
         assert strategies.asked == [("parts", 5), ("parts", 3)]
 
     @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
-    def test_the_number_of_variants_is_that_of_the_service_where_none_is_asked_for(self, serving, path):
+    def test_num_variants_defaults_to_the_setting_of_the_service(self, serving, path):
         strategies = Scripted(parts=Parts())
         with serving(strategies=strategies, num_variants=2) as client:
             assert post(client, path).status_code == 200
@@ -154,7 +153,7 @@ class TestSearch:
         assert asked == sorted(asked)
 
     def test_limit_and_threshold(self, client):
-        """The threshold is one of similarities, applied before the list is cut."""
+        """The threshold applies to similarities, before the limit."""
         assert len(post(client).json()["results"]) == 3
         assert len(post(client, limit=1).json()["results"]) == 1
         assert len(post(client, limit=2.0).json()["results"]) == 2  # JSON's integers
@@ -162,7 +161,7 @@ class TestSearch:
         assert [row["document_id"] for row in above] == ["lima", "ndjamena"]
         assert post(client, score_threshold=0.9).json()["total_results"] == 0
 
-    def test_a_threshold_of_the_service_holds_where_a_request_gives_none(self, serving, in_collection):
+    def test_the_threshold_of_the_service_is_the_default(self, serving, in_collection):
         for collections in ([in_collection("world")], [in_collection("world"), in_collection("other")]):
             with serving(collections, score_threshold=0.25) as client:
                 found = post(client).json()["results"]
@@ -171,24 +170,24 @@ class TestSearch:
                 nothing = post(client, score_threshold=0.9).json()
                 assert (nothing["results"], nothing["failures"]) == ([], [])
 
-    def test_an_answer_is_written_from_passages_above_the_threshold(self, serving):
+    def test_answers_use_only_passages_above_the_threshold(self, serving):
         for threshold, found in ((None, True), (0.9, False)):
             with serving(answer_model=ModelByRole(), score_threshold=threshold) as client:
                 for mode in ("pipeline", "simple"):
                     name, result = events(post(client, "/v1/answer", mode=mode).text)[-1]
                     assert (name, bool(result["passages"])) == ("result", found)
 
-    def test_a_service_without_cosines_refuses_a_threshold_at_its_start(self, serving, in_collection):
+    def test_a_service_without_cosines_rejects_a_threshold_at_start(self, serving, in_collection):
         with pytest.raises(ConfigError), serving([in_collection("sparse", cosine=False)], score_threshold=0.5):
             pass
 
-    def test_one_cached_result_serves_every_limit_and_no_other_wording(self, serving):
+    def test_a_cached_result_is_used_for_every_limit_but_not_for_other_spellings(self, serving):
         with serving() as client:
             assert [post(client, limit=limit).json()["cached"] for limit in (1, 2)] == [False, True]
             assert not post(client, query=PERU_AND_CHAD.upper()).json()["cached"]
 
-    def test_results_by_sub_query(self, client):
-        """Each result is with the sub-query that ranks it best; only results that are shown count."""
+    def test_clusters_group_results_by_sub_query(self, client):
+        """Each returned result belongs to the sub-query that ranks it best."""
         body = post(client).json()
         ids = {row["rank"]: row["document_id"] for row in body["results"]}
         assert [(c["query"], c["kind"]) for c in body["clusters"]] == [
@@ -199,18 +198,18 @@ class TestSearch:
         assert sorted(rank for c in body["clusters"] for rank in c["ranks"]) == [1, 2, 3]
         assert [c["ranks"] for c in post(client, limit=1).json()["clusters"]] == [[1], []]
 
-    def test_what_is_known_of_the_user_is_added_to_readings(self, serving):
-        """And is part of what a cached result is known by."""
+    def test_the_user_context_is_added_to_readings(self, serving):
+        """It is part of the cache key."""
         with serving(strategies=Scripted(back=Back())) as client:
             for path in ("/v1/search", "/v1/reformulate"):
-                plain, told = (
+                plain, with_context = (
                     post(client, path, query="the capital", user_context=context).json()["query_rewrite_info"]
                     for context in ("", "for tourists")
                 )
                 assert [v["text"] for v in plain["variants"]] == ["capital of Peru", "the capital"]
-                assert [v["text"] for v in told["variants"]] == ["capital of Peru for tourists", "the capital"]
+                assert [v["text"] for v in with_context["variants"]] == ["capital of Peru for tourists", "the capital"]
 
-    def test_a_reformulation_by_itself(self, client):
+    def test_reformulate_caches_its_result(self, client):
         query = "capital of Cuba and capital of Chad"
         first, again = (post(client, "/v1/reformulate", query=query).json()["query_rewrite_info"] for _ in range(2))
         assert [v["text"] for v in first["variants"]] == ["capital of Cuba", "capital of Chad"]
@@ -218,15 +217,18 @@ class TestSearch:
 
 
 class TestCollections:
-    def test_one_fusion_over_several(self, serving, in_collection):
-        """One reformulation, and documents of one id in two collections stay two."""
+    def test_several_collections_are_merged_by_one_fusion(self, serving, in_collection):
+        """There is one reformulation, and documents with equal ids in two collections stay distinct."""
         other = {"lima": Document("lima", "Lima bean", "lima bean capital of Peru"), "oslo": Document("oslo", "", "x")}
         parts = Parts()
         pools = [in_collection("world"), in_collection("beans", documents=other)]
         with serving(pools, strategies=Scripted(parts=parts)) as client:
             body = post(client, query="lima bean capital of Peru").json()
             found = [(row["knowledge_pool"], row["document_id"]) for row in body["results"]]
-            assert found[:2] == [("beans", "lima"), ("world", "lima")]  # both first in a list; the better one leads
+            assert found[:2] == [
+                ("beans", "lima"),
+                ("world", "lima"),
+            ]  # both are first in a list; the one with the better score leads
             assert body["results"][0]["title"] == "Lima bean"
             assert len(parts.batches) == 1
             ids = {pool["name"]: pool["id"] for pool in client.get("/v1/collections").json()["collections"]}
@@ -235,19 +237,19 @@ class TestCollections:
                 assert {row["knowledge_pool_id"] for row in only} == {ids["world"]}
             assert post(client, knowledge_pool_ids=["nowhere"]).status_code == 404
 
-    def test_a_collection_named_by_a_uuid_keeps_it(self, serving, in_collection):
+    def test_a_uuid_as_name_is_the_id(self, serving, in_collection):
         name = str(uuid.UUID(int=7))
         with serving([in_collection(name)]) as client:
             assert post(client, knowledge_pool_ids=[name]).json()["results"][0]["knowledge_pool_id"] == name
 
-    def test_a_threshold_without_cosines_is_refused(self, serving, in_collection):
+    def test_a_threshold_without_cosines_is_rejected(self, serving, in_collection):
         with serving([in_collection("sparse", cosine=False)]) as client:
             refused = post(client, score_threshold=0.5)
             assert refused.status_code == 409
             assert "sparse" in refused.json()["detail"]
             assert post(client).status_code == 200
 
-    def test_one_that_is_down_is_left_out_and_told(self, serving, in_collection):
+    def test_a_failing_collection_is_skipped_and_reported(self, serving, in_collection):
 
         class Down(Words):
             def search(self, texts, k):
@@ -263,8 +265,8 @@ class TestCollections:
 
 
 class TestSlowness:
-    def test_a_slow_model_is_not_waited_for(self, serving):
-        """The query is searched as it stands, and the answer says why."""
+    def test_a_slow_model_times_out(self, serving):
+        """The raw query is searched, and the problem is reported."""
         slow = Scripted(parts=Parts(seconds=1.0))
         with serving(timeouts=Timeouts(total=2, reformulation=0.1), strategies=slow) as client:
             begin = time.monotonic()
@@ -276,7 +278,7 @@ class TestSlowness:
             assert body["total_results"] == 3
             assert 'acqo_failures_total{kind="timeout",step="reformulation"} 1.0' in client.get("/metrics").text
 
-    def test_results_are_partial_where_a_list_is_late_or_lost(self, serving):
+    def test_results_are_partial_if_a_list_is_late_or_fails(self, serving):
         with serving(timeouts=Timeouts(sub_query=0.2)) as client:
             for lost in ("stall", "broken"):
                 body = post(client, query=f"capital of Peru and {lost} one").json()
@@ -288,7 +290,7 @@ class TestSlowness:
             assert (nothing.status_code, nothing.headers["retry-after"]) == (503, "1")
 
 
-class TestRefusals:
+class TestErrors:
     @pytest.mark.parametrize(
         "body",
         [
@@ -310,7 +312,7 @@ class TestRefusals:
             {"query": "a", "history": [3]},
         ],
     )
-    def test_what_is_not_in_the_schema(self, client, body):
+    def test_bodies_outside_the_schema_are_rejected(self, client, body):
         answer = client.post("/v1/search", json=body)
         assert answer.status_code == 422
         assert answer.json()["detail"]
@@ -325,13 +327,13 @@ class TestRefusals:
             (b"[" * 100_000, 400),
         ],
     )
-    def test_what_is_no_json(self, client, content, status):
+    def test_invalid_json_is_rejected(self, client, content, status):
         answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
         assert answer.status_code in {status, 400, 422}
         assert answer.json()["detail"]
 
     @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-    def test_what_does_not_say_that_it_is_json(self, client, kind):
+    def test_other_content_types_are_rejected(self, client, kind):
         headers = {"Content-Type": kind} if kind else {}
         answer = client.post("/v1/search", content=b'{"query": "capital of Peru"}', headers=headers)
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/json")
@@ -340,8 +342,8 @@ class TestRefusals:
         assert "application/json" in problem["msg"]
 
     @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
-    def test_null_stands_for_the_default_of_every_optional_field(self, client, path):
-        """And for nothing else; the schema says so."""
+    def test_null_means_the_default_of_every_optional_field(self, client, path):
+        """Required and unknown fields may not be null; the schema agrees."""
         schemas = client.get("/openapi.json").json()["components"]["schemas"]
         schema = schemas[f"{path.rsplit('/', 1)[1].title()}Request"]
         optional = set(schema["properties"]) - set(schema["required"])
@@ -352,12 +354,12 @@ class TestRefusals:
         assert client.post(path, json={"query": None}).status_code == 422
         assert client.post(path, json={"query": "capital of Peru", "surprise": None}).status_code == 422
 
-    def test_other_paths_and_methods(self, client):
+    def test_unknown_paths_and_methods_are_rejected(self, client):
         assert client.get("/v1/search").status_code == 405
         assert client.get("/nowhere").status_code == 404
         assert post(client, rewriting_strategy="magic").status_code == 404
 
-    def test_what_nobody_expected_is_a_plain_500(self, serving):
+    def test_an_unexpected_error_is_a_500_without_details(self, serving):
         class Surprise(Words):
             @property
             def fingerprint(self):
@@ -377,27 +379,26 @@ MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{
 
 
 class TestAnswers:
-    def test_steps_come_before_the_result(self, serving):
+    def test_steps_are_streamed_before_the_result(self, serving):
         with serving(answer_model=ModelByRole(**MODEL)) as client:
             answer = post(client, "/v1/answer", query="capital of Peru")
             assert answer.headers["content-type"].startswith("text/event-stream")
-            told = events(answer.text)
+            stream = events(answer.text)
             again = events(post(client, "/v1/answer", query="Capital of Peru?").text)
             metrics = client.get("/metrics").text
-        assert {name for name, _ in told[:-1]} == {"step"}
-        name, result = told[-1]
+        assert {name for name, _ in stream[:-1]} == {"step"}
+        name, result = stream[-1]
         assert (name, result["answer"], result["model_calls"]) == ("result", "Lima.", 3)
         assert result["passages"][0]["document_id"] == "lima"
         assert result["passages"][0]["knowledge_pool"] == "world"
         assert result["passages"][0]["metadata"] == {"url": "https://lima.example"}
         assert result["confidence_label"] in ("High", "Medium", "Low", "Very Low")
-        assert [data["name"] for _, data in told[:-1]].index("synthesis") > 0
+        assert [data["name"] for _, data in stream[:-1]].index("synthesis") > 0
         assert (again[-1][1]["cached"], again[-1][1]["model_calls"]) == (True, 0)
         assert "acqo_budget_used_ratio_sum 0.15" in metrics
         assert 'acqo_cache_requests_total{cache="answer",outcome="hit"} 1.0' in metrics
 
-    def test_what_the_answer_rests_on(self, serving):
-        """Each claim with the passage that says so, and the steps that were taken."""
+    def test_claims_have_their_supporting_passages(self, serving):
         grounding = '{"claims": [{"claim": "Lima", "source": 1}, {"claim": "It rains", "source": null}]}'
         model = ModelByRole(**{**MODEL, "grounding": grounding, "gap": '{"answerable": true}'})
         with serving(answer_model=model) as client:
@@ -413,8 +414,8 @@ class TestAnswers:
         ("claims", "label"),
         [("[1, 1]", "High"), ("[1, null]", "Medium"), ("[null, null]", "Low"), ("[]", "Low")],
     )
-    def test_the_label_follows_the_grounding(self, serving, in_collection, claims, label):
-        """Cosines of .8 and three passages: .30 + .15 + .55 x share of the claims that a passage supports."""
+    def test_the_label_depends_on_the_grounding(self, serving, in_collection, claims, label):
+        """With cosines of 0.8 and three passages: 0.30 + 0.15 + 0.55 x share of supported claims."""
         grounding = json.dumps({"claims": [{"claim": "c", "source": source} for source in json.loads(claims)]})
         pools = [in_collection("world", Words(extra=0.7))]
         with serving(pools, answer_model=ModelByRole(**{**MODEL, "grounding": grounding})) as client:
@@ -426,8 +427,7 @@ class TestAnswers:
             result = events(post(client, "/v1/answer", query="nothing fits").text)[-1][1]
         assert (result["confidence_label"], result["claims"], result["passages"]) == ("Very Low", [], [])
 
-    def test_the_first_search_is_that_of_the_strategy(self, serving):
-        """Without a conversation, too."""
+    def test_the_first_search_uses_the_strategy(self, serving):
         with serving(answer_model=ModelByRole(**MODEL)) as client:
             split, raw = (
                 events(post(client, "/v1/answer", rewriting_strategy=strategy).text)[-1][1]
@@ -439,29 +439,29 @@ class TestAnswers:
         assert [v["text"] for v in raw["query_rewrite_info"]["variants"]] == [PERU_AND_CHAD]
 
     @pytest.mark.parametrize("mode", ["pipeline", "simple", "multi_hop"])
-    def test_what_is_known_of_the_user_is_added_to_readings(self, serving, mode):
-        """And is part of what a cached answer is known by."""
+    def test_the_user_context_is_added_to_readings(self, serving, mode):
+        """It is part of the cache key."""
         with serving(answer_model=ModelByRole(**MODEL), strategies=Scripted(back=Back())) as client:
             asked = {"query": "the capital", "mode": mode}
-            plain, told, _ = (
+            plain, with_context, _ = (
                 events(post(client, "/v1/answer", **asked, user_context=context).text)[-1][1]["query_rewrite_info"]
                 for context in ("", "for tourists", "")
             )
         assert [v["text"] for v in plain["variants"]] == ["capital of Peru", "the capital"]
-        assert [v["text"] for v in told["variants"]] == ["capital of Peru for tourists", "the capital"]
+        assert [v["text"] for v in with_context["variants"]] == ["capital of Peru for tourists", "the capital"]
 
-    def test_a_follow_up_is_made_to_stand_alone_by_the_strategy_of_the_request(self, serving):
-        """The steps say what was searched; the reformulation of a search before it is not asked for again."""
+    def test_a_follow_up_is_rewritten_by_the_strategy_of_the_request(self, serving):
+        """The steps show the searched texts; the cached reformulation of an earlier search is used."""
         parts, turns = Parts(), ["U: capital of Peru and capital of Chad?"]
         strategies = Scripted(parts=parts, turns=RecentTurns())
         with serving(answer_model=ModelByRole(**MODEL), strategies=strategies) as client:
             asked = {"query": "its currency and Peru", "history": turns}
             post(client, **asked)
-            told = events(post(client, "/v1/answer", **asked).text)
+            stream = events(post(client, "/v1/answer", **asked).text)
             by_turns = events(post(client, "/v1/answer", **asked, rewriting_strategy="turns").text)
             unknown = post(client, "/v1/answer", **asked, rewriting_strategy="magic")
-        assert {"name": "initial", "ms": 0.0, "detail": "searched ['its currency', 'Peru']"} in [d for _, d in told]
-        _, result = told[-1]
+        assert {"name": "initial", "ms": 0.0, "detail": "searched ['its currency', 'Peru']"} in [d for _, d in stream]
+        _, result = stream[-1]
         info = result["query_rewrite_info"]
         assert (info["strategy"], [v["text"] for v in info["variants"]]) == ("parts", ["its currency", "Peru"])
         assert (result["model_calls"], len(parts.batches)) == (2, 1)
@@ -469,8 +469,8 @@ class TestAnswers:
         assert variant["text"] == f"{turns[0]} its currency and Peru"
         assert unknown.status_code == 404
 
-    def test_a_step_is_told_while_the_next_one_runs(self, serving):
-        """The model waits; what was done before it is there already."""
+    def test_a_step_is_sent_while_the_next_one_runs(self, serving):
+        """The model waits; earlier steps have arrived already."""
         gate = Gate()
 
         class Waiting(ModelByRole):
@@ -488,14 +488,14 @@ class TestAnswers:
             gate.open.set()
             assert "event: result" in list(lines)
 
-    def test_the_answer_is_told_as_it_is_written(self, serving):
+    def test_the_answer_is_streamed(self, serving):
         """The second piece is written only after the first has reached the client."""
-        heard = threading.Event()
+        received = threading.Event()
 
         class Writing(ModelByRole):
             def stream(self, conversation, on_text):
                 on_text("Li")
-                assert heard.wait(10)
+                assert received.wait(10)
                 on_text("ma.")
                 return self.generate([conversation])[0]
 
@@ -507,12 +507,12 @@ class TestAnswers:
             for line in answer.iter_lines():
                 text += line + "\n"
                 if line == 'data: {"text": "Li"}':
-                    heard.set()
-        told = events(text)
-        assert [data["text"] for name, data in told if name == "token"] == ["Li", "ma."]
-        assert told[-1][1]["answer"] == "Lima."
+                    received.set()
+        stream = events(text)
+        assert [data["text"] for name, data in stream if name == "token"] == ["Li", "ma."]
+        assert stream[-1][1]["answer"] == "Lima."
 
-    def test_thoughts_are_neither_told_nor_part_of_the_answer(self, serving):
+    def test_thoughts_are_neither_streamed_nor_part_of_the_answer(self, serving):
         class Thinking(ModelByRole):
             def stream(self, conversation, on_text):
                 for piece in ("<thi", "nk>Quito?</th", "ink>\n\nLi", "ma."):
@@ -520,24 +520,24 @@ class TestAnswers:
                 return Completion("<think>Quito?</think>\n\nLima.", 9)
 
         with serving(answer_model=Thinking(**MODEL)) as client:
-            told = events(post(client, "/v1/answer", query="capital of Peru").text)
-        assert "".join(data["text"] for name, data in told if name == "token") == "Lima."
-        assert told[-1][1]["answer"] == "Lima."
+            stream = events(post(client, "/v1/answer", query="capital of Peru").text)
+        assert "".join(data["text"] for name, data in stream if name == "token") == "Lima."
+        assert stream[-1][1]["answer"] == "Lima."
 
-    def test_a_model_that_is_down_is_told(self, serving):
+    def test_a_failing_model_is_reported(self, serving):
         with serving(answer_model=BrokenModel()) as client:
             _, result = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
         assert result["answer"] == ""
         assert "the model server is down" in " ".join(result["failures"])
         assert result["passages"]
 
-    def test_an_index_that_is_down_is_an_error_event(self, serving):
+    def test_a_failing_index_is_an_error_event(self, serving):
         with serving() as client:
             [*_, (name, data)] = events(post(client, "/v1/answer", query="broken one").text)
         assert name == "error"
         assert "first search failed" in data["detail"]
 
-    def test_of_two_collections_one_that_is_down_is_left_out_and_named(self, serving, in_collection):
+    def test_a_failing_collection_is_skipped_and_reported(self, serving, in_collection):
         class Down(Words):
             def search(self, texts, k):
                 raise ConnectionError("the index is down")
@@ -554,13 +554,12 @@ def test_the_schema_has_examples_that_are_accepted(client):
     paths = {"/v1/search": "SearchRequest", "/v1/reformulate": "ReformulateRequest", "/v1/answer": "AnswerRequest"}
     for path, name in paths.items():
         [example] = schema["components"]["schemas"][name]["examples"]
-        example.pop("rewriting_strategy", None)  # this server has none but its stand-ins
+        example.pop("rewriting_strategy", None)  # this server offers only stand-ins
         assert client.post(path, json=example).status_code == 200
         assert "429" in schema["paths"][path]["post"]["responses"]
 
 
 def test_concurrent_requests_reach_the_model_as_one_batch(serving):
-    """Through the whole service, over real sockets."""
     model, sizes = Parts(), []
     batched = BatchedReformulator(model, partial(Batcher, wait=1.0, size=8, on_batch=sizes.append))
     with serving(strategies=Scripted(parts=batched)) as client, ThreadPoolExecutor(8) as pool:

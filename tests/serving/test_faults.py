@@ -1,4 +1,4 @@
-"""32 clients before an index that fails or stalls, over real sockets on both sides."""
+"""32 clients and an index that fails or stalls, over real sockets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAPITAL = {"Peru": "lima", "Chad": "ndjamena", "Japan": "tokyo"}
 
 
 class FaultyIndex(ThreadingHTTPServer):
-    """A retriever server every fifth call of which goes wrong, or all of them."""
+    """A retriever server where every fifth call fails, or all calls."""
 
     request_queue_size = 128
     daemon_threads = True
@@ -34,7 +34,7 @@ class FaultyIndex(ThreadingHTTPServer):
         self.fault, self.every = "", 5
         self.calls = 0
 
-    def goes_wrong(self):
+    def fails(self):
         self.calls = next(self.numbers)
         return self.fault and self.calls % self.every == 0
 
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         status = 200
-        if self.server.goes_wrong():
+        if self.server.fails():
             if self.server.fault == "stall":
                 self.server.over.wait(20)
                 self.close_connection = True
@@ -89,7 +89,7 @@ def places(number):
 
 
 def ask(client, number):
-    """One request of two parts that no other request has, its answer and its seconds."""
+    """Sends a request with two parts that no other request has; returns the response and its duration."""
     query = " and ".join(f"part{number}x{i} in {name}" for i, name in enumerate(places(number)))
     begin = time.monotonic()
     answer = client.post(
@@ -104,7 +104,7 @@ def all_at_once(client):
 
 
 def check_own(number, query, answer):
-    """An answer holds nothing of another request; what is not in its lists is named. Returns the parts that failed."""
+    """Checks that a response belongs to its request and reports missing lists; returns the parts that failed."""
     body = answer.json()
     assert body["request_id"] == answer.headers["x-request-id"] == f"request-{number}"
     assert body["query_rewrite_info"]["original_query"] == query
@@ -121,17 +121,17 @@ def check_own(number, query, answer):
 
 
 class TestOneCallInFiveFails:
-    def test_tried_again_nobody_notices(self, serving, in_collection, index, connect):
+    def test_with_retries_all_requests_succeed(self, serving, in_collection, index, connect):
         index.fault = "error"
         pool = [in_collection("world", connect(attempts=9, breaker=CircuitBreaker(failures=1000)))]
         with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(waiting=REQUESTS)) as client:
             for number, query, answer, _ in all_at_once(client):
                 assert answer.status_code == 200
                 assert check_own(number, query, answer) == []
-        assert index.calls > 2 * REQUESTS  # those that failed were asked again
+        assert index.calls > 2 * REQUESTS  # failed calls were retried
 
-    def test_not_tried_again_what_failed_is_named(self, serving, in_collection, index, connect):
-        """The other half is there, and nothing partial is kept for the next one who asks."""
+    def test_without_retries_failures_are_reported(self, serving, in_collection, index, connect):
+        """The other part is returned, and partial results are not cached."""
         index.fault = "error"
         breaker = CircuitBreaker(failures=1000)
         pool = [in_collection("world", connect(attempts=1, breaker=breaker))]
@@ -151,8 +151,8 @@ class TestOneCallInFiveFails:
 
 
 class TestOneCallInFiveStalls:
-    def test_time_outs_hold_and_the_service_goes_on(self, serving, in_collection, index, connect):
-        """A stalled call costs its sub-query's time and no more, and its thread is free again after that."""
+    def test_timeouts_are_enforced_and_the_service_recovers(self, serving, in_collection, index, connect):
+        """A stalled call takes at most the time limit of its sub-query; then its thread is free again."""
         index.fault = "stall"
         retriever = connect(seconds=0.5, breaker=CircuitBreaker(failures=1000))
         limits = Timeouts(total=4, reformulation=2, sub_query=0.5)
@@ -165,15 +165,15 @@ class TestOneCallInFiveStalls:
                     late += len(check_own(number, query, answer))
             assert late > 0
             waits = sorted(seconds for *_, seconds in outcomes)
-            assert waits[-1] < 4 + 4  # its place in the queue, then the limit of the search
+            assert waits[-1] < 4 + 4  # time in the queue, plus the time limit of the search
             index.fault = ""
             time.sleep(0.6)
-            for number in range(REQUESTS):  # one by one: 32 at once can take their half second on a busy machine
+            for number in range(REQUESTS):  # one at a time, because 32 at once may exceed 0.5 s on a busy machine
                 _, query, answer, _ = ask(client, number)
                 assert check_own(number, query, answer) == []
 
-    def test_one_collection_that_hangs_leaves_the_other(self, serving, in_collection, index, connect):
-        """All of its calls stall: the breaker opens, and nobody waits for it any more."""
+    def test_a_hanging_collection_does_not_block_the_other(self, serving, in_collection, index, connect):
+        """All its calls stall; the circuit breaker opens, and requests no longer wait for it."""
         index.fault, index.every = "stall", 1
         hanging = in_collection("hanging", connect(seconds=0.3, breaker=CircuitBreaker(failures=5, seconds=60)))
         limits = Timeouts(total=4, reformulation=2, sub_query=0.3)
@@ -189,7 +189,7 @@ class TestOneCallInFiveStalls:
                 assert seconds < 0.3
             assert index.calls == calls
 
-    def test_the_breaker_closes_when_the_index_is_back(self, serving, in_collection, index, connect):
+    def test_the_circuit_breaker_closes_when_the_index_recovers(self, serving, in_collection, index, connect):
         index.fault, index.every = "error", 1
         now = 0.0
         retriever = connect(attempts=1, breaker=CircuitBreaker(failures=3, seconds=10, clock=lambda: now))
@@ -203,7 +203,7 @@ class TestOneCallInFiveStalls:
             assert check_own(*ask(client, 7)[:3]) == []
 
 
-def test_an_index_newer_than_the_corpus_is_named_in_the_answer(serving, in_collection):
+def test_a_document_missing_from_the_corpus_is_reported(serving, in_collection):
     older = dict(list(DOCUMENTS.items())[:1])
     newest = list(DOCUMENTS.values())[-1]
     with serving([in_collection("world", Words(DOCUMENTS), older)]) as client:

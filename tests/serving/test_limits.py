@@ -1,4 +1,4 @@
-"""What a service does not take on, over real sockets."""
+"""Limits of a server, over real sockets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def search(client, **headers):
 
 
 class TestKeys:
-    def test_only_a_right_key_is_let_in(self, serving):
+    def test_only_requests_with_a_valid_key_are_accepted(self, serving):
         with serving(limits=Limits(keys=KEYS)) as client:
             wrong = [{}, {"Authorization": "Bearer wrong"}, {"X-API-Key": ""}, {"Authorization": f"Basic {KEYS[0]}"}]
             for headers in [*wrong, {"X-API-Key": KEYS[0][:-1]}, {"X-API-Key": "\xe9".encode("latin-1")}]:
@@ -37,7 +37,7 @@ class TestKeys:
             assert 'acqo_http_requests_refused_total{reason="key"} 7.0' in client.get("/metrics").text
 
     def test_keys_are_compared_in_constant_time(self, serving, monkeypatch):
-        """Every key is compared, by hmac.compare_digest, with values of one length."""
+        """All keys are compared by hmac.compare_digest, with values of equal length."""
         seen = []
         original = limits.hmac.compare_digest
         monkeypatch.setattr(limits.hmac, "compare_digest", lambda a, b: seen.append((a, b)) or original(a, b))
@@ -56,7 +56,7 @@ def test_keys_of_the_environment(monkeypatch):
 
 class TestSize:
     @pytest.mark.parametrize("chunked", [False, True])
-    def test_a_large_body_is_refused_and_the_next_one_is_served(self, serving, chunked):
+    def test_a_large_body_is_rejected_and_the_next_request_is_served(self, serving, chunked):
         body = b'{"query": "' + b"x" * 3_000_000 + b'"}'
         parts = (body[i : i + 65536] for i in range(0, len(body), 65536))
         with serving(limits=Limits(body_bytes=1000)) as client:
@@ -65,7 +65,7 @@ class TestSize:
             assert "1000" in refused.json()["detail"]
             assert search(client).status_code == 200
 
-    def test_a_body_that_does_not_arrive(self, serving):
+    def test_an_incomplete_body_times_out(self, serving):
         with serving(limits=Limits(body_seconds=0.2)) as client:
             address = (client.base_url.host, client.base_url.port)
             with socket.create_connection(address, timeout=10) as slow:
@@ -73,7 +73,7 @@ class TestSize:
                 assert b" 408 " in slow.recv(1000)
 
 
-def test_a_rate_of_each_client(serving):
+def test_the_rate_is_limited_per_client(serving):
     with serving(limits=Limits(keys=KEYS, rate="3/minute")) as client:
         first = [search(client, **{"X-API-Key": KEYS[0]}) for _ in range(5)]
         other = search(client, **{"X-API-Key": KEYS[1]})
@@ -83,7 +83,7 @@ def test_a_rate_of_each_client(serving):
     assert other.status_code == 200
 
 
-def test_guessing_keys_meets_the_rate_too(serving):
+def test_requests_with_wrong_keys_are_rate_limited(serving):
     with serving(limits=Limits(keys=KEYS, rate="3/minute")) as client:
         guesses = [search(client, **{"X-API-Key": str(i)}).status_code for i in range(5)]
         assert search(client, **{"X-API-Key": KEYS[0]}).status_code == 200
@@ -91,8 +91,8 @@ def test_guessing_keys_meets_the_rate_too(serving):
 
 
 class TestConcurrency:
-    def test_what_does_not_fit_is_refused_at_once_and_the_rest_is_finished(self, serving):
-        """One at work, one waiting; the others come back with 429 while the first still runs."""
+    def test_excess_requests_are_rejected_at_once_and_the_others_succeed(self, serving):
+        """One request runs and one waits; the others get 429 while the first still runs."""
         gate = Gate()
         limited = Limits(concurrency=1, waiting=1, waiting_seconds=20)
         with serving(limits=limited, strategies=Scripted(gate=gate), cache_size=0) as client:
@@ -111,7 +111,7 @@ class TestConcurrency:
             assert {answer.headers["retry-after"] for answer in refused} == {"1"}
             assert search(client).status_code == 200
 
-    def test_nobody_waits_for_ever(self, serving):
+    def test_waiting_is_limited(self, serving):
         gate = Gate()
         limited = Limits(concurrency=1, waiting=5, waiting_seconds=0.1)
         with serving(limits=limited, strategies=Scripted(gate=gate)) as client, ThreadPoolExecutor(1) as pool:
@@ -121,8 +121,7 @@ class TestConcurrency:
             gate.open.set()
             assert first.result(20).status_code == 200
 
-    def test_many_clients_get_their_own_results(self, serving):
-        """32 at once: none is lost, none is mixed up."""
+    def test_concurrent_clients_get_their_own_results(self, serving):
         names = ["Peru", "Chad", "Japan"]
         capital = {"Peru": "lima", "Chad": "ndjamena", "Japan": "tokyo"}
 
@@ -136,11 +135,11 @@ class TestConcurrency:
 
 
 @pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"body_bytes": 0}, {"waiting": -1}])
-def test_limits_that_cannot_be(wrong):
+def test_invalid_limits_are_rejected(wrong):
     with pytest.raises(ConfigError):
         Limits(**wrong)
 
 
-def test_a_rate_that_cannot_be_read():
-    with pytest.raises(ConfigError, match="20/second"):
+def test_an_invalid_rate_is_rejected():
+    with pytest.raises(ConfigError, match="many"):
         Limits(rate="many")

@@ -1,4 +1,4 @@
-"""The service that settings describe, and what it does where they say nothing."""
+"""Loading a service from settings, and the defaults."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def load(tmp_path):
     build_bm25_index(tmp_path / "index", DOCUMENTS)
     opened = []
 
-    def load(asked_with=None, **settings):
+    def load(strategy_settings=None, **settings):
         collections = [f"world={tmp_path},{tmp_path}/index"]
-        opened.append(load_service(ServiceSettings(collections, **settings), asked_with or StrategySettings()))
+        opened.append(load_service(ServiceSettings(collections, **settings), strategy_settings or StrategySettings()))
         return opened[-1]
 
     yield load
@@ -40,15 +40,14 @@ def search(service, text, strategy="raw"):
 
 
 @pytest.mark.parametrize(("settings", "name"), [({}, "rsf"), ({"fusion": "rrf"}, "rrf")])
-def test_the_fusion(load, settings, name):
-    """RSF where the settings say nothing: a document of rank 1 in one list has 1/P = 1."""
+def test_the_fusion_is_rsf_by_default(load, settings, name):
+    """With RSF, a document of rank 1 in one list has 1/P = 1."""
     fused = search(load(**settings), "capital of Norway").fused
     assert fused.retriever == name
     assert fused.scores[0] == pytest.approx({"rsf": 1.0, "rrf": 1 / 61}[name])
 
 
-def test_where_the_settings_say_nothing():
-    """The service rewrites, keeps results for an hour, and asks each strategy as its source describes it."""
+def test_defaults():
     settings, strategies = ServiceSettings(["a=b,c"]), StrategySettings()
     assert (settings.fusion, settings.rrf_k, settings.result_cache_seconds) == ("rsf", 60.0, 3600.0)
     assert (strategies.num_variants, strategies.temperature, strategies.cache_ttl) == (3, 0.7, 3600.0)
@@ -57,17 +56,15 @@ def test_where_the_settings_say_nothing():
     assert SearchRequest(query="a").use_query_rewriting
 
 
-def test_the_number_of_variants_of_the_settings_is_that_of_requests(load):
+def test_num_variants_of_the_settings_is_the_default_of_requests(load):
     assert load(StrategySettings(num_variants=2)).num_variants == 2
 
 
 @pytest.mark.parametrize(
     ("strategies", "times"), [(["raw"], 0), (["raw", "mine=a/b"], 0), (["turns", "rules"], 1), (["mine=a/b"], 1)]
 )
-def test_the_names_of_the_collections_are_read_only_where_the_rules_are_asked(
-    load, monkeypatch, passing_policy, strategies, times
-):
-    """Reading them takes seconds for a large corpus. A policy that is the default has the rules behind it."""
+def test_the_lexicon_is_built_only_if_the_rules_are_used(load, monkeypatch, passing_policy, strategies, times):
+    """Building it takes seconds for a large corpus. A policy that is the default has the rules as fallback."""
     read = []
     monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or common_lexicon())
     load(strategies=strategies)

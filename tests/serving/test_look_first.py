@@ -1,4 +1,4 @@
-"""Rewrite-retrieve-read over HTTP: one model call, only where the raw query finds nothing similar."""
+"""Rewrite-retrieve-read over HTTP: one model call, only if the raw query finds nothing similar."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "rewrite_retrieve_read"
 
 @pytest.fixture
 def asked(serving, monkeypatch):
-    """Searches; gives the status, the body, and how often the model was asked."""
+    """Searches; returns the status, the body, and the number of model calls."""
 
     def ask(query, threshold=0.4, **settings):
         model = ScriptedLanguageModel("lima is the capital of peru")
@@ -28,14 +28,14 @@ def asked(serving, monkeypatch):
     return ask
 
 
-def test_what_is_similar_enough_is_not_rewritten(asked):
-    """The best document scores .6."""
+def test_a_query_with_a_similar_document_is_not_rewritten(asked):
+    """The best document has the score 0.6."""
     _, body, calls = asked("Lima is the capital of Peru")
     assert (body["query_rewrite_info"]["route"], body["query_rewrite_info"]["strategy"], calls) == ("pass", NAME, 0)
 
 
-def test_what_is_not_is_rewritten_and_the_better_search_is_kept(asked):
-    """.1 before, .6 after."""
+def test_other_queries_are_rewritten_and_the_better_search_is_used(asked):
+    """The best score is 0.1 before and 0.6 after."""
     _, body, calls = asked("Peru")
     info = body["query_rewrite_info"]
     assert (info["variants"][0]["text"], info["model_calls"], calls) == ("lima is the capital of peru", 1, 1)
@@ -47,10 +47,10 @@ def test_the_threshold_is_a_setting(asked):
     assert asked("Peru", threshold=0.05)[2] == 0
 
 
-def test_of_several_collections_the_dense_lists_are_looked_at(asked, in_collection):
+def test_several_dense_collections_are_supported(asked, in_collection):
     assert asked("Peru", collections=[in_collection("world"), in_collection("moon")])[2] == 1
 
 
-def test_without_cosines_it_is_refused(asked, in_collection):
+def test_a_retriever_without_cosines_is_rejected(asked, in_collection):
     status, body, _ = asked("Peru", collections=[in_collection("words", Words(cosine=False))])
     assert (status, "cosines" in body["detail"]) == (409, True)

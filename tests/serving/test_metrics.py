@@ -1,4 +1,4 @@
-"""What /metrics shows after a few requests, and the dashboard over it."""
+"""The metrics after a few requests, and the dashboard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def values(text):
     return {(s.name, *sorted(s.labels.items())): s.value for s in samples}
 
 
-def test_what_is_counted(serving):
+def test_requests_and_searches_are_counted(serving):
     with serving(timeouts=Timeouts(sub_query=10), strategies=Scripted(parts=Parts())) as client:
         for body in (QUERY, QUERY, {**QUERY, "use_query_rewriting": False}, {"query": "capital of Peru and broken it"}):
             assert client.post("/v1/search", json=body).status_code == 200
@@ -36,7 +36,7 @@ def test_what_is_counted(serving):
         text = client.get("/metrics").text
     seen = values(text)
     assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 3
-    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 2  # one was known
+    assert seen["rag_query_rewriting_duration_seconds_count", ("strategy", "parts")] == 2  # one was cached
     assert seen["rag_retrieval_max_score_count", ("used_rewriting", "true")] == 3
     assert seen["rag_retrieval_max_score_count", ("used_rewriting", "false")] == 1
     assert seen["rag_retrieval_max_score_bucket", ("le", "0.3"), ("used_rewriting", "true")] == 3  # similarities
@@ -53,8 +53,7 @@ def test_what_is_counted(serving):
     assert "users" not in text
 
 
-def test_what_did_not_come_back_is_counted(serving):
-    """Also where nothing did, and in an answer."""
+def test_failed_calls_are_counted(serving):
     with serving(timeouts=Timeouts(sub_query=0.2), strategies=Scripted(parts=Parts())) as client:
         assert client.post("/v1/search", json={"query": "stall"}).status_code == 503
         assert client.post("/v1/search", json={"query": "broken"}).status_code == 503
@@ -68,7 +67,7 @@ def test_what_did_not_come_back_is_counted(serving):
     assert seen["rag_query_rewriting_total", ("query_type", "complex"), ("strategy", "parts")] == 1
 
 
-def test_the_dashboard_asks_for_what_there_is(serving):
+def test_the_dashboard_uses_existing_metrics(serving):
     with serving() as client:
         client.post("/v1/search", json=QUERY)
         there = {family.name for family in text_string_to_metric_families(client.get("/metrics").text)}
@@ -87,7 +86,7 @@ def test_the_dashboard_asks_for_what_there_is(serving):
 def shown():
     """Title of a panel -> legend -> value."""
     metrics = Metrics()
-    _observe(metrics, [(0.9, "parts", "decompose")] * 5, seconds=9.0)  # before, so that only the difference counts
+    _observe(metrics, [(0.9, "parts", "decompose")] * 5, seconds=9.0)  # before the first scrape, so they must not count
     before = metrics.text().decode()
     _observe(metrics, [(0.9, "parts", "decompose")] * 60, seconds=0.02)
     _observe(metrics, [(0.8, "parts", "decompose")] * 37, seconds=0.4)
@@ -111,9 +110,9 @@ def shown():
 
 
 class TestDashboard:
-    """What every panel shows of known requests: its expressions are evaluated on two scrapes."""
+    """The values in every panel after known requests; expressions are evaluated on two scrapes."""
 
-    def test_shares_of_strategies_and_paths(self, shown):
+    def test_shares_of_strategies_and_routes(self, shown):
         assert shown["Strategies"] == pytest.approx({"parts": 150 / 250, "other": 100 / 250})
         assert shown["Paths"] == pytest.approx(
             {
@@ -124,7 +123,7 @@ class TestDashboard:
             }
         )
 
-    def test_quantiles_lie_in_the_buckets_of_their_times(self, shown):
+    def test_quantiles_are_in_the_right_buckets(self, shown):
         times = shown["Time of a reformulation"]
         assert 0.01 < times["p50 parts"] <= 0.025
         assert 0.25 < times["p95 parts"] <= 0.5
@@ -140,7 +139,7 @@ class TestDashboard:
         )
         assert shown["Searches whose best similarity is above 0.7"] == pytest.approx({"above 0.7": 97 / 300})
 
-    def test_hits_calls_failures_and_refusals(self, shown):
+    def test_cache_hits_model_calls_failures_and_rejections(self, shown):
         assert shown["Cache hits"] == pytest.approx({"search": 50 / 300})
         assert shown["Model calls a query"] == pytest.approx({"search": 2 * 200 / 300})
         assert shown["Failures and refusals"] == pytest.approx({"retrieval timeout": 0.1, "refused: rate": 0.2})
@@ -158,5 +157,5 @@ def _observe(metrics, searches, seconds, calls=2, cached=False):
 def _legend(form, labels):
     for name, value in labels:
         form = form.replace(f"{{{{{name}}}}}", value)
-    assert "{{" not in form, f"{form} names a label that its expression does not keep"
+    assert "{{" not in form, f"{form} uses a label that its expression drops"
     return form

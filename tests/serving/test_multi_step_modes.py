@@ -1,4 +1,4 @@
-"""Multi-step retrieval over HTTP: every mode, what it tells of its steps, and what it costs."""
+"""Multi-step retrieval over HTTP: results, steps and model calls of every mode."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def answer(client, mode, query="capital of Peru", **body):
 
 @pytest.fixture
 def asked(serving):
-    """Asks a service in a mode; gives the result and the model."""
+    """Asks a service in a mode; returns the result and the model."""
 
     def ask(mode, query="capital of Peru", strategy="raw", **settings):
         model = ModelByRole(**REPLIES)
@@ -65,7 +65,7 @@ def test_self_query(asked):
 
 
 def test_recursive(asked, in_collection):
-    """The parts of the question, then what their passages refer to."""
+    """Answers the parts of the question, then follows references in their passages."""
     lima = Document("lima", "Lima", "Lima is the capital of Peru. See also: Rimac.")
     documents = {**DOCUMENTS, "lima": lima, "rimac": Document("rimac", "Rimac", "Rimac is a river.")}
     pools = [in_collection("world", documents=documents)]
@@ -93,27 +93,27 @@ def test_auto_chooses_by_the_question(asked, query, mode):
     assert result["strategies"] == [mode]
 
 
-def test_it_begins_with_the_search_of_the_strategy(asked):
+def test_the_first_search_uses_the_strategy(asked):
     result, model = asked("recursive", "capital of Peru and capital of Chad", "parts")
     assert [v["text"] for v in result["query_rewrite_info"]["variants"]] == ["capital of Peru", "capital of Chad"]
     assert model.count("decompose") == 0
 
 
-def test_the_budget_holds_in_every_mode(asked):
+def test_no_mode_exceeds_the_budget(asked):
     for mode in ("simple", "recursive", "multi_hop", "self_query", "auto"):
         result, model = asked(mode, max_model_calls=3)
         assert len(model.asked) == result["model_calls"] <= 3
         assert (model.count("synthesis"), model.count("grounding")) == (1, 1)
 
 
-def test_steps_are_told_as_they_end(serving):
+def test_steps_are_streamed_in_order(serving):
     with serving(answer_model=ModelByRole(**REPLIES)) as client:
-        told = events(client.post("/v1/answer", json={"query": "capital of Peru", "mode": "multi_hop"}).text)
-    names = [data["name"] for name, data in told if name == "step"]
+        stream = events(client.post("/v1/answer", json={"query": "capital of Peru", "mode": "multi_hop"}).text)
+    names = [data["name"] for name, data in stream if name == "step"]
     assert names.index("multi_hop 2") < names.index("synthesis") < names.index("confidence")
 
 
-def test_without_a_model_passages_are_found(serving):
+def test_without_a_model_passages_are_returned(serving):
     with serving(strategies=Scripted(parts=Parts())) as client:
         for mode in ("pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"):
             result = answer(client, mode, rewriting_strategy="raw")
@@ -121,6 +121,6 @@ def test_without_a_model_passages_are_found(serving):
             assert any("no language model" in reason for reason in result["skipped"])
 
 
-def test_a_mode_that_is_none_is_refused(serving):
+def test_an_unknown_mode_is_rejected(serving):
     with serving() as client:
         assert client.post("/v1/answer", json={"query": "capital of Peru", "mode": "magic"}).status_code == 422

@@ -1,4 +1,4 @@
-"""The web page in headless Chromium, against a real server of stand-ins."""
+"""The web page in headless Chromium, with a real server and stand-ins for models and indexes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """Opens pages; in the end none has said an error, asked another origin, or run what was planted."""
+    """Opens pages; at the end checks that none had errors, sent requests to other origins or ran injected code."""
     contexts, errors, asked = [], [], []
 
     def open_page(url, address="", **context):
@@ -56,7 +56,7 @@ def visit(browser):
     assert not [page for _, page in contexts if page.evaluate("window.hacked")]
     for context, _ in contexts:
         context.close()
-    refusals = "Failed to load resource"  # that is how Chromium tells any status from 400 on
+    refusals = "Failed to load resource"  # Chromium's message for any status of 400 or above
     assert not [error for error in errors if not error.startswith(refusals)]
     assert asked
     assert not [request for url, request in asked if not request.startswith(url + "/")]
@@ -77,7 +77,7 @@ def rows(page):
     return page.locator("#documents tr")
 
 
-class TestWithKeysAlone:
+class TestKeyboard:
     def test_from_the_question_to_a_document(self, visit, url):
         page = visit(url)
         page.keyboard.type(BOTH)  # the question has the focus
@@ -94,7 +94,7 @@ class TestWithKeysAlone:
         assert page.locator("#lines .chosen").get_attribute("data-rank") == "2"
         assert page.evaluate("document.activeElement.id") == "document-2"
 
-    def test_every_control_is_reached_shows_its_focus_and_has_a_name(self, visit, url):
+    def test_every_control_is_reachable_shows_its_focus_and_has_a_name(self, visit, url):
         page = visit(url)
         search(page, BOTH)
         seen = []
@@ -128,23 +128,23 @@ class TestSearch:
         assert page.locator("#decision-title").inner_text() == "Split into 2 parts"
         assert "decompose · parts · 1 model call" in page.locator("#decision-note").inner_text()
         assert page.locator("#sub-queries .text").all_inner_texts() == BOTH.split(" and ")
-        assert page.locator("#sub-queries .kind").all_inner_texts() == ["a part"] * 2
+        assert page.locator("#sub-queries .kind").all_inner_texts() == ["part"] * 2
         assert page.locator("#lists h3").count() == 2
         assert page.locator("#lists article").first.locator("li .title").all_inner_texts()[:2] == ["Lima", "Ndjamena"]
         assert page.locator("#trace .name").all_inner_texts() == ["reformulation", "retrieval", "fusion"]
         assert "Split into 2 parts: 4 documents" in page.locator("#status").inner_text()
 
-    def test_both_keys_and_why_one_document_is_before_another(self, visit, url):
-        """P = 1 / (1/1 + 1/2) for Lima and Ndjamena, whose best score is .3; only their ids differ."""
+    def test_both_keys_and_the_explanation_of_the_order(self, visit, url):
+        """Lima and Ndjamena both have P = 1 / (1/1 + 1/2) and the best score 0.3; only their ids differ."""
         page = visit(url)
         search(page, BOTH)
         assert rows(page).first.locator("td.number").all_inner_texts() == ["0.667", "0.300"]
         why = page.locator("#why").inner_text()
         assert "P = 1 / (1/1 + 1/2) = 0.667" in why
         assert "S = max(0.300, 0.200) = 0.300" in why
-        assert "ties with number 2 in P (0.667), and is before it only by the order of the document ids" in why
+        assert "ties with number 2 in P (0.667) and ranks above it only by the order of the document ids" in why
         rows(page).nth(1).click()
-        assert "before number 3 by P: 0.667 against 1.500" in page.locator("#why").inner_text()
+        assert "above number 3 by P: 0.667 versus 1.500" in page.locator("#why").inner_text()
 
     def test_the_lines_of_each_document_end_at_its_row(self, visit, url):
         page = visit(url)
@@ -156,25 +156,25 @@ class TestSearch:
             return [Number(group.dataset.rank), paths.map((d) => top + Number(d.at(-1)) - row.top - row.height / 2)];
         }).sort()""")
         assert [rank for rank, _ in drawn] == [1, 2, 3, 4]
-        assert [len(ends) for _, ends in drawn] == [2, 2, 2, 1]  # the planted document is in one list
+        assert [len(ends) for _, ends in drawn] == [2, 2, 2, 1]  # the injected document is in one list
         assert all(abs(distance) < 1 for _, ends in drawn for distance in ends)
 
     def test_one_list_has_nothing_to_merge(self, visit, url):
         page = visit(url)
         search(page, BOTH)
         page.select_option("#strategy", "raw")
-        page.get_by_role("heading", name="Searched as it stands").wait_for()
+        page.get_by_role("heading", name="Searched unchanged").wait_for()
         assert "nothing to merge" in page.locator("#fusion-note").inner_text()
         assert "strategy=raw" in page.url
 
-    def test_a_list_that_does_not_lead_is_told(self, visit):
+    def test_a_list_that_does_not_lead_is_reported(self, visit):
         with served(back=Back()) as url:
             page = visit(url)
             page.select_option("#strategy", "back")
             search(page, "its capital")
-            assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(", where it leads by 0.2")
+            assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(" leads by 0.2")
             last = page.locator("#lists article").last
-            assert last.get_by_text("Left out: its best score does not lead.").is_visible()
+            assert last.get_by_text("does not lead").is_visible()
 
     def test_another_fusion_has_another_first_key(self, visit):
         with served(fusion=ReciprocalRankFusion()) as url:
@@ -195,7 +195,7 @@ class TestSearch:
             assert "collection=world" in page.url
             page.uncheck("#collections input[value=world]")
             page.click("button[type=submit]")
-            page.get_by_text("No collection is chosen").wait_for()
+            page.get_by_text("No collection is selected").wait_for()
 
     def test_earlier_turns_are_sent(self, visit, url):
         page = visit(url)
@@ -210,7 +210,7 @@ class TestSearch:
         assert asked["history"] == ["U: Where is Lima?", "S: In Peru."]
         assert asked["rewriting_strategy"] == page.input_value("#strategy")
 
-    def test_what_was_shortened_is_told(self, visit, url):
+    def test_notes_of_the_service_are_shown(self, visit, url):
         page = visit(url)
         page.click("text=Earlier turns")
         page.fill("#turns", "\n".join(["Where is Lima?", "In Peru."] * 26))
@@ -223,17 +223,17 @@ class TestSearch:
         assert page.locator("#nothing").is_visible()
         assert not page.locator("#fusion").is_visible()
 
-    def test_results_that_are_partial_say_so(self, visit, url):
+    def test_failed_searches_are_shown(self, visit, url):
         page = visit(url)
         search(page, "capital of Peru and broken one")
-        assert "1 search did not come back" in page.locator("#notices").inner_text()
-        assert "“broken one” at world/dense: ConnectionError" in page.locator("#notices").inner_text()
+        assert "1 search failed" in page.locator("#notices").inner_text()
+        assert "“broken one” in world/dense: ConnectionError" in page.locator("#notices").inner_text()
         assert page.locator("#sub-queries .lost").count() == 1
         assert rows(page).count() > 0
 
 
 class TestAddress:
-    def test_a_link_asks_the_same(self, visit, url):
+    def test_a_link_repeats_the_search(self, visit, url):
         page = visit(url)
         page.select_option("#strategy", "raw")
         page.select_option("#limit", "5")
@@ -244,17 +244,17 @@ class TestAddress:
         assert again.locator("#decision-note").inner_text().count("raw") == 1
         assert again.locator("#limit").input_value() == "5"
 
-    def test_back_goes_to_the_question_before(self, visit, url):
+    def test_back_goes_to_the_previous_question(self, visit, url):
         page = visit(url)
         search(page, "capital of Peru")
         search(page, BOTH)
         page.go_back()
-        page.get_by_role("heading", name="Searched as it stands").wait_for()
+        page.get_by_role("heading", name="Searched unchanged").wait_for()
         assert page.locator("#question").input_value() == "capital of Peru"
 
 
 class TestAnswer:
-    def test_it_comes_after_its_search(self, visit, url):
+    def test_an_answer_follows_its_search(self, visit, url):
         page = visit(url)
         page.fill("#question", "capital of Peru")
         page.click("#ask-answer")
@@ -267,15 +267,15 @@ class TestAnswer:
         search(page, "capital of Chad")
         assert not page.locator("#answer").is_visible()
 
-    def test_pieces_are_shown_as_they_come(self, visit, url):
+    def test_pieces_are_shown_when_they_arrive(self, visit, url):
         page = visit(url)
-        told = (
+        stream = (
             'event: step\ndata: {"name": "synthesis", "ms": 1, "detail": ""}\n\nevent: token\ndata: {"text": "Li"}\n\n'
         )
-        page.route("**/v1/answer", lambda route: route.fulfill(body=told, content_type="text/event-stream"))
+        page.route("**/v1/answer", lambda route: route.fulfill(body=stream, content_type="text/event-stream"))
         page.fill("#question", "capital of Peru")
         page.click("#ask-answer")
-        page.get_by_text("The answer broke off").wait_for()
+        page.get_by_text("The answer is incomplete").wait_for()
         assert page.locator("#answer-text").inner_text() == "Li"
         assert page.locator("#answer-more .name").all_inner_texts() == ["synthesis"]
         assert page.locator("#results").is_visible()
@@ -285,15 +285,15 @@ class TestRefusals:
     def test_without_a_key(self, visit):
         with served(limits=Limits(keys=("sesame",))) as url:
             page = visit(url)
-            page.get_by_text("This service wants an API key").wait_for()
-            page.keyboard.type("sesame")  # the focus is where the key belongs
+            page.get_by_text("This service requires a valid API key").wait_for()
+            page.keyboard.type("sesame")  # the key field has the focus
             search(page, "capital of Peru")
             assert not page.locator("#problem").is_visible()
             assert page.locator("#strategy option").all_inner_texts() == ["parts", "raw"]
             stored = page.evaluate("document.cookie + JSON.stringify([localStorage, sessionStorage]) + location.href")
             assert "sesame" not in stored
 
-    def test_too_often(self, visit):
+    def test_too_many_requests(self, visit):
         with served(limits=Limits(rate="3/hour")) as url:
             page = visit(url)
             search(page, "capital of Peru")
@@ -307,9 +307,9 @@ class TestRefusals:
         page = visit(url)
         page.fill("#question", "broken one")
         page.click("button[type=submit]")
-        page.get_by_text("Nothing could be searched.").wait_for()
+        page.get_by_text("The search failed.").wait_for()
 
-    def test_what_nobody_expected(self, visit):
+    def test_an_unexpected_error(self, visit):
         class Surprise(Words):
             @property
             def fingerprint(self):
@@ -319,7 +319,7 @@ class TestRefusals:
             page = visit(url)
             page.fill("#question", "capital of Peru")
             page.click("button[type=submit]")
-            page.get_by_text("The service failed (500); its log has the reason under").wait_for()
+            page.get_by_text("The service failed (500); search its log for").wait_for()
 
     def test_a_server_that_is_gone_and_comes_back(self, visit, url):
         page = visit(url)
@@ -334,7 +334,7 @@ class TestRefusals:
 
 
 class TestSafety:
-    def test_what_is_planted_stays_text(self, visit, url):
+    def test_injected_html_stays_text(self, visit, url):
         page = visit(url)
         search(page, f"planted {EVIL}")
         assert EVIL in page.locator("#sub-queries").inner_text()
@@ -359,7 +359,7 @@ class TestSafety:
             page.wait_for_timeout(200)
             assert page.locator("#sub-queries .text").all_inner_texts() == ["capital of Peru"]
 
-    def test_the_headers(self, url):
+    def test_security_headers(self, url):
         answer = httpx.get(f"{url}/")
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -367,7 +367,7 @@ class TestSafety:
         assert "style=" not in answer.text
         assert httpx.get(f"{url}/", headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
 
-    def test_its_files_are_open_where_the_service_is_not(self):
+    def test_the_files_of_the_page_need_no_key(self):
         with served(limits=Limits(keys=("sesame",))) as url:
             for path in add_page(FastAPI()):
                 answer = httpx.get(url + path)
@@ -377,7 +377,7 @@ class TestSafety:
             assert httpx.get(f"{url}/v1/strategies").status_code == 401
 
 
-class TestLook:
+class TestAppearance:
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_contrast(self, visit, url, scheme):
         """WCAG 2.2, success criterion 1.4.3: at least 4.5 to 1."""

@@ -1,4 +1,4 @@
-"""Texts of any length, empty turns and broken emoji: searched as far as they can be, and the answer says so."""
+"""Long texts, empty turns and broken emojis are accepted and reported in notes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PATHS = ["/v1/search", "/v1/reformulate", "/v1/answer"]
 HALF, EMOJI = "\ufffd", "\U0001f600"
 
 
-class Keeping(Parts):
-    """Keeps the queries that it was asked."""
+class Recording(Parts):
+    """Records its queries."""
 
     def __init__(self):
         super().__init__()
@@ -37,24 +37,24 @@ class Keeping(Parts):
 
 @pytest.fixture
 def ask(serving):
-    """Sends a body, as bytes or not, and gives the variants that were searched, and the notes."""
-    keeping = Keeping()
-    with serving(strategies=Scripted(parts=keeping), answer_model=ModelByRole(**MODEL)) as client:
+    """Sends a body (bytes or JSON); returns the searched texts and the notes."""
+    recording = Recording()
+    with serving(strategies=Scripted(parts=recording), answer_model=ModelByRole(**MODEL)) as client:
 
         def asked(path, body):
             content = body if isinstance(body, bytes) else json.dumps(body).encode()
             answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
             assert answer.status_code == 200, answer.text
-            told = events(answer.text)[-1][1] if path == "/v1/answer" else answer.json()
-            return [variant["text"] for variant in told["query_rewrite_info"]["variants"]], told["notes"]
+            reply = events(answer.text)[-1][1] if path == "/v1/answer" else answer.json()
+            return [variant["text"] for variant in reply["query_rewrite_info"]["variants"]], reply["notes"]
 
-        asked.client, asked.queries = client, keeping.queries
+        asked.client, asked.queries = client, recording.queries
         yield asked
 
 
 @pytest.mark.parametrize("path", PATHS)
 class TestService:
-    def test_nothing_is_noted_of_a_request_that_is_read_whole(self, ask, path):
+    def test_a_normal_request_has_no_notes(self, ask, path):
         history = ["Where is Lima?", "In Peru.", {"role": "assistant", "content": None}]
         assert ask(path, {"query": "capital of Peru", "history": history}) == (["capital of Peru"], [])
 
@@ -65,17 +65,16 @@ class TestService:
         assert MAX_QUERY - 20 < len(text) <= MAX_QUERY
         assert len(notes) == 1
 
-    def test_long_and_old_and_empty_turns(self, ask, path):
-        """Each is told by itself; what is left is read."""
+    def test_long_old_and_empty_turns_are_reported(self, ask, path):
         turns = [f"{i} {'y ' * (MAX_TURN if i in (59, 60) else 1)}end{i}" for i in range(61)]
         history = ["", *turns, " \n", "\u200b", {"role": "user", "content": ""}]
         _, notes = ask(path, {"query": "its capital", "history": history})
         assert len(notes) == 3
-        said = [turn.text for turn in ask.queries[-1].history]
-        assert [text.split()[0] for text in said] == [str(i) for i in range(11, 61)]
-        assert [text.split()[-1] for text in said] == [f"end{i}" for i in range(11, 61)]
-        assert [text for text in said if "..." in text] == said[-2:]
-        assert all(MAX_TURN - 20 < len(text) <= MAX_TURN for text in said[-2:])
+        turns_read = [turn.text for turn in ask.queries[-1].history]
+        assert [text.split()[0] for text in turns_read] == [str(i) for i in range(11, 61)]
+        assert [text.split()[-1] for text in turns_read] == [f"end{i}" for i in range(11, 61)]
+        assert [text for text in turns_read if "..." in text] == turns_read[-2:]
+        assert all(MAX_TURN - 20 < len(text) <= MAX_TURN for text in turns_read[-2:])
 
     @pytest.mark.parametrize(
         ("written", "read"),
@@ -97,21 +96,21 @@ class TestService:
         assert [turn.text for turn in ask.queries[-1].history] == [f"a{HALF}"]
         assert len(notes) == 1
 
-    def test_a_broken_emoji_in_a_name_makes_it_unknown(self, ask, path):
+    def test_a_name_with_a_broken_emoji_is_unknown(self, ask, path):
         bodies = {b'{"query": "a", "rewriting_strategy": "\\ud83d"}': 404, b'{"query": "a", "\\ud83d": 1}': 422}
         for body, status in bodies.items():
             answer = ask.client.post(path, content=body, headers={"Content-Type": "application/json"})
             assert (answer.status_code, bool(answer.json()["detail"])) == (status, True)
 
-    def test_a_whole_emoji_is_no_broken_one(self, ask, path):
+    def test_a_valid_emoji_is_unchanged(self, ask, path):
         assert ask(path, {"query": f"capital {EMOJI}"}) == ([f"capital {EMOJI}"], [])
 
-    def test_the_limit_in_bytes_holds(self, ask, path):
+    def test_the_limit_in_bytes_is_enforced(self, ask, path):
         answer = ask.client.post(path, json={"query": "x" * 300_000})
         assert answer.status_code == 413
 
 
-def test_what_is_known_of_the_user_is_shortened(serving):
+def test_a_long_user_context_is_shortened(serving):
     with serving() as client:
         for path in PATHS[:2]:
             answer = client.post(path, json={"query": "capital of Peru", "user_context": "word " * MAX_CONTEXT})
@@ -134,7 +133,7 @@ TEXTS = st.one_of(st.text(), st.builds(lambda word, times: word * times, st.text
 
 
 @given(TEXTS, st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"role": st.just("user"), "content": TEXTS}))))
-def test_every_request_is_within_the_limits_and_reading_it_again_changes_nothing(text, history):
+def test_queries_are_within_the_limits_and_reading_is_idempotent(text, history):
     query, notes = as_query(text, history)
     assert len(query.text) <= MAX_QUERY
     assert len(query.history) <= MAX_TURNS
@@ -145,7 +144,7 @@ def test_every_request_is_within_the_limits_and_reading_it_again_changes_nothing
 
 
 @given(TEXTS, st.integers(10, 100))
-def test_a_text_is_shortened_only_where_that_is_said(text, most):
+def test_shortening_is_always_reported(text, most):
     short, notes = shortened(text, most, "The text")
     assert len(short) <= most
     if not notes:

@@ -1,4 +1,4 @@
-"""Multi-query, HyDE and the raw query by meaning, and the raw query by words as a path of its own."""
+"""Multi-query, HyDE and the raw query in a dense index, and the raw query in a separate BM25 index."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PASSAGE = "Lima is the capital of Peru."
 
 
 class Counted(Words):
-    """By words, as BM25 is: without cosines, and of a known greatest score."""
+    """Like BM25: no cosines, and a known maximum score."""
 
     def __init__(self, documents=DOCUMENTS):
         super().__init__(documents, "bm25", cosine=False)
@@ -38,14 +38,14 @@ class Counted(Words):
 
 
 def collection(name, original=None, documents=DOCUMENTS):
-    words = original or Counted(documents)
+    bm25 = original or Counted(documents)
     dense = InCollection(Words(documents), name, "dense 1")
-    return Collection(name, documents, (dense,), (InCollection(words, name, f"{name}/bm25"),))
+    return Collection(name, documents, (dense,), (InCollection(bm25, name, f"{name}/bm25"),))
 
 
 @pytest.fixture
 def six(serving, monkeypatch):
-    """The rankings of a search, and the retriever of words."""
+    """Searches collections; returns the response and the list of collections."""
     model = ScriptedLanguageModel("\n".join(VARIANTS), PASSAGE)
     monkeypatch.setattr(strategies, "load_strategy_model", lambda *_: model)
 
@@ -62,8 +62,8 @@ def test_six_paths(six):
     words = Counted()
     body, [listed] = six([collection("world", words)])
     paths = [(r["query"], r["retriever"]) for r in body["rankings"]]
-    by_meaning = [(text, "dense 1") for text in (QUERY, *VARIANTS, PASSAGE)]
-    assert paths == [*by_meaning, (QUERY, "world/bm25")]
+    dense = [(text, "dense 1") for text in (QUERY, *VARIANTS, PASSAGE)]
+    assert paths == [*dense, (QUERY, "world/bm25")]
     assert words.calls == [[QUERY]]
     assert listed["retrievers"] == ["world/dense", "world/bm25"]
     places = {place["ranking"] for result in body["results"] for place in result["places"]}
@@ -71,20 +71,20 @@ def test_six_paths(six):
     assert body["failures"] == []
 
 
-def test_several_collections_have_one_such_list(six):
+def test_several_collections_have_one_list_for_the_raw_query(six):
     body, _ = six([collection("world"), collection("moon")])
     assert [r["query"] for r in body["rankings"]].count(QUERY) == 2
     assert len(body["rankings"]) == 6
     assert {d["knowledge_pool"] for d in body["rankings"][5]["documents"]} == {"world", "moon"}
 
 
-def test_one_that_is_down_is_left_out_and_told(six):
+def test_a_failing_index_is_skipped_and_reported(six):
     body, _ = six([collection("world", BrokenRetriever())])
     assert len(body["rankings"]) == 5
     assert [(f["retriever"], f["sub_query"]) for f in body["failures"]] == [("world/broken", QUERY)]
 
 
-def test_the_searcher_finds_what_evaluation_finds():
+def test_searcher_and_evaluation_return_the_same():
     class Split:
         name = "split"
 
@@ -101,18 +101,18 @@ def test_the_searcher_finds_what_evaluation_finds():
         AdaptiveSearcher(Split(), [OriginalOnly(Words())], ReciprocalRankFusion())
 
 
-def test_a_setting_marks_it(tmp_path):
+def test_invalid_settings_are_rejected(tmp_path):
     documents = list(DOCUMENTS.values())
     write_beir(tmp_path, documents, [], {})
     for name in ("one", "two"):
         build_bm25_index(tmp_path / name, documents)
-    with pytest.raises(ConfigError, match="two indexes of one kind"):
+    with pytest.raises(ConfigError, match="world has two indexes"):
         open_collection(f"world={tmp_path},{tmp_path}/one,{tmp_path}/two@original")
     with pytest.raises(ConfigError, match="@original"):
         open_collection(f"world={tmp_path},{tmp_path}/one@original")
 
 
-def test_a_dense_index_and_one_of_words_for_the_raw_query(tmp_path, monkeypatch):
+def test_a_dense_index_and_a_bm25_index_for_the_raw_query(tmp_path, monkeypatch):
     documents = list(DOCUMENTS.values())
     write_beir(tmp_path, documents, [], {})
     build_bm25_index(tmp_path / "words", documents)

@@ -1,4 +1,4 @@
-"""Strategies share one model, and what a request asks of them reaches it."""
+"""Strategies share one model; num_variants of a request reaches it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIST = "1. first wording\n2. second wording\n3. third wording\n4. fourth wording
 
 @pytest.fixture
 def model(monkeypatch):
-    """The one model that is loaded, as often as it is asked for."""
+    """The only model; counts how often it is loaded."""
     model = ScriptedLanguageModel(LIST)
     model.loaded = 0
 
@@ -34,8 +34,8 @@ def variants(offered):
     return [s.text for s in made.sub_queries if s.kind == "variant"]
 
 
-def test_the_number_of_variants_of_a_request(model):
-    """Another number is another reformulator on the same model, and other strategies do not care."""
+def test_each_number_of_variants_has_its_own_reformulator(model):
+    """All share one model; the number does not affect other strategies."""
     served = Strategies({"multi_query": "m", "adaptive": "m", "hyde": "m"}, StrategySettings())
     assert [len(variants(served.get("multi_query", n))) for n in (1, 3, 5)] == [1, 3, 5]
     assert len(variants(served.get("adaptive", 2))) == 2
@@ -44,7 +44,7 @@ def test_the_number_of_variants_of_a_request(model):
     assert model.loaded == 1
 
 
-def test_behind_a_policy_that_is_the_default_stand_the_rules(passing_policy):
+def test_a_policy_that_is_the_default_has_the_rules_as_fallback(passing_policy):
     lexicon = Lexicon(readings={"nebra": ("town", "sky disc")})
     served = Strategies({"mine": "a/b", "rules": ""}, StrategySettings(), lexicon=lexicon)
     assert served.names == ("mine_else_rules", "mine", "rules", "raw")
@@ -58,7 +58,7 @@ def test_behind_a_policy_that_is_the_default_stand_the_rules(passing_policy):
     assert [a.route for a in served.get("rules", 3).reformulator.reformulate(queries[1:])] == ["disambiguate", "pass"]
 
 
-def test_a_policy_that_is_not_the_default_stands_alone_unless_asked_for(passing_policy):
+def test_a_policy_that_is_not_the_default_has_no_fallback_unless_requested(passing_policy):
     served = Strategies({"rules": "", "mine": "a/b"}, StrategySettings())
     assert (served.names, served.default) == (("rules", "mine", "raw"), "rules")
     served = Strategies({"rules": "", "mine_else_rules": "a/b"}, StrategySettings())
@@ -66,7 +66,7 @@ def test_a_policy_that_is_not_the_default_stands_alone_unless_asked_for(passing_
     assert (answer.made_by, answer.calls) == ("rules", 1)
 
 
-def test_what_is_offered(model):
+def test_unknown_strategies_and_invalid_settings_are_rejected(model):
     served = Strategies({"rules": ""}, StrategySettings())
     assert (served.names, served.default, model.loaded) == (("rules", "raw"), "rules", 0)
     with pytest.raises(NotFoundError, match="'hyde'"):

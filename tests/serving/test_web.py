@@ -1,4 +1,4 @@
-"""Monitors that send HEAD, reverse proxies with a prefix, and pages of other origins, before both servers."""
+"""HEAD requests, reverse proxies with a prefix, and CORS, for both servers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHARED = ["/healthz", "/readyz", "/metrics", "/docs", "/openapi.json"]
 
 @contextmanager
 def proxied(url, prefix, *, strips):
-    """The address of a reverse proxy that offers a server under a prefix."""
+    """Runs a reverse proxy that serves a server under a prefix; yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -76,17 +76,17 @@ def proxied(url, prefix, *, strips):
 
 class TestHead:
     @BOTH
-    def test_every_path_that_has_get_answers_it_alike_without_a_body(self, serve, paths):
+    def test_head_equals_get_without_a_body(self, serve, paths):
         with serve() as url, httpx.Client(base_url=url) as client:
             for path in [*paths, *SHARED]:
                 got, head = client.get(path), client.head(path)
                 assert (head.status_code, head.content) == (got.status_code, b"") == (200, b""), path
                 assert head.headers["content-type"] == got.headers["content-type"]
-                if path != "/metrics":  # which counts its own requests
+                if path != "/metrics":  # its content changes with each request
                     assert head.headers["content-length"] == str(len(got.content))
 
     @BOTH
-    def test_what_get_refuses_is_refused(self, serve, paths):
+    def test_head_is_rejected_like_get(self, serve, paths):
         with serve(limits=Limits(keys=("sesame",))) as url, httpx.Client(base_url=url) as client:
             statuses = [client.head(path).status_code for path in ("/healthz", paths[-1], "/v1/search", "/nowhere")]
             with_key = client.head("/nowhere", headers={"X-API-Key": "sesame"})
@@ -100,13 +100,13 @@ class TestHead:
 
 class TestOtherOrigins:
     @BOTH
-    def test_none_may_call_by_default(self, serve, paths):
+    def test_other_origins_are_not_allowed_by_default(self, serve, paths):
         with serve() as url:
             answer = httpx.get(f"{url}{paths[-1]}", headers={"Origin": ORIGIN})
         assert "access-control-allow-origin" not in answer.headers
 
     @BOTH
-    def test_one_that_is_named_may_and_hears_refusals_too(self, serve, paths):
+    def test_an_allowed_origin_gets_headers_even_on_errors(self, serve, paths):
         ask = {
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "content-type,x-api-key,traceparent,baggage",
@@ -124,7 +124,7 @@ class TestOtherOrigins:
         assert [a.headers.get("access-control-allow-origin") for a in answers] == [ORIGIN, ORIGIN, None]
         assert "X-Request-ID" in answers[0].headers["access-control-expose-headers"]
 
-    def test_a_failure_of_the_service_is_heard(self):
+    def test_an_allowed_origin_gets_headers_on_internal_errors(self):
         class Surprise(Words):
             @property
             def fingerprint(self):
@@ -135,7 +135,7 @@ class TestOtherOrigins:
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (500, "*")
 
     @pytest.mark.parametrize("origin", ["app.example.org", "https://app.example.org/page", "https://*.example.org", ""])
-    def test_what_is_no_origin_is_refused(self, origin):
+    def test_an_invalid_origin_is_rejected(self, origin):
         with pytest.raises(ConfigError, match="origin"):
             Web(cors_origins=(origin,))
 
@@ -152,16 +152,16 @@ class TestPrefix:
             counted = httpx.get(f"{url}/metrics").text
             assert httpx.get(f"{url}/v1/strategies").status_code == 401
             assert httpx.get(f"{url}/nowhere", headers=key).status_code == 404
-            assert httpx.get(f"{direct}/healthz").status_code == 200  # monitors do not come by way of the proxy
+            assert httpx.get(f"{direct}/healthz").status_code == 200  # monitors bypass the proxy
         assert found.json()["results"][0]["document_id"] == "lima"
         assert 'path="/v1/search",status="200"' in counted
 
-    def test_the_documentation_asks_for_the_schema_there(self, strips):
+    def test_the_documentation_uses_the_prefix(self, strips):
         with served(web=Web("/a")) as direct, proxied(direct, "/a", strips=strips) as url:
             assert "'/a/openapi.json'" in httpx.get(f"{url}/docs").text
             assert httpx.get(f"{url}/openapi.json").json()["servers"] == [{"url": "/a"}]
 
-    def test_an_index_is_searched(self, strips):
+    def test_a_remote_index_is_searched(self, strips):
         with served_index(web=Web("/index")) as direct, proxied(direct, "/index", strips=strips) as url:
             retriever = RemoteRetriever(url, attempts=1)
             assert retriever.info().document_count == len(DOCUMENTS)
@@ -196,17 +196,17 @@ class TestPrefix:
 
 
 class TestSettings:
-    def test_the_prefix_without_a_slash_leads_to_the_page(self):
+    def test_the_prefix_without_a_slash_redirects_to_the_page(self):
         with served(web=Web("/a")) as url:
             answer = httpx.get(f"{url}/a")
         assert (answer.status_code, answer.headers["location"]) == (307, "/a/")
 
     @pytest.mark.parametrize("prefix", ["https://example.org/a", "a b", "/a?b", "a//b"])
-    def test_what_is_no_prefix_is_refused(self, prefix):
+    def test_an_invalid_prefix_is_rejected(self, prefix):
         with pytest.raises(ConfigError, match="root_path"):
             Web(prefix)
 
     @pytest.mark.parametrize(("serve", "prefix"), [(served, "/v1"), (served, "/page"), (served_index, "/search")])
-    def test_a_prefix_that_is_a_path_of_the_server_is_refused(self, serve, prefix):
+    def test_a_prefix_that_conflicts_with_a_path_is_rejected(self, serve, prefix):
         with pytest.raises(ConfigError, match=prefix), serve(web=Web(prefix)):
             pass

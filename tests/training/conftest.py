@@ -1,4 +1,4 @@
-"""A small world to train in: capitals and currencies of six countries."""
+"""A small data set for training: capitals and currencies of six countries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def index(data):
-    """A BM25 index of it."""
+    """A BM25 index of the data set."""
     folder = data.parent / "index"
     build_bm25_index(folder, list(read_corpus(data).values()))
     return folder
@@ -40,16 +40,16 @@ def index(data):
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """Folder of a policy of random weights."""
+    """Folder of a policy with random weights."""
     return str(full_model(tmp_path_factory.mktemp("tiny"), max_new_tokens=8))
 
 
 @pytest.fixture(scope="session")
 def passing(tmp_path_factory):
-    """Folder of a policy made by hand, which looks at its last token alone.
+    """Folder of a policy with hand-made weights, which depends only on its last token.
 
-    After a line end it writes "pass" with probability 0.8, else any one letter; after both it ends. Greedy, it always
-    passes; sampled, some completions of a group are outside the grammar.
+    After a line break it writes "pass" with probability 0.8, otherwise any other token; then it ends. With greedy
+    decoding it always passes; with sampling, some completions of a group are outside the grammar.
     """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -73,7 +73,7 @@ def passing(tmp_path_factory):
         model.lm_head.weight.zero_()
         model.model.embed_tokens.weight[:, 1] = 1.0
         model.model.embed_tokens.weight[line_end] = torch.eye(16)[0]
-        scale = 16**0.5  # what normalisation makes of a unit vector
+        scale = 16**0.5  # length of a unit vector after normalisation
         model.lm_head.weight[word, 0] = (
             torch.logit(torch.tensor(0.8)).item() / scale + torch.log(torch.tensor(letters - 1.0)) / scale
         )

@@ -1,4 +1,4 @@
-"""Pictures of training runs: what they are drawn from, and the tables beside them."""
+"""Figures of training runs and their tables."""
 
 from __future__ import annotations
 
@@ -66,43 +66,43 @@ def test_a_mean_stays_between_the_extremes(values, window):
 
 
 class TestReadLog:
-    def test_rows_of_a_step_are_joined_and_what_is_no_number_is_left_out(self, rl):
+    def test_rows_of_a_step_are_joined_and_missing_values_are_skipped(self, rl):
         assert list(rl.steps) == [0, 1, 2]
         assert [a.tolist() for a in rl.points("eval_nDCG@10")] == [[0, 2], [0.5, 0.625]]
         assert [a.tolist() for a in rl.points("reward")] == [[1], [1.5]]
         assert [a.tolist() for a in rl.points("entropy")] == [[1], [0.5]]
         assert [a.tolist() for a in rl.points("loss")] == [[1, 2], [-0.1, 0.1]]
 
-    def test_the_loss_of_a_warm_start_is_another_quantity(self, warm_start):
+    def test_the_loss_of_a_warm_start_is_named_cross_entropy(self, warm_start):
         assert [a.tolist() for a in warm_start.points("cross_entropy")] == [[5, 10], [3.0, 1.0]]
         assert len(warm_start.points("loss")[0]) == 0
 
     @pytest.mark.parametrize("content", ["{", "{}x", '[{"loss": 1}]', '["row"]', "7"])
-    def test_what_is_no_log_is_refused(self, tmp_path, content):
+    def test_a_file_that_is_not_a_log_is_rejected(self, tmp_path, content):
         (tmp_path / "log.json").write_text(content)
-        with pytest.raises(ConfigError, match=r"log\.json is no log of a run"):
+        with pytest.raises(ConfigError, match=r"log\.json"):
             read_log(tmp_path, "x")
 
-    def test_an_unfinished_run_is_told(self, tmp_path):
-        with pytest.raises(ConfigError, match="give the folder of a finished run"):
+    def test_an_unfinished_run_is_rejected(self, tmp_path):
+        with pytest.raises(ConfigError, match=r"log\.json .*FileNotFoundError"):
             read_log(tmp_path, "x")
 
 
-def test_folders_are_named_as_shortly_as_tells_them_apart():
+def test_folders_get_the_shortest_distinct_names():
     assert list(name_folders(["/a/stage1", "/a/stage2", "/a/stage1"])) == ["stage1", "stage2"]
     assert name_folders(["/a/run", "/b/run"]) == {"a/run": Path("/a/run"), "b/run": Path("/b/run")}
     assert name_folders([]) == {}
 
 
 class TestFigures:
-    def test_only_what_the_logs_hold_is_drawn(self, rl, warm_start):
+    def test_only_logged_quantities_are_drawn(self, rl, warm_start):
         assert set(draw_training([warm_start], 5)) == {"loss"}
         drawings = draw_training([rl, warm_start], 5)
         assert set(drawings) == {"learning_curve", "loss", "reward", "completions", "groups", "sub_queries"}
         assert all(drawing.picture.startswith(b"\x89PNG") for drawing in drawings.values())
         assert drawings["reward"].header == ("run", "step", "reward")
 
-    def test_the_table_holds_raw_values(self, rl, warm_start):
+    def test_the_table_contains_raw_values(self, rl, warm_start):
         drawings = draw_training([rl, warm_start], 5)
         assert drawings["learning_curve"].csv_lines() == [
             "run,step,eval_nDCG@10,eval_searches,eval_pass",
@@ -133,7 +133,7 @@ class TestDifficulty:
         assert [row[2] for row in counts["before"]] == [1, *[0] * 22, 2]
         assert [(low, count) for low, _, count in counts["after"] if count] == [(1.0, 1)]
 
-    def test_equal_means_are_drawn(self):
+    def test_equal_means_can_be_drawn(self):
         drawing = draw_difficulty({"x": [Difficulty("1", 2.0, 0.0, 2.0)] * 3})
         assert sum(row[3] for row in drawing.rows) == 3
 

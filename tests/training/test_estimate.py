@@ -1,4 +1,4 @@
-"""What a recipe needs, against figures that are known."""
+"""Estimates of memory and time, compared with known figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_within_a_factor_of_3_of_the_papers_gpu_hours():
 
 
 def test_hours_by_hand():
-    """100 steps of 512 completions on one card: 8 N operations a token, a prompt a group, and decoding by compute."""
+    """100 steps of 512 completions on one card."""
     shape, stage = Shape(1e9, 10, 1000, 4000, 50_000), Stage(6400, 1, 8, 64, 512)
     for card, peak in ((H20, 148e12), (H100, 989e12)):
         training = 8 * 1e9 * 51_200 * 110 / (0.35 * peak)
@@ -44,7 +44,7 @@ def test_steps_and_completions():
 
 
 def test_memory_by_hand():
-    """16 bytes a parameter; Adam and gradients are 12 of them, the weights 4."""
+    """16 bytes per parameter: 4 for the weights, 12 for gradients and Adam."""
     shape, stage = Shape(1e9, 10, 1000, 4000, 50_000), Stage(1, 1, 8, 2, 8)
 
     def model(**settings):
@@ -68,7 +68,7 @@ def test_memory_of_an_index():
         index_gigabytes(1_000_000, 768, "Flatt")
 
 
-def test_a_faster_card_takes_less_time_and_more_cards_share_it():
+def test_faster_and_more_cards_take_less_time():
     stage = Stage(10_000, 1, 8, 64, 512)
     one, eight = (hours_of(QWEN, stage, 100, 28, H20, cards, checkpointing=False) for cards in (1, 8))
     assert hours_of(QWEN, stage, 100, 28, H100, 1, checkpointing=False) < one
@@ -84,6 +84,6 @@ def test_the_size_of_a_model_is_read_from_its_folder(tmp_path):
         shape_of("unheard/of")
 
 
-def test_what_vllm_takes_counts():
+def test_the_memory_of_vllm_is_included():
     assert Memory(50, 12).on(H100, 0.2) == 50 + 12 + 0.2 * 80
     assert Memory(50, 12).on(H20, 0.0) == 62

@@ -1,4 +1,4 @@
-"""Sampling, log-probabilities and a run on a GPU, against the CPU."""
+"""Sampling, log-probabilities and training on a GPU, compared with the CPU."""
 
 import copy
 
@@ -36,12 +36,12 @@ def models():
     return model, copy.deepcopy(model).cuda()
 
 
-def test_greedy_completions_are_those_of_the_cpu(models):
+def test_greedy_completions_equal_those_of_the_cpu(models):
     on_cpu, on_gpu = (complete(m, PROMPTS, ends=[2], pad=0, max_new_tokens=12, batch_size=4) for m in models)
     assert on_gpu == on_cpu
 
 
-def test_log_probs_and_gradients_are_those_of_the_cpu(models):
+def test_log_probs_and_gradients_equal_those_of_the_cpu(models):
     found = []
     for model in models:
         model.zero_grad()
@@ -74,7 +74,7 @@ def test_an_adapter_is_trained_on_the_gpu(tmp_path):
     trainer.train()
     adapter = {name: value for name, value in trainer.model.named_parameters() if "lora_B" in name}
     assert {value.device.type for value in adapter.values()} == {"cuda"}
-    assert all(value.abs().sum() > 0 for value in adapter.values()), "they begin at zero"
+    assert all(value.abs().sum() > 0 for value in adapter.values())  # they are initialised with zeros
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert len(losses) == 4
     assert all(torch.isfinite(torch.tensor(losses)))

@@ -1,4 +1,4 @@
-"""GRPO on a model of random weights, with a reward that has variance: the number of distinct letters."""
+"""GRPO on a model with random weights; the reward is the number of distinct letters, so that it varies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acqo_rl.curriculum import RewardHistory
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.training.callbacks import Alarms
 from acqo_rl.training.data import grpo_dataset
-from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, build_trainer, by_token, finish
+from acqo_rl.training.grpo import SAMPLER_FILE, HistorySampler, build_trainer, finish, token_advantages
 from acqo_rl.training.model import load_trainable
 from acqo_rl.training.run_folder import last_checkpoint
 from acqo_rl.training.settings import GrpoSettings
@@ -27,7 +27,7 @@ QRELS = {q.id: {"g": 1} for q in QUERIES}
 
 
 class DistinctLetters:
-    """A reward that varies within a group; keeps the queries it was asked about."""
+    """A reward that varies within a group; records the queries that it scores."""
 
     __name__ = "letters"
 
@@ -41,7 +41,7 @@ class DistinctLetters:
 
 
 def dev_measures(*values):
-    """A dev measure that takes these values in turn, the last one for ever."""
+    """A dev measure that returns these values in turn and repeats the last one."""
     left = list(values)
 
     def measure(policy):
@@ -81,8 +81,8 @@ def trainer_of(model, folder, *, dev=(0.0, 1.0), reward=None, callbacks=(), lora
 
 
 @pytest.mark.parametrize("shares", [True, False])
-def test_completions_end_where_the_template_ends_a_turn(tiny, tmp_path, shares):
-    """As with a Qwen base model, whose ``eos_token`` is another one than that of its turns."""
+def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, shares):
+    """The ``eos_token`` of a Qwen base model is not the token that ends its turns."""
     folder = tmp_path / "base"
     shutil.copytree(tiny, folder)
     other = AutoTokenizer.from_pretrained(folder)
@@ -98,12 +98,12 @@ def test_completions_end_where_the_template_ends_a_turn(tiny, tmp_path, shares):
     written, *_ = trainer._generate_single_turn([prompt] * 256, None, {}, 1)
     pad = trainer.processing_class.pad_token_id
     ended = [row for row in written if end in row]
-    assert ended, "a model of random weights should write it now and then"
+    assert ended
     assert all(set(row[row.index(end) + 1 :]) <= {pad} for row in ended)
 
 
 class Stop(TrainerCallback):
-    """Ends training after a checkpoint, as a kill does."""
+    """Stops training after a checkpoint."""
 
     def __init__(self, step):
         self.step = step
@@ -113,7 +113,7 @@ class Stop(TrainerCallback):
 
 
 def steps_of(trainer):
-    """What each training step logged, without clocks."""
+    """The logged metrics of each training step, without times."""
     kept = ("loss", "reward", "reward_std", "grad_norm", "entropy", "completions/mean_length")
     return {e["step"]: [e[name] for name in kept] for e in trainer.state.log_history if "reward" in e}
 
@@ -128,14 +128,14 @@ def measured_at(trainer):
 
 @pytest.fixture(scope="module")
 def whole(tiny, tmp_path_factory):
-    """An uninterrupted run: six steps over two epochs, and the weights it began with."""
+    """An uninterrupted run of six steps over two epochs, and its initial weights."""
     trainer = trainer_of(tiny, tmp_path_factory.mktemp("whole"))
     before = weights_of(trainer.model)
     trainer.resume(None)
     return trainer, before
 
 
-def test_parameters_move(whole):
+def test_all_parameters_change(whole):
     trainer, before = whole
     moved = [name for name, value in trainer.model.named_parameters() if not torch.equal(value, before[name])]
     assert len(moved) == len(before)
@@ -149,7 +149,7 @@ def test_every_step_is_logged(whole):
     assert measured_at(trainer) == [0, 2, 4, 6]
 
 
-def test_every_checkpoint_is_a_policy(whole):
+def test_every_checkpoint_can_be_loaded_as_a_policy(whole):
     trainer, _ = whole
     policy = Policy.from_pretrained(last_checkpoint(trainer.args.output_dir))
     assert policy.settings == POLICY
@@ -159,8 +159,8 @@ def test_every_checkpoint_is_a_policy(whole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [2, 4], ids=["within an epoch", "in the second epoch"])
-def test_resumed_equals_uninterrupted(whole, tiny, tmp_path, step):
-    """Same prompts, completions, rewards and losses, with prompts drawn by the history of rewards."""
+def test_a_resumed_run_equals_an_uninterrupted_one(whole, tiny, tmp_path, step):
+    """Prompts are drawn by reward history; prompts, completions, rewards and losses are the same."""
     trainer_of(tiny, tmp_path, callbacks=[Stop(step)]).resume(None)
     checkpoint = last_checkpoint(tmp_path)
     assert checkpoint.name == f"checkpoint-{step}"
@@ -174,8 +174,8 @@ def test_resumed_equals_uninterrupted(whole, tiny, tmp_path, step):
 
 
 @pytest.mark.slow
-def test_resumed_at_the_end_of_an_epoch_draws_anew(tiny, tmp_path):
-    """Three batches make an epoch: a checkpoint after the third must not replay its draws."""
+def test_a_run_resumed_at_the_end_of_an_epoch_draws_new_prompts(tiny, tmp_path):
+    """An epoch has three batches; a checkpoint after the third must not repeat its draws."""
     alone, both = DistinctLetters(), DistinctLetters()
     trainer_of(tiny, tmp_path / "whole", reward=alone, eval_steps=3).resume(None)
     trainer_of(tiny, tmp_path / "cut", reward=both, eval_steps=3, callbacks=[Stop(3)]).resume(None)
@@ -184,8 +184,8 @@ def test_resumed_at_the_end_of_an_epoch_draws_anew(tiny, tmp_path):
     assert both.asked == alone.asked
 
 
-def test_groups_of_any_size(tiny, tmp_path):
-    """TRL wants its evaluation batch, which nothing here uses, to hold whole groups as well."""
+def test_groups_may_have_any_size(tiny, tmp_path):
+    """TRL requires its (unused) evaluation batch to contain whole groups, too."""
     trainer = trainer_of(tiny, tmp_path, num_generations=16, per_device_train_batch_size=16)
     assert trainer.num_generations == 16
 
@@ -202,20 +202,21 @@ class TestFinish:
         log = json.loads((tmp_path / "log.json").read_text())
         assert [e["eval_nDCG@10"] for e in log if "eval_nDCG@10" in e] == [0.1, 0.9, 0.2]
 
-    def test_the_start_is_kept_where_nothing_is_better(self, tiny, tmp_path):
+    def test_the_starting_model_is_kept_if_no_checkpoint_is_better(self, tiny, tmp_path):
         trainer = trainer_of(tiny, tmp_path, dev=(0.9, 0.1), max_steps=2)
         trainer.resume(None)
-        assert "the starting model is kept" in finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+        assert "the starting model was kept" in finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
         kept, start = (weights_of(load_trainable(p, 0, 0)[0]) for p in (str(tmp_path / "model"), tiny))
         assert all(torch.equal(kept[name], start[name]) for name in start)
 
-    def test_a_run_that_an_alarm_stopped_early_says_so(self, tiny, tmp_path):
+    def test_a_run_that_stopped_before_the_second_evaluation_keeps_the_starting_model(self, tiny, tmp_path):
         trainer = trainer_of(tiny, tmp_path, max_steps=2)
         trainer.state.log_history = [{"eval_nDCG@10": 0.9}]
-        told = finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
-        assert "0.9000 before and training stopped before it was measured again; the starting model is kept" in told
+        sentence = finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
+        assert "0.9000" in sentence
+        assert "the starting model was kept" in sentence
 
-    def test_an_adapter_is_kept_as_one(self, tiny, tmp_path):
+    def test_an_adapter_is_saved_as_an_adapter(self, tiny, tmp_path):
         trainer = trainer_of(tiny, tmp_path, lora_rank=2, max_steps=2)
         trainer.resume(None)
         finish(trainer, POLICY, tiny, "nDCG@10", tmp_path)
@@ -223,15 +224,15 @@ class TestFinish:
         assert Policy.from_pretrained(str(tmp_path / "model")).reformulate(QUERIES[:1])[0].tokens > 0
 
 
-def test_an_alarm_ends_training(tiny, tmp_path):
-    """Every completion of a random model is cut by the token limit."""
+def test_alarms_stop_training(tiny, tmp_path):
+    """Every completion of a random model is truncated by the token limit."""
     trainer = trainer_of(tiny, tmp_path, callbacks=[Alarms(2, tmp_path)])
     trainer.resume(None)
     assert trainer.state.global_step == 2
     assert len((tmp_path / "alarms.jsonl").read_text().splitlines()) == 2
 
 
-def test_a_failing_reward_ends_training(tiny, tmp_path):
+def test_an_exception_of_the_reward_stops_training(tiny, tmp_path):
     class Broken(DistinctLetters):
         def __call__(self, prompts, completions, query, **_):
             raise ConnectionError("the search server does not answer")
@@ -246,7 +247,7 @@ class TestHistorySampler:
         return HistorySampler(history or RewardHistory(5), **arguments)
 
     def test_has_the_order_of_trl(self):
-        """Each generated batch holds distinct prompts, a prompt's rollouts stand together, a batch is repeated."""
+        """The prompts of a batch are distinct, the rollouts of a prompt are adjacent, and each batch is repeated."""
         rows = list(self.sampler())
         assert len(rows) == len(self.sampler()) == 2 * 2 * 3 * 2
         for batch in (rows[:12], rows[12:]):
@@ -255,7 +256,7 @@ class TestHistorySampler:
             assert first == [first[0]] * 3 + [first[3]] * 3
             assert first[0] != first[3]
 
-    def test_prompts_that_vary_are_drawn_more_often(self):
+    def test_prompts_with_different_rewards_are_drawn_more_often(self):
         history = RewardHistory(10)
         for _ in range(20):
             history.record([0, 0, 1, 1], [1.0, 1.0, 0.0, 1.0])
@@ -263,13 +264,13 @@ class TestHistorySampler:
         assert drawn.count(1) > 15
         assert drawn.count(0) < 10
 
-    def test_processes_draw_alike_and_epochs_do_not(self):
+    def test_draws_are_equal_in_all_processes_and_differ_between_epochs(self):
         one, other = self.sampler(), self.sampler()
         epochs = [(list(one), list(other)) for _ in range(3)]
         assert all(a == b for a, b in epochs)
         assert epochs[0] != epochs[1]
 
-    def test_state_goes_through_json(self):
+    def test_state_survives_a_round_trip_through_json(self):
         sampler = self.sampler()
         epoch = iter(sampler)
         begun = [next(epoch) for _ in range(13)]  # the second batch is drawn
@@ -281,22 +282,21 @@ class TestHistorySampler:
         assert list(again) == list(sampler)
 
 
-def test_sampler_state_is_beside_the_checkpoint(whole):
+def test_the_sampler_state_is_saved_with_the_checkpoint(whole):
     trainer, _ = whole
     state = json.loads((last_checkpoint(trainer.args.output_dir) / SAMPLER_FILE).read_text())
     assert sum(state["history"]["groups"]) == 12
 
 
 class TestCredit:
-    def test_the_tokens_of_a_search_get_its_share_and_the_mean_stays(self):
+    def test_the_tokens_of_a_line_get_its_credit_and_the_mean_is_unchanged(self):
         line = torch.tensor([False, True, False, False])
         written = torch.tensor([[2, 2, 1, 3, 1, 3, 0], [2, 1, 3, 1, 2, 2, 2]])
-        values = by_token(torch.tensor([1.0, -0.5]), written, [[0.6, 0.2], []], line)
+        values = token_advantages(torch.tensor([1.0, -0.5]), written, [[0.6, 0.2], []], line)
         assert values[0].tolist() == pytest.approx([1, 1, 1.2, 1.2, 0.8, 0.8, 0.8])
         assert values[1].tolist() == [-0.5] * 7
 
-    def test_a_run_learns_from_it(self, tiny, tmp_path):
-        """The last line of every completion is to blame, whatever the whole is worth."""
+    def test_credits_change_the_gradients_but_not_the_rewards(self, tiny, tmp_path):
 
         class LastLine(DistinctLetters):
             credits = ()

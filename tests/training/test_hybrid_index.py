@@ -1,4 +1,4 @@
-"""Every training stage on a hybrid index, with the feedback of a first search."""
+"""The training stages on a hybrid index, with feedback."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def hybrid(data, tmp_path_factory):
 
 
 def run(script, settings):
-    """A command inside this process."""
+    """Runs a command in this process."""
     module = module_of(script)
     words = [str(word) for key, value in settings.items() for word in (f"--{key}", value)]
     module.main(*command.parse(module.make_parser(), words))
@@ -69,7 +69,7 @@ def test_difficulty(shared, tmp_path):
 
 @pytest.mark.parametrize("stage", ["explore", "converge"])
 def test_grpo(shared, stage, tmp_path):
-    """A look back at the raw query is left out, since scores of a fusion do not compare."""
+    """``raw_query_margin`` is ignored, because fused scores are not comparable."""
     run("grpo", {**shared, "stage": stage, "trainer.max_steps": 2, "trainer.per_device_train_batch_size": 8,
         "trainer.num_generations": 4, "lora_rank": 0, "trainer.learning_rate": 1e-3, "trainer.eval_steps": 2,
         "max_new_tokens": 4, "trainer.temperature": 1.0, "trainer.top_p": 1.0, "feedback_results": 1,
@@ -82,8 +82,8 @@ def test_grpo(shared, stage, tmp_path):
     assert measured[0]["eval_searches"] == 1
 
 
-def test_a_look_back_changes_no_reward(shared):
-    """Scores of a fusion are no cosines, so that no lead between them decides."""
+def test_raw_query_margin_does_not_change_rewards_on_a_hybrid_index(shared):
+    """Fused scores are not cosines, so margins between them have no meaning."""
     materials = open_materials(PathSettings(**{k: str(v) for k, v in shared.items()}, output_dir="run"), FeedbackSpec())
     asked = {
         "prompts": ["", ""],
@@ -92,11 +92,11 @@ def test_a_look_back_changes_no_reward(shared):
         "gold": [["Peru-capital"], ["Peru-capital", "Chad-money"]],
     }
     for stage in ("explore", "converge"):
-        without, with_lead = (
-            materials.reward(stage, RewardSettings(), policy_settings(PromptSettings(raw_query_margin=lead), "none"))(
+        without, with_margin = (
+            materials.reward(stage, RewardSettings(), policy_settings(PromptSettings(raw_query_margin=margin), "none"))(
                 **asked
             )
-            for lead in (None, -10.0)
+            for margin in (None, -10.0)
         )
-        assert without == with_lead
+        assert without == with_margin
         assert without[1] > without[0] > 0

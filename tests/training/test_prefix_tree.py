@@ -1,4 +1,4 @@
-"""Reading each prefix once changes nothing but the time: same log-probabilities, same gradients."""
+"""Log-probabilities and gradients of the prefix tree equal those of a padded batch."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def model():
 
 @pytest.fixture
 def batch():
-    """Two prompts of unlike length, rollouts of both in mixed order, completions of unlike length."""
+    """Rollouts of two prompts in mixed order; prompts and completions have different lengths."""
     generator = torch.Generator().manual_seed(1)
     ids = torch.randint(1, 50, (6, PROMPT + COMPLETION), generator=generator)
     mask = torch.ones_like(ids)
@@ -59,8 +59,7 @@ def test_same_values_and_gradients_as_one_pass(model, batch, temperature):
         torch.testing.assert_close(parameter.grad, gradients[name], rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_each_distinct_prefix_is_read_once(model, batch):
-    """Two prompts of 7 and 4 tokens; the last token of a completion is read too."""
+def test_each_distinct_prefix_is_processed_once(model, batch):
     ids, mask = batch
     seen = []
     model.register_forward_pre_hook(lambda _, __, kwargs: seen.append(kwargs["input_ids"]), with_kwargs=True)
@@ -73,7 +72,7 @@ def test_each_distinct_prefix_is_read_once(model, batch):
     assert [tuple(tokens.shape) for tokens in seen] == [(1, len(distinct))]
 
 
-def test_groups_go_into_passes_of_their_own_and_stay_together(model, batch, monkeypatch):
+def test_rows_are_split_into_passes_without_separating_long_common_prefixes(model, batch, monkeypatch):
     ids, mask = batch
     expected, expected_entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
     monkeypatch.setattr("acqo_rl.training.prefix_tree._NODES", {"cpu": 5})
@@ -83,13 +82,13 @@ def test_groups_go_into_passes_of_their_own_and_stay_together(model, batch, monk
     )
     values, entropies = completion_log_probs(model, ids, mask, COMPLETION, 1.0)
     starts = sorted(tuple(tokens[:4]) for tokens in read)
-    assert starts.count(tuple(ids[0, :4].tolist())) == 1, "the long prompt is most of its rows"
-    assert starts.count(tuple(ids[1, 3:PROMPT].tolist())) == 2, "the short one is read again"
+    assert starts.count(tuple(ids[0, :4].tolist())) == 1  # the long prompt is most of its rows
+    assert starts.count(tuple(ids[1, 3:PROMPT].tolist())) == 2  # the short prompt is processed again
     torch.testing.assert_close(values, expected)
     torch.testing.assert_close(entropies, expected_entropies)
 
 
-def test_the_tree_by_hand():
+def test_a_small_tree():
     tree = PrefixTree.of([[5, 6, 7], [5, 6, 8], [5, 9]])
     assert tree.tokens == [5, 6, 7, 8, 9]
     assert tree.depths == [0, 1, 2, 2, 1]
@@ -103,7 +102,7 @@ def test_the_tree_by_hand():
     ]
 
 
-def test_a_completion_cut_to_nothing_has_no_values(model, batch):
+def test_an_empty_completion_has_no_values(model, batch):
     ids, mask = batch
     nothing = mask.clone()
     nothing[2, PROMPT:] = 0

@@ -1,4 +1,4 @@
-"""The paper's recipes from index to model card, on a tiny model and two processes that talk through gloo."""
+"""The recipe of the paper from index to model card, with a tiny model and two processes on the CPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def recipe(data, passing, tmp_path):
-    """Settings of hotpotqa.yaml, changed only where they name a size, a GPU, a model or a network."""
+    """The settings of hotpotqa.yaml, with a small model and data set, without GPU and network."""
     settings = yaml.safe_load((ROOT / "configs/train/hotpotqa.yaml").read_text(encoding="utf-8"))
     python = f"{sys.executable} -m accelerate.commands.launch"
     settings |= {
@@ -50,7 +50,7 @@ def recipe(data, passing, tmp_path):
 
 
 def run(stage):
-    """Stages of GRPO as the recipe starts them, the others inside this process."""
+    """Runs the GRPO stages as subprocesses and the other stages in this process."""
     if stage.name.startswith("Stage"):
         done = subprocess.run(stage.argv(), cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
         assert done.returncode == 0, done.stderr[-3000:]

@@ -1,4 +1,4 @@
-"""A run's folder: what is resumed, what is refused, what is never half written."""
+"""Output folders of runs: resuming, rejecting other settings, atomic writes."""
 
 from __future__ import annotations
 
@@ -31,18 +31,17 @@ class TestOpenRun:
         assert open_run(tmp_path, CONFIG) == "resume"
         assert open_run(tmp_path, {**CONFIG, "report_to": "wandb"}) == "resume"
 
-    def test_a_model_says_that_the_run_is_finished(self, tmp_path):
+    def test_a_run_with_a_model_is_finished(self, tmp_path):
         open_run(tmp_path, CONFIG)
         (tmp_path / "model").mkdir()
         assert open_run(tmp_path, CONFIG) == "finished"
 
-    def test_a_run_that_has_written_nothing_takes_other_settings(self, tmp_path):
-        """A name that was mistyped can be given anew in the same folder."""
+    def test_a_run_without_results_may_get_other_settings(self, tmp_path):
         open_run(tmp_path, CONFIG)
         assert open_run(tmp_path, {**CONFIG, "learning_rate": 0.1}) == "new"
         assert open_run(tmp_path, {**CONFIG, "learning_rate": 0.1}) == "resume"
 
-    def test_other_settings_are_refused(self, tmp_path):
+    def test_other_settings_are_rejected(self, tmp_path):
         open_run(tmp_path, CONFIG)
         (tmp_path / "examples.jsonl").touch()
         with pytest.raises(ConfigError, match=r"learning_rate: 1e-06 -> 0\.1") as refused:
@@ -51,37 +50,36 @@ class TestOpenRun:
         with pytest.raises(ConfigError, match="extra: None -> 1"):
             open_run(tmp_path, {**CONFIG, "extra": 1})
 
-    def test_what_nothing_depends_on_yet_may_be_changed(self, tmp_path):
+    def test_settings_that_are_free_to_change_may_differ(self, tmp_path):
         open_run(tmp_path, CONFIG)
         (tmp_path / "examples.jsonl").touch()
         changed = {**CONFIG, "names": ["a", "b"], "learning_rate": 0.1}
         assert open_run(tmp_path, changed, free_to_change=["learning_rate"]) == "resume"
         assert json.loads((tmp_path / "config.json").read_text()) == changed
 
-    def test_a_folder_of_something_else_is_refused(self, tmp_path):
+    def test_a_folder_with_other_files_is_rejected(self, tmp_path):
         (tmp_path / "thesis.tex").touch()
-        with pytest.raises(ConfigError, match=r"is not empty \(thesis\.tex\)"):
+        with pytest.raises(ConfigError, match=r"\(thesis\.tex\)"):
             open_run(tmp_path, CONFIG)
-        with pytest.raises(ConfigError, match="is no folder"):
+        with pytest.raises(ConfigError, match=r"thesis\.tex is a file"):
             open_run(tmp_path / "thesis.tex", CONFIG)
         assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
-    def test_two_processes_do_not_share_a_folder(self, tmp_path):
-        """Nor does one that was killed keep the next one out."""
+    def test_a_folder_is_locked_until_its_process_ends(self, tmp_path):
         code = (
             "import sys; from acqo_rl.training.run_folder import open_run; print(open_run(sys.argv[1], {}), flush=True)"
         )
         command = [sys.executable, "-c", code + "; sys.stdin.read()", str(tmp_path)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
             assert first.stdout.readline() == "new\n"
-            with pytest.raises(ConfigError, match="Another process is at work in"):
+            with pytest.raises(ConfigError, match="Another process"):
                 open_run(tmp_path, {})
             first.kill()
         assert open_run(tmp_path, {}) == "resume"
 
-    def test_damaged_settings_are_refused(self, tmp_path):
+    def test_damaged_settings_are_rejected(self, tmp_path):
         (tmp_path / "config.json").write_text('{"learn')
-        with pytest.raises(ConfigError, match=r"config\.json is damaged"):
+        with pytest.raises(ConfigError, match=r"config\.json"):
             open_run(tmp_path, CONFIG)
 
 
@@ -94,7 +92,7 @@ def test_last_checkpoint_is_the_newest_complete_one(tmp_path):
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
 
 
-def test_a_model_is_published_in_one_step(tmp_path):
+def test_a_published_model_replaces_the_old_one(tmp_path):
     for version in ("old", "new"):
         half_done = tmp_path / "half"
         half_done.mkdir()
@@ -113,11 +111,11 @@ def test_json_is_never_half_written(tmp_path):
 
 
 @pytest.mark.parametrize("installed", [True, False])
-def test_a_tracker_that_is_not_installed_is_refused(monkeypatch, installed):
+def test_a_tracker_that_is_not_installed_is_rejected(monkeypatch, installed):
     monkeypatch.setitem(sys.modules, "wandb", sys if installed else None)
     check_tracking("none")
     if installed:
         check_tracking("wandb")
     else:
-        with pytest.raises(ConfigError, match="report_to is wandb, which is not installed: pip install wandb"):
+        with pytest.raises(ConfigError, match="report_to is wandb"):
             check_tracking("wandb")

@@ -1,4 +1,4 @@
-// Calls of the service. What goes wrong becomes a Problem whose message is a sentence for people.
+// Calls the service. Errors become a Problem with a message for the user.
 
 export class Problem extends Error {
   constructor(message, status = 0) {
@@ -7,7 +7,7 @@ export class Problem extends Error {
   }
 }
 
-/** The response to a request, if it is a good one. */
+/** Sends a request; returns the response, or throws a Problem if its status is an error. */
 export async function call(path, { body, key, signal } = {}) {
   const headers = { ...(body && { "Content-Type": "application/json" }), ...(key && { "X-API-Key": key }) };
   const request = { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) };
@@ -22,7 +22,7 @@ export async function json(path, options) {
   try {
     return JSON.parse(await reach(response.text()));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Problem("What answered is not this service. See what runs at this address.");
+    if (error instanceof SyntaxError) throw new Problem("The response does not come from this service. Check what runs at this address.");
     throw error;
   }
 }
@@ -48,34 +48,34 @@ async function reach(promise) {
     return await promise;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem("The service cannot be reached. See that it runs and that you are online, then try again.");
+    throw new Problem("The service cannot be reached. Check that it runs and that you are online, then try again.");
   }
 }
 
 async function sentence(response) {
-  const detail = await told(response);
+  const detail = await detailOf(response);
   const wait = response.headers.get("Retry-After");
   switch (response.status) {
     case 401:
-      return "This service wants an API key, or does not know the one you gave. Enter it under “API key”, then search again.";
+      return "This service requires a valid API key. Enter it under “API key”, then search again.";
     case 413:
       return `The question and its earlier turns are too long. ${detail}`;
     case 422:
       return `The service does not accept this request. ${detail}`;
     case 429:
-      return `The service is busy, or you asked too often. Try again in ${wait ?? "a few"} ${wait === "1" ? "second" : "seconds"}.`;
+      return `The service is busy, or you sent too many requests. Try again in ${wait ?? "a few"} ${wait === "1" ? "second" : "seconds"}.`;
     case 503:
-      return `Nothing could be searched. ${detail}`;
+      return `The search failed. ${detail}`;
   }
-  if (response.status < 500) return detail || `The service refused the request (${response.status}).`;
+  if (response.status < 500) return detail || `The service rejected the request (${response.status}).`;
   const id = response.headers.get("X-Request-ID");
-  return `The service failed (${response.status})${id ? `; its log has the reason under ${id}` : ""}. Try again.`;
+  return `The service failed (${response.status})${id ? `; search its log for ${id}` : ""}. Try again.`;
 }
 
-async function told(response) {
+async function detailOf(response) {
   try {
     const { detail } = await response.json();
-    return typeof detail === "string" ? detail : detail.map((d) => `${d.loc.slice(1).join(" ")}: ${d.type === "string_pattern_mismatch" ? "there is no word in it" : d.msg}.`).join(" ");
+    return typeof detail === "string" ? detail : detail.map((d) => `${d.loc.slice(1).join(" ")}: ${d.type === "string_pattern_mismatch" ? "it contains no words" : d.msg}.`).join(" ");
   } catch {
     return "";
   }

@@ -1,11 +1,11 @@
-// The slope chart: a column of ranks for each list, and lines from there to the rows of the merged table.
+// The slope chart: one column of ranks per list, and lines to the rows of the merged table.
 
 import { hue, svg } from "./dom.js";
 
 const AXIS = 34; // pixels left of the first list's column
-const BELOW = 20; // pixels between documents that a list ranks below the table's last row
+const BELOW = 20; // pixels between documents with ranks below the last row of the table
 
-/** Draws the lines; each ends at the middle of its document's row. */
+/** Draws the lines; each one ends at the middle of the row of its document. */
 export function draw(canvas, rows, { lists, results, chosen, choose }) {
   const frame = canvas.getBoundingClientRect();
   const edges = rows.map((row) => row.getBoundingClientRect()).map((box) => [box.top - frame.top, box.bottom - frame.top]);
@@ -28,12 +28,12 @@ export function draw(canvas, rows, { lists, results, chosen, choose }) {
   );
 }
 
-/** The list that ranks a document best: the document has that list's colour. */
+/** The list that ranks a document best; it determines the document's colour. */
 export function home(result) {
   return result.places.reduce((best, place) => (place.rank < best.rank ? place : best)).ranking;
 }
 
-/** The height of a rank: beside its row, or under the last row in the order of ranks. */
+/** The height of a rank: that of its row, or below the last row, sorted by rank. */
 function placeHeights(results, lists, ys, bottom) {
   const deep = Array.from({ length: lists }, (_, list) => results.flatMap((result) => result.places)
     .flatMap((p) => (p.ranking === list && p.rank > ys.length ? [p.rank] : [])).sort((a, b) => a - b));
@@ -42,7 +42,7 @@ function placeHeights(results, lists, ys, bottom) {
     : { deep: false, y: ys[rank - 1] });
 }
 
-/** The lines of a document, one from each list that has it; the higher its rank there, the thicker. */
+/** The lines of a document, one per list that contains it; better ranks have thicker lines. */
 function lines(result, index, places, end, chosen, choose) {
   const group = svg("g", { class: chosen ? "document chosen" : "document", "data-rank": index + 1 },
     places.map((p) => svg("path", { class: hue(p.ranking), d: curve(p, end), "stroke-width": 0.9 + 2.6 / p.rank })),
@@ -66,12 +66,12 @@ function dots(result, places, end, chosen) {
   ];
 }
 
-/** Documents that a list has near its top and the merged list has not. */
+/** Documents at the top of a list that are not among the results. */
 function dropped(list, x, ys, kept) {
   const ranks = new Set(kept.map((place) => place.rank));
   return list.documents.slice(0, ys.length).flatMap((document, i) => (ranks.has(i + 1) ? [] : [
     svg("circle", { class: "dropped", cx: x, cy: ys[i], r: 3.5 },
-      svg("title", {}, `${document.title || document.document_id}: not among the first ${ys.length}`))]));
+      svg("title", {}, `${document.title || document.document_id}: not among the top ${ys.length}`))]));
 }
 
 const dot = (x, y, r, list) => svg("circle", { class: `dot ${hue(list)}`, cx: x, cy: y, r });

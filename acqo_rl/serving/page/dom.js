@@ -1,8 +1,8 @@
-// Elements. Text is always inserted as text: nothing that a server sends becomes HTML.
+// Creates elements. Text is always inserted as text nodes, so nothing from the server is parsed as HTML.
 
 export const $ = (id) => document.getElementById(id);
 
-/** An element with attributes (none for null and false) and children; a string is a text node. */
+/** Creates an element with attributes (null and false are skipped) and children; strings become text nodes. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
@@ -20,7 +20,7 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** The number of a list in its colour; the number says what the colour says. */
+/** The number of a list, in the colour of the list. */
 export function mark(list) {
   return h("span", { class: `mark ${hue(list)}` }, h("span", { class: "unseen" }, "list "), String(list + 1));
 }

@@ -1,4 +1,4 @@
-// The form: what is asked, the address that says so, and who is asked.
+// The form, and the address of the page that contains its values.
 
 import { showAnswer } from "./answer.js";
 import { json, Problem } from "./api.js";
@@ -6,10 +6,10 @@ import { $, h } from "./dom.js";
 import { showResults, summary } from "./results.js";
 import { plural } from "./words.js";
 
-let current = new AbortController(); // of the newest request: what belongs to an older one is never shown
-let offered = false; // strategies and collections are known
+let current = new AbortController(); // aborts the latest request; results of older requests are never shown
+let offered = false; // whether strategies and collections have been loaded
 
-/** Runs what the form asks; an answer comes after its search. */
+/** Sends the request of the form: a search, and then an answer if wanted. */
 async function ask(wantsAnswer) {
   current.abort();
   const mine = (current = new AbortController());
@@ -19,7 +19,7 @@ async function ask(wantsAnswer) {
   busy(true);
   try {
     await offer(options);
-    if (!boxes().some((box) => box.checked)) throw new Problem("No collection is chosen. Tick at least one, then search again.");
+    if (!boxes().some((box) => box.checked)) throw new Problem("No collection is selected. Select at least one, then search again.");
     const body = { query: $("question").value.trim(), history: turns(), knowledge_pool_ids: chosenCollections(),
       rewriting_strategy: $("strategy").value };
     const how = { limit: Number($("limit").value), include_rankings: true };
@@ -55,7 +55,7 @@ function showProblem(error, retry) {
   }
 }
 
-/** Learns what can be chosen, once. */
+/** Loads the strategies and collections, once. */
 async function offer(options) {
   if (offered) return;
   const [strategies, { collections }] = await Promise.all([
@@ -77,13 +77,13 @@ const turns = () => $("turns").value.split("\n").map((turn) => turn.trim()).filt
 
 const boxes = () => [...$("collections").querySelectorAll("input")];
 
-/** The names that are ticked; none where all are, which is what the service takes for all. */
+/** The names of the selected collections; empty (which means all) if all are selected. */
 function chosenCollections() {
   const names = boxes().filter((box) => box.checked).map((box) => box.value);
   return names.length === boxes().length ? [] : names;
 }
 
-/** The address of what the form asks; a key is never in it. */
+/** The address fragment with the values of the form, without the API key. */
 function address() {
   const parts = new URLSearchParams({ q: $("question").value.trim(), strategy: $("strategy").value });
   if ($("limit").value !== "10") parts.set("limit", $("limit").value);
@@ -92,7 +92,7 @@ function address() {
   return `#${parts}`;
 }
 
-/** Fills the form from the address, and asks what it asks. */
+/** Fills the form from the address, and searches. */
 function read() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const strategy = parts.get("strategy") ?? "";
@@ -110,7 +110,7 @@ function read() {
   else begin();
 }
 
-/** The empty page, which already knows what can be chosen. */
+/** Shows the empty page, and loads the strategies and collections. */
 function begin() {
   current.abort();
   for (const id of ["results", "problem", "answer"]) $(id).hidden = true;

@@ -1,10 +1,10 @@
-// What a search found, from the decision to the trace.
+// Shows the result of a search.
 
 import { draw, home } from "./chart.js";
 import { $, h, hue, mark } from "./dom.js";
 import { ahead, comparable, deciding, decision, duration, firstKey, formulas, KINDS, ordinal, plural, precise } from "./words.js";
 
-let shown = null; // the response, and the index of the document that is looked at
+let shown = null; // the response, and the index of the selected document
 
 /** Shows a response of /v1/search. */
 export function showResults(found) {
@@ -18,7 +18,7 @@ export function showResults(found) {
   choose(0);
 }
 
-/** One sentence for those who cannot see the page. */
+/** One sentence for screen readers. */
 export function summary(found) {
   const { headline } = decision(found.query_rewrite_info);
   return `${headline}: ${plural(found.total_results, "document")} in ${duration(found.processing_time_ms)}.`;
@@ -31,9 +31,9 @@ function showDecision({ query_rewrite_info: info, rankings, processing_time_ms: 
   $("decision-note").replaceChildren(reason, h("span", { class: "facts" }, facts.join(" · ")));
   $("sub-queries").replaceChildren(...info.variants.map((variant) => {
     const lists = rankings.flatMap((list, number) => (list.query === variant.text ? [number] : []));
-    const marks = lists.length ? lists.map(mark) : h("span", { class: "lost" }, "did not come back");
+    const marks = lists.length ? lists.map(mark) : h("span", { class: "lost" }, "failed");
     const weight = variant.weight === 1 ? "" : `, weight ${variant.weight}`;
-    const lead = variant.lead === null ? "" : `, where it leads by ${variant.lead}`;
+    const lead = variant.lead === null ? "" : `, used only if it leads by ${variant.lead}`;
     return h("li", {}, h("span", { class: "marks" }, marks), h("span", { class: "text" }, variant.text),
       h("span", { class: "kind" }, (KINDS[variant.kind] ?? variant.kind) + weight + lead));
   }));
@@ -42,12 +42,12 @@ function showDecision({ query_rewrite_info: info, rankings, processing_time_ms: 
 function showNotices({ query_rewrite_info: { problem }, failures, notes }) {
   const lost = failures.filter((failure) => failure.step === "retrieval");
   const notices = [];
-  if (problem) notices.push(h("p", {}, h("strong", {}, "Searched as it stands, which was not wanted. "), problem));
+  if (problem) notices.push(h("p", {}, h("strong", {}, "Problem of the reformulation: "), problem));
   notices.push(...notes.map((note) => h("p", {}, note)));
   if (lost.length) {
     notices.push(h("p", {}, h("strong", {}, "These results are partial. "),
-      `${plural(lost.length, "search", "searches")} did not come back:`));
-    notices.push(h("ul", {}, lost.map((f) => h("li", {}, `“${f.sub_query}” at ${f.retriever}: ${f.reason}`))));
+      `${plural(lost.length, "search", "searches")} failed:`));
+    notices.push(h("ul", {}, lost.map((f) => h("li", {}, `“${f.sub_query}” in ${f.retriever}: ${f.reason}`))));
   }
   $("notices").replaceChildren(...(notices.length ? [h("div", { class: "problem" }, notices)] : []));
 }
@@ -59,10 +59,11 @@ function showDocuments({ results, rankings, fusion }) {
   $("fusion").hidden = results.length === 0;
   $("first-key").replaceChildren(h("abbr", { title: key.help }, key.name));
   $("fusion-note").replaceChildren(...(used > 1
-    ? ["Lines lead from the ranks of a document to its merged rank, thicker from higher ranks; hollow ones are not kept. ",
-      `Ordered by ${key.name}, then ${comparable(rankings) ? "by S" : "by list, since S compares within one retriever only"}; `,
-      "the key in ", h("b", {}, "bold"), " puts a document before the next."]
-    : ["There is one list, so there was nothing to merge."]));
+    ? ["Lines connect the ranks of a document in the lists to its merged rank; better ranks have thicker lines. ",
+      "Hollow dots are documents that are not among the results. ",
+      `Sorted by ${key.name}, then ${comparable(rankings) ? "by S" : "by list, because S is not comparable between retrievers"}; `,
+      "the value in ", h("b", {}, "bold"), " ranks a document above the next one."]
+    : ["There is only one list, so there is nothing to merge."]));
   const several = new Set(results.map((result) => result.knowledge_pool)).size > 1;
   $("chart").style.setProperty("--lists", rankings.length);
   $("documents").replaceChildren(...results.map((result, i) => row(result, i, several)));
@@ -85,7 +86,7 @@ function row(result, index, several) {
   return element;
 }
 
-/** Looks at one document: its line stands out, and the panel says why it is where it is. */
+/** Selects a document: highlights its lines, and explains its rank in the panel. */
 function choose(index) {
   const { results, rankings, fusion } = shown.found;
   if (!results.length) return;
@@ -100,7 +101,7 @@ function choose(index) {
   $("document-title").replaceChildren(name(result));
   $("document-id").replaceChildren(`${result.knowledge_pool} · ${result.document_id}`);
   $("why").replaceChildren(
-    h("p", {}, "It is ", places, "."),
+    h("p", {}, "Ranks: ", places, "."),
     ...formulas(result, fusion).map((text) => h("p", { class: "formula" }, text)),
     ...(results[index + 1] ? [h("p", {}, ahead(result, results[index + 1], rankings, fusion))] : []));
   $("document-text").replaceChildren(result.text);
@@ -118,7 +119,7 @@ new ResizeObserver(redraw).observe($("documents"));
 
 function showLists({ rankings, results, query_rewrite_info: { variants } }) {
   const leads = new Map(variants.map((variant) => [variant.text, variant.lead]));
-  const empty = ({ query }) => (leads.get(query) == null ? "Nothing was found." : "Left out: its best score does not lead.");
+  const empty = ({ query }) => (leads.get(query) == null ? "No documents." : "Not used: its best score does not lead.");
   const merged = new Map(results.flatMap((r) => r.places.map((p) => [`${p.ranking} ${p.rank}`, r.rank])));
   $("lists").replaceChildren(...rankings.map((list, number) => h("article", {},
     h("h3", {}, mark(number), " ", list.query),
@@ -128,19 +129,19 @@ function showLists({ rankings, results, query_rewrite_info: { variants } }) {
       const to = merged.get(`${number} ${i + 1}`);
       return h("li", { class: to ? "kept" : null }, h("span", { class: "title" }, name(document)),
         h("span", { class: "number" }, precise(document.score)),
-        h("span", { class: "number to" }, to ? `→ ${to}` : h("span", { class: "unseen" }, "not kept")));
+        h("span", { class: "number to" }, to ? `→ ${to}` : h("span", { class: "unseen" }, "not among the results")));
     })))));
 }
 
 function showTrace({ trace, processing_time_ms: ms, cached }) {
   $("time-note").replaceChildren(cached
-    ? `${duration(ms)}, from the cache; the steps are those of the first time.`
+    ? `${duration(ms)}, from the cache; the steps are those of the first request.`
     : `${duration(ms)} in the service.`);
   const longest = Math.max(...trace.map((step) => step.ms));
   $("trace").replaceChildren(...trace.map((step) => bar(step, longest)));
 }
 
-/** A step of a trace, its bar as long as its time. */
+/** A step of a trace; the length of the bar is proportional to its time. */
 export function bar(step, longest) {
   const length = h("span", { class: "length" });
   length.style.inlineSize = `${(100 * step.ms) / longest || 0}%`;

@@ -1,4 +1,4 @@
-// What the numbers say, in sentences. Nothing here touches the page.
+// Texts that explain a result. This module does not access the page.
 
 const TOLERANCE = 1e-12; // as in acqo_rl/fusion.py: sums of reciprocal ranks closer than this are equal
 
@@ -14,52 +14,52 @@ export function duration(ms) {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-/** A key, to a thousandth. */
+/** A score with two or three decimals. */
 export const precise = (x) => x.toFixed(x < 10 ? 3 : 2);
 
-/** What the policy did, as a headline and the reason for it. */
+/** Headline and reason of a reformulation. */
 export function decision({ route, variants, reasoning }) {
   const written = variants.filter((variant) => variant.kind !== "original").length;
-  const beside = written < variants.length && written ? ", beside the question itself" : "";
+  const original = written < variants.length && written ? ", plus the original question" : "";
   const [headline, reason] = {
-    pass: ["Searched as it stands", "One search, with the question itself."],
+    pass: ["Searched unchanged", "One search, with the question as typed."],
     disambiguate: [
-      written === 1 ? "Rewritten to stand by itself" : `Read in ${written} ways`,
-      "The question leans on earlier turns, or means several things.",
+      written === 1 ? "Rewritten as a standalone question" : `Searched in ${written} readings`,
+      "The question depends on earlier turns, or has several meanings.",
     ],
-    decompose: [`Split into ${plural(written, "part")}`, "The question asks for several things at once."],
-    expand: [`Put in ${plural(written, "other wording")}`, "The same need in other words."],
+    decompose: [`Split into ${plural(written, "part")}`, "The question asks several things at once."],
+    expand: [`Expanded with ${plural(written, "other wording")}`, "Different wordings of the same question."],
   }[route] ?? [route, ""];
-  return { headline: headline + beside, reason: reasoning || reason };
+  return { headline: headline + original, reason: reasoning || reason };
 }
 
 export const KINDS = {
-  original: "as asked",
-  reading: "a reading",
-  part: "a part",
-  variant: "other words",
-  hypothetical: "a made-up answer",
-  step_back: "one step back",
-  expansion: "with more words",
+  original: "as typed",
+  reading: "reading",
+  part: "part",
+  variant: "paraphrase",
+  hypothetical: "invented passage",
+  step_back: "more general question",
+  expansion: "with added words",
 };
 
-/** The keys of a fusion: the first one as it is shown, and what it means. */
+/** The first sort key of a fusion: its name, its meaning, and its value as shown. */
 export function firstKey(fusion) {
   if (fusion !== "rsf") return { name: "Score", help: `The score of ${fusion}; higher is better`, of: (r) => r.score };
-  return { name: "P", help: "1 / Σ 1/rank over the lists that have it; lower is better", of: (r) => 1 / r.score };
+  return { name: "P", help: "1 / Σ 1/rank over the lists with the document; lower is better", of: (r) => 1 / r.score };
 }
 
-/** Whether the lists come from one retriever, so that their scores compare. */
+/** Whether all lists come from one retriever; only then are their scores comparable. */
 export const comparable = (lists) => new Set(lists.filter((l) => l.documents.length).map((l) => l.retriever)).size <= 1;
 
-/** Which key puts a document before the next one: "first", "similarity", "list" or "id". */
+/** The key that ranks a document above the next one: "first", "similarity", "list" or "id". */
 export function deciding(result, next, lists) {
   if (Math.abs(result.score - next.score) > TOLERANCE) return "first";
   if (comparable(lists) && result.similarity !== next.similarity) return "similarity";
   return result.places[0].ranking === next.places[0].ranking ? "id" : "list";
 }
 
-/** Why a document is before the next one. */
+/** Why a document ranks above the next one. */
 export function ahead(result, next, lists, fusion) {
   const key = firstKey(fusion);
   const [mine, other] = [precise(key.of(result)), precise(key.of(next))];
@@ -67,14 +67,14 @@ export function ahead(result, next, lists, fusion) {
   const better = fusion === "rsf" ? "lower" : "higher";
   const [s, otherS] = [precise(result.similarity), precise(next.similarity)];
   return {
-    first: `It is before number ${next.rank} by ${key.name}: ${mine} against ${other}, and ${better} is better.`,
-    similarity: `${tie}, and is before it by S: ${s} against ${otherS}, and higher is better.`,
-    list: `${tie}, and is before it because its list comes first.`,
-    id: `${tie}, and is before it only by the order of the document ids.`,
+    first: `It ranks above number ${next.rank} by ${key.name}: ${mine} versus ${other}; ${better} is better.`,
+    similarity: `${tie} and ranks above it by S: ${s} versus ${otherS}; higher is better.`,
+    list: `${tie} and ranks above it because its list comes first.`,
+    id: `${tie} and ranks above it only by the order of the document ids.`,
   }[deciding(result, next, lists)];
 }
 
-/** Both keys with the numbers they are made of. */
+/** Both keys with the numbers from which they are computed. */
 export function formulas(result, fusion) {
   const best = result.places.map((place) => precise(place.score));
   const most = best.length > 1 ? `max(${best.join(", ")}) = ` : "";
