@@ -1,4 +1,4 @@
-"""What every entry point shares: settings from YAML and command line, errors without a traceback."""
+"""Settings from YAML and the command line, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_command_line_overrides_the_file(parse):
     assert parse(None, "--data", "here") == Config("here")
 
 
-def test_a_file_is_read_as_the_command_line_is(parse):
+def test_values_in_a_file_are_parsed_like_the_command_line(parse):
     config = parse("data: 2024\nrate: 1e-6\nlimit: 7\nnames: b\nstage: converge\nfast: true\nnote: null\n")
     assert config == Config("2024", 1e-6, 7, ["b"], "converge", True, None)
     assert parse("data: x\nrate: 1\nnames: [c, 4]\n") == Config("x", 1.0, names=["c", "4"])
@@ -73,12 +73,12 @@ def test_a_file_is_read_as_the_command_line_is(parse):
         ("data: \x00\n", "--help"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused(parse, yaml, message):
+def test_an_invalid_file_is_rejected(parse, yaml, message):
     with pytest.raises(ConfigError, match=message):
         parse(yaml)
 
 
-def test_a_file_that_is_not_there_is_refused(parse, tmp_path):
+def test_a_missing_file_is_rejected(parse, tmp_path):
     with pytest.raises(ConfigError, match="nowhere"):
         parse(None, "--config", str(tmp_path / "nowhere"))
     with pytest.raises(ConfigError, match="--help"):
@@ -91,7 +91,7 @@ def test_a_file_that_is_not_there_is_refused(parse, tmp_path):
     ("error", "status", "message"),
     [(AcqoError("do this"), 2, "error: do this\n"), (KeyboardInterrupt(), 130, "interrupted")],
 )
-def test_expected_ends_have_no_traceback(capsys, error, status, message):
+def test_expected_errors_have_no_traceback(capsys, error, status, message):
     def main(config):
         raise error
 
@@ -110,13 +110,13 @@ def test_expected_ends_have_no_traceback(capsys, error, status, message):
         (["--stage", "third"], "invalid choice: 'third'"),
     ],
 )
-def test_what_the_command_line_may_not_say(parse, args, message):
-    """Not an abbreviation either: the next version might read it as another setting."""
+def test_invalid_arguments_are_rejected(parse, args, message):
+    """Abbreviations are rejected, too, because a later version might read them differently."""
     with pytest.raises(ConfigError, match=message):
         parse(None, "--data", "x", *args)
 
 
-def test_a_place_that_cannot_be_written_has_none_either(capsys, tmp_path):
+def test_an_output_path_that_cannot_be_written_has_no_traceback(capsys, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as ended:
         command.run(
@@ -128,7 +128,7 @@ def test_a_place_that_cannot_be_written_has_none_either(capsys, tmp_path):
     assert re.search("error: .*file/folder", capsys.readouterr().err)
 
 
-def test_unexpected_errors_keep_theirs():
+def test_unexpected_errors_keep_their_traceback():
     def main(config):
         raise RuntimeError("a bug")
 
@@ -151,7 +151,7 @@ def test_help_shows_examples_and_the_file(capsys):
     assert "(default: explore)" in text
 
 
-def test_the_opposite_of_a_switch_has_its_own_help():
+def test_the_negated_switch_has_its_own_help():
     @dataclass
     class Switch:
         fast: bool = field(default=True, metadata={"help": "A switch."})
@@ -167,7 +167,7 @@ class TestNested:
     def parse(self, *arguments):
         return command.parse(command.make_parser(Config, description="x"), ["--data", "d", *arguments])[0].more
 
-    def test_values_are_read_as_json_where_they_can_be(self):
+    def test_values_are_parsed_as_json_if_possible(self):
         given = (
             "--more.rate",
             "1e-6",
@@ -187,19 +187,19 @@ class TestNested:
         assert self.parse("--more.inner.b", "5", "--config", str(file)) == {"steps": 3, "inner": {"a": 1, "b": 5}}
 
     @pytest.mark.parametrize("arguments", [("--rate.x", "1"), ("--nothing.x", "1"), ("--more.x",)])
-    def test_what_is_no_mapping_is_refused(self, arguments):
+    def test_a_setting_that_is_not_a_mapping_is_rejected(self, arguments):
         with pytest.raises(ConfigError, match=arguments[0].split(".")[0].strip("-")):
             self.parse(*arguments)
 
 
-def test_output_whose_reader_has_ended_is_no_traceback():
+def test_a_closed_output_pipe_causes_no_traceback():
     code = "from acqo_rl.cli import main; main(['reproduce', '--list'])"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert (process.wait(60), process.stderr.read()) == (1, b"")
 
 
-def test_a_folder_of_the_same_name_does_not_hide_a_config_that_comes_with_the_package(tmp_path, monkeypatch):
+def test_a_folder_does_not_hide_a_shipped_config_with_the_same_name(tmp_path, monkeypatch):
     (tmp_path / "embedded").mkdir()
     monkeypatch.chdir(tmp_path)
     assert command.find_config("embedded", "train") == command.configs_folder() / "train" / "embedded.yaml"

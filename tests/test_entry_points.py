@@ -1,4 +1,4 @@
-"""Every command that the project shows is one that it accepts: configs, examples of --help, blocks of the README."""
+"""All shown commands are valid: in configs, in the examples of --help and in the README."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def name(path):
 
 
 def commands(text):
-    """The lines of a text that run the command, a script or a launcher; a backslash joins lines."""
+    """The lines of a text that run the command, a script or a launcher; lines with a backslash are joined."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     stripped = (line.strip().removeprefix("$ ") for line in lines)
     return [line for line in stripped if PROGRAM.match(line) and re.search(r"\bacqo [a-z]|\.(py|sh)\b", line)]
 
 
 def accept(line, tmp_path):
-    """Parses a command with its parser; fails where there is no such command, script, file or setting."""
+    """Parses a command with its parser; fails for an unknown command, script, file or setting."""
     words = shlex.split(re.sub(r"\s[|>&].*", "", line), comments=True)
     if "--config_file" in words:
         assert (ROOT / words[words.index("--config_file") + 1]).is_file(), line
@@ -77,12 +77,12 @@ def examples():
 
 
 @pytest.mark.parametrize(("where", "line"), examples(), ids=lambda value: value.replace("/", "."))
-def test_what_is_shown_is_accepted(where, line, tmp_path):
+def test_shown_commands_are_valid(where, line, tmp_path):
     accept(line, tmp_path)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=name)
-def test_config_opens_with_the_command_that_reads_it(config):
+def test_a_config_begins_with_the_command_that_reads_it(config):
     first = config.read_text().splitlines()[0]
     read_by_accelerate = r"--config_file \S+ " if config in LAUNCHES else ""
     assert re.match(rf"# (acqo \S+|accelerate launch {read_by_accelerate}(train|scripts)/\S+\.py) ", first)
@@ -93,7 +93,7 @@ def test_config_opens_with_the_command_that_reads_it(config):
     ("file", "processes", "kind"),
     [("one_gpu", 1, "one"), ("ddp_8", 8, "ddp"), ("fsdp2_8", 8, "fsdp"), ("zero2_8", 8, "deepspeed")],
 )
-def test_accelerate_launches_the_processes_that_its_config_names(file, processes, kind):
+def test_accelerate_configs_start_the_right_processes(file, processes, kind):
     from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 
     config = str(ROOT / "configs" / "accelerate" / f"{file}.yaml")
@@ -110,7 +110,7 @@ def test_accelerate_launches_the_processes_that_its_config_names(file, processes
 
 
 @pytest.mark.parametrize("command_name", COMMANDS)
-def test_help_answers_at_once_and_shows_examples(command_name):
+def test_help_is_fast_and_shows_examples(command_name):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     printed, heavy = help_of(command_name)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -133,7 +133,7 @@ def test_a_launcher_runs_its_command(launcher):
     assert done.stdout.startswith(f"usage: acqo {LAUNCHER.search(launcher.read_text())[1]} ")
 
 
-def test_the_command_lists_all_and_names_them_where_one_is_not_there(capsys):
+def test_the_command_lists_subcommands_also_for_an_unknown_one(capsys):
     main([])
     listed = capsys.readouterr().out
     assert all(f"  {command_name} " in listed for command_name in COMMANDS)
@@ -146,7 +146,7 @@ def test_the_command_lists_all_and_names_them_where_one_is_not_there(capsys):
     assert "search" in capsys.readouterr().err
 
 
-def test_a_wrong_example_would_be_noticed(tmp_path):
+def test_a_wrong_example_is_detected(tmp_path):
     for line in (
         "python acqo grpo --surprise 1",
         "python train/nowhere.py",

@@ -1,4 +1,4 @@
-"""The recipe only runs commands that exist, with settings that they accept."""
+"""The recipe runs existing commands with valid settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def config_of(recipe, name, *arguments):
     ("name", "first"),
     [("embedded.yaml", "data"), ("beir.yaml", "index"), ("hotpotqa.yaml", "index"), ("topiocqa.yaml", "index")],
 )
-def test_every_stage_is_a_command_that_its_script_accepts(recipe, tmp_path, name, first):
+def test_every_stage_is_a_valid_command(recipe, tmp_path, name, first):
     arguments = ["--output_dir", str(tmp_path), *(["--data", str(tmp_path)] if first == "index" else [])]
     stages = recipe.plan(config_of(recipe, name, *arguments))
     assert stages[0].name == first
@@ -44,7 +44,7 @@ def test_a_recipe_splits_long_documents_if_it_is_told_to(recipe, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["hotpotqa.yaml", "topiocqa.yaml"])
-def test_a_plan_starts_nothing(recipe, tmp_path, name, capsys):
+def test_a_plan_runs_nothing(recipe, tmp_path, name, capsys):
     out = tmp_path / "out"
     recipe.main(config_of(recipe, name, "--data", "nowhere", "--output_dir", str(out), "--plan", "True"))
     printed = capsys.readouterr().out
@@ -54,15 +54,15 @@ def test_a_plan_starts_nothing(recipe, tmp_path, name, capsys):
 
 
 @pytest.mark.parametrize("sizes", [(), ("--passages", "-5", "--queries", "10"), ("--passages", "10")])
-def test_a_plan_without_data_or_their_sizes_is_refused(recipe, sizes):
-    with pytest.raises(ConfigError, match="--passages"):
+def test_a_plan_requires_data_or_sizes(recipe, sizes):
+    with pytest.raises(ConfigError, match="passages is"):
         recipe.main(config_of(recipe, "beir.yaml", "--data", "nowhere", "--plan", "True", *sizes))
 
 
 class TestPlan:
     @pytest.fixture
     def planned(self, recipe, tmp_path, capsys):
-        """What a recipe prints for three documents and one question."""
+        """The plan of a recipe for three documents and one question."""
         documents = [Document(str(n), "", "text") for n in range(3)]
         write_beir(tmp_path, documents, [Query("q", "text")], {"train": {"q": {"1": 1}}})
 
@@ -72,7 +72,7 @@ class TestPlan:
 
         return plan
 
-    def test_the_sizes_of_data_that_are_there_count(self, planned):
+    def test_the_sizes_of_existing_data_are_used(self, planned):
         assert "of 3 passages" in planned("hotpotqa.yaml")
         assert "of 5,233,329 passages" in planned("hotpotqa.yaml", data="nowhere")
 
@@ -82,12 +82,12 @@ class TestPlan:
         assert ["BM25" in printed for printed in (dense, words, both)] == [False, True, True]
 
     @pytest.mark.parametrize("name", ["beir.yaml", "hotpotqa.yaml", "topiocqa.yaml"])
-    def test_what_does_not_fit_a_card_is_named(self, planned, name):
+    def test_stages_that_do_not_fit_a_card_are_reported(self, planned, name):
         assert "DOES NOT FIT" not in planned(name, "--passages", "1000", "--queries", "1000", data="nowhere")
         large = '{"lora_rank": 0, "trainer": {"per_device_train_batch_size": 4096}}'
         assert "DOES NOT FIT" in planned(name, "--stage1", large)
 
-    def test_the_harder_half_is_half_of_the_steps(self, planned):
+    def test_half_of_the_queries_takes_half_of_the_steps(self, planned):
         sizes = ("--passages", "1000", "--queries", "64000")
         assert "1,000 steps" in planned("hotpotqa.yaml", *sizes, data="nowhere")
         assert "2,000 steps" in planned("hotpotqa.yaml", *sizes, "--stage1_hardest", "1", data="nowhere")
@@ -122,22 +122,22 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
         ("difficulty", '{"rollouts": 0}', "'difficulty' cannot run: rollouts is 0"),
     ],
 )
-def test_settings_of_a_late_stage_are_checked_before_the_first_begins(recipe, tmp_path, stage, settings, message):
+def test_settings_of_all_stages_are_checked_first(recipe, tmp_path, stage, settings, message):
     out = tmp_path / "out"
     with pytest.raises(ConfigError, match=message):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), f"--{stage}", settings))
     assert not out.exists()
 
 
-def test_a_tracker_of_a_late_stage_that_is_not_installed_is_told_before_the_first_begins(recipe, tmp_path, monkeypatch):
+def test_trackers_of_all_stages_are_checked_first(recipe, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
     out = tmp_path / "out"
-    with pytest.raises(ConfigError, match="report_to is wandb, which is not installed"):
+    with pytest.raises(ConfigError, match="report_to is wandb"):
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out), "--stage2.trainer.report_to", "wandb"))
     assert not out.exists()
 
 
-def test_settings_of_stages_that_have_not_finished_may_be_changed(recipe, tmp_path, monkeypatch):
+def test_settings_of_unfinished_stages_may_change(recipe, tmp_path, monkeypatch):
     monkeypatch.setattr(recipe, "plan", lambda config: [])
     out = tmp_path / "out"
     recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
@@ -155,7 +155,7 @@ def test_settings_of_stages_that_have_not_finished_may_be_changed(recipe, tmp_pa
         recipe.main(config_of(recipe, "embedded.yaml", "--output_dir", str(out)))
 
 
-def test_stages_hand_over_to_each_other(recipe, tmp_path):
+def test_each_stage_uses_the_output_of_earlier_stages(recipe, tmp_path):
     stages = {stage.name: stage.settings for stage in recipe.plan(config_of(recipe, "embedded.yaml"))}
     one, two = stages["Stage I: explore"], stages["Stage II: converge"]
     assert one["model"] == stages["warm start"]["output_dir"] / "model"
@@ -164,12 +164,12 @@ def test_stages_hand_over_to_each_other(recipe, tmp_path):
     assert (one["stage"], two["stage"]) == ("explore", "converge")
 
 
-def test_settings_of_a_stage_that_are_no_mapping_are_refused(recipe, tmp_path):
+def test_settings_of_a_stage_must_be_a_mapping(recipe, tmp_path):
     with pytest.raises(ConfigError, match=r"stage1 is .* it must be a mapping"):
         recipe.plan(config_of(recipe, "embedded.yaml", "--stage1", '"fast"'))
 
 
-def test_time_left_follows_the_pace_so_far(recipe):
+def test_the_remaining_time_depends_on_the_pace(recipe):
     assert recipe._clock(0.0, [1, 4, 5], 0) == "(0 min so far, about 10 min left)"
     assert recipe._clock(10.0, [1, 4, 5], 2) == "(10 min so far, about 10 min left)"
     assert recipe._clock(3.0, [], 1) == "(3 min so far)"

@@ -26,7 +26,7 @@ COMMANDS = {
     "judge": "judge the results of queries without judgements, as a data set",
     "headroom": "estimate whether training is worth it, before anything is trained",
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
-    "warm-start": "fine-tune a base model on examples that the reward has verified",
+    "warm-start": "fine-tune a base model on examples selected by the reward",
     "grpo": "run one stage of GRPO",
     "difficulty": "score how difficult the training queries are for a policy",
     "plot": "plot the curves of training runs",
@@ -40,7 +40,7 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a subcommand; ``acqo`` alone lists them."""
+    """Runs a subcommand; without arguments, lists all subcommands."""
     name, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
     if name in ("-h", "--help"):
         print(overview())
@@ -49,12 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif name in COMMANDS:
         launch(name, rest)
     else:
-        sys.stderr.write(f"error: There is no command {name!r}; there are: {', '.join(COMMANDS)}.\n")
+        sys.stderr.write(f"error: Unknown command {name!r}; choose one of {', '.join(COMMANDS)}.\n")
         raise SystemExit(2)
 
 
 def launch(name: str, arguments: Sequence[str] | None = None) -> None:
-    """Runs one subcommand with its arguments, by default those of the command line."""
+    """Runs one subcommand; the arguments default to those of the command line."""
     from acqo_rl.cli import command
 
     module = module_of(name)
@@ -77,5 +77,5 @@ def overview() -> str:
     """All subcommands, one per line."""
     lines = [f"  {name:17} {what}" for name, what in COMMANDS.items()]
     return "\n".join(
-        ["usage: acqo COMMAND [settings]", "", *lines, "", "acqo COMMAND --help shows settings and examples."]
+        ["usage: acqo COMMAND [settings]", "", *lines, "", "acqo COMMAND --help shows its settings and examples."]
     )

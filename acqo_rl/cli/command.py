@@ -1,7 +1,7 @@
-"""Settings of the subcommands; nothing else in the library knows of command lines.
+"""Parses the settings of the subcommands.
 
-A subcommand is a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a flat YAML file (``--config``),
-and the command line overrides them. An unknown key is an error in both.
+A subcommand consists of a dataclass, ``make_parser()`` and ``main(config)``. Settings come from a flat YAML file
+(``--config``) and from the command line, which has priority. Unknown settings are errors.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _NESTED = re.compile(r"--\w+(?:\.\w+)+(?:=.*)?", re.S)
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Shows defaults, and example commands as they are written."""
+    """Shows defaults, and keeps the line breaks of the description."""
 
 
 class Parser(HfArgumentParser):
     """Parses dataclasses, reads ``--config``, and validates YAML values like command-line values."""
 
     def format_help(self) -> str:
-        """With ``--config``, which is no field of a dataclass."""
+        """The help text, including ``--config``, which is not a field of a dataclass."""
         return str(super().format_help()) + "\n  --config FILE         YAML file with any of the settings above\n"
 
     def error(self, message: str) -> NoReturn:
-        """Raises, so that :func:`parse` reports every mistake in the same way."""
+        """Raises, so that :func:`parse` reports all errors in the same way."""
         raise ValueError(message)
 
     def parse_with_config(self, arguments: Sequence[str]) -> tuple[Any, ...]:
-        """Dataclass instances from the command line and the YAML file that it names."""
+        """Returns dataclass instances from the command line and the YAML file given by ``--config``."""
         rest, nested = _split_nested(arguments)
         while "--config" in rest:
             place = rest.index("--config")
@@ -88,7 +88,7 @@ class Parser(HfArgumentParser):
 
 
 def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[str], Any]]]:
-    """The arguments without those of the form ``--NAME.KEY VALUE``, and these as (names, value)."""
+    """Separates arguments of the form ``--NAME.KEY VALUE``; returns the others, and these as (names, value)."""
     rest: list[str] = []
     nested: list[tuple[list[str], Any]] = []
     words = iter(arguments)
@@ -105,7 +105,7 @@ def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[
 
 
 def plain_value(text: str) -> Any:
-    """A value of a mapping on the command line: JSON where it can be read as that (1e-6, true, null), else a text."""
+    """Parses a value of a mapping as JSON (1e-6, true, null); if this fails, the value is a text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -113,7 +113,7 @@ def plain_value(text: str) -> Any:
 
 
 def _with(mapping: Any, keys: Sequence[str], value: Any) -> dict[str, Any]:
-    """A copy of a mapping with a value under nested keys."""
+    """Returns a copy of a mapping with a value added under nested keys."""
     known = mapping or {}
     first, *others = keys
     return {**known, first: _with(known.get(first, {}), others, value) if others else value}
@@ -125,7 +125,7 @@ def make_parser(*config_types: type, description: str) -> Parser:
     Args:
         config_types: dataclasses whose fields have ``metadata={"help": ...}``; mappings are given as JSON on the
             command line.
-        description: the module's docstring; its line breaks are kept, so that example commands stay readable.
+        description: the module's docstring; its line breaks are kept.
     """
     parser = Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
     parser.register("type", dict, json.loads)
@@ -136,21 +136,21 @@ def make_parser(*config_types: type, description: str) -> Parser:
 
 
 def configs_folder() -> Path:
-    """The configs that come with the package: in a wheel within it, in a checkout beside it."""
+    """The folder of the shipped configs: inside the package in a wheel, next to the package in a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "configs"
     return inside if inside.is_dir() else package.parent / "configs"
 
 
 def find_config(name: str, command: str) -> Path:
-    """The file of a config: a path, or the name of one that comes with the package (``embedded``, ``grpo/stage1``).
+    """Finds the file of a config, given by its path or by the name of a shipped config (``embedded``, ``grpo/stage1``).
 
     Args:
-        name: what ``--config`` was given.
-        command: the subcommand; its own configs need no folder in their names.
+        name: value of ``--config``.
+        command: the subcommand; names of its own configs need no folder.
 
     Raises:
-        FileNotFoundError: there is no such file; it lists the configs of the subcommand.
+        FileNotFoundError: there is no such file; the message lists the configs of the subcommand.
     """
     if Path(name).is_file() or name.endswith((".yaml", ".yml")):
         return Path(name)
@@ -160,7 +160,7 @@ def find_config(name: str, command: str) -> Path:
         if file.is_file():
             return file
     there = sorted(file.stem for file in own.glob("*.yaml"))
-    raise FileNotFoundError(f"there is no config {name!r}; give a file, or one of: {', '.join(there) or 'none'}")
+    raise FileNotFoundError(f"unknown config {name!r}; give a file, or one of these: {', '.join(there) or 'none'}")
 
 
 def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:

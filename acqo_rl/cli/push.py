@@ -3,8 +3,8 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --dry_run --output exports/acqo-demo
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
-A LoRA adapter is merged into its base model; --adapter keeps it alone. The repository is private unless --public is
-given. --dry_run writes the folder, prints the model card and needs no network and no token.
+A LoRA adapter is merged into its base model; --adapter exports the adapter alone. The repository is private unless
+--public is given. --dry_run writes the folder and prints the model card; it needs neither network nor token.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ class PushConfig:
     """Settings of an export."""
 
     model: str = field(metadata={"help": "The model/ folder of a training run."})
-    repo_id: str = field(metadata={"help": "Where to push to, and how the model card calls it: NAME/MODEL."})
-    run: str | None = field(default=None, metadata={"help": "The run's folder, for the card; by default around MODEL."})
+    repo_id: str = field(metadata={"help": "Repository on the Hub, also used in the model card: NAME/MODEL."})
+    run: str | None = field(
+        default=None, metadata={"help": "Folder of the training run, for the card; by default the parent of MODEL."}
+    )
     evaluation: str | None = field(
         default=None,
-        metadata={"help": "Folder of acqo evaluate that holds MODEL or its export, for the card."},
+        metadata={"help": "Output folder of acqo evaluate with results of MODEL or its export, for the card."},
     )
-    adapter: bool = field(default=False, metadata={"help": "Export the LoRA adapter alone, not merged."})
-    public: bool = field(default=False, metadata={"help": "Make the repository public."})
-    output: str | None = field(default=None, metadata={"help": "Keep the exported folder here."})
-    dry_run: bool = field(default=False, metadata={"help": "Write to OUTPUT and print the card, push nothing."})
+    adapter: bool = field(default=False, metadata={"help": "Export the LoRA adapter alone, without merging it."})
+    public: bool = field(default=False, metadata={"help": "Create a public repository."})
+    output: str | None = field(default=None, metadata={"help": "Folder in which to keep the export."})
+    dry_run: bool = field(default=False, metadata={"help": "Write to OUTPUT and print the card, without pushing."})
 
 
 def make_parser() -> Any:
@@ -41,13 +43,13 @@ def make_parser() -> Any:
 
 
 def main(config: PushConfig) -> None:
-    """Export, then push."""
+    """Exports, then pushes."""
     from acqo_rl import hub
 
     hub.check_repo_id(config.repo_id)
     if config.dry_run:
         if config.output is None:
-            raise ConfigError("--dry_run has nowhere to write to; give --output DIR.")
+            raise ConfigError("--dry_run requires an output folder; give --output DIR.")
         print(export(config, Path(config.output)))
         return
     hub.token()
@@ -58,7 +60,7 @@ def main(config: PushConfig) -> None:
 
 
 def export(config: PushConfig, folder: Path) -> str:
-    """Writes the folder unless it is there already; the text of its card."""
+    """Writes the export, unless the folder contains it already; returns the text of its model card."""
     from acqo_rl.hub import export_policy, read_settings
     from acqo_rl.model_card import model_card
 
@@ -70,5 +72,5 @@ def export(config: PushConfig, folder: Path) -> str:
     if export_policy(model, folder, merge=not config.adapter, card=card):
         print(f"Exported {model} to {folder}.")
     else:
-        print(f"{folder} holds this export already; only its model card is renewed, unless it was edited.")
+        print(f"{folder} already contains this export; its model card was updated, unless it had been edited.")
     return (folder / "README.md").read_text(encoding="utf-8")

@@ -6,9 +6,10 @@ r"""Replay published results and check that they still hold.
     acqo reproduce all --data BEIR_FOLDERS --record
 
 configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance.
-configs/figures.json holds the published figures. The commands resume, so that what --work already holds is not
-computed again. With --record the figures of this run become the published ones; then run docs/make_results.py, which
-writes the tables of the documentation. Exit status: 0 if every figure holds, 1 if one does not, 2 if a command failed.
+configs/figures.json contains the published figures. The commands resume, so results that exist in --work are not
+computed again. With --record, the figures of this run become the published ones; afterwards run docs/make_results.py,
+which writes the tables of the documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a
+command failed.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class Result:
     """A result to replay.
 
     Attributes:
-        command: what makes it; ``{work}`` and the names of data sets in braces stand for folders.
-        needs: results that are made first; they are listed above it.
-        file: the summary of an evaluation, which has the figures; empty if the result has none to publish.
+        command: command that computes the result; ``{work}`` and names of data sets in braces are replaced by folders.
+        needs: results that must be computed first; they are listed above it.
+        file: summary of an evaluation, which contains the figures; empty if the result has no published figures.
         tolerance: maximum difference from a published figure.
     """
 
@@ -73,7 +74,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Figure:
-    """A published value and the value of the replay, ``None`` if the replay has none."""
+    """A published value, and the value of the replay (``None`` if it has none)."""
 
     result: str
     key: str
@@ -83,7 +84,7 @@ class Figure:
 
     @property
     def holds(self) -> bool:
-        """Whether the two differ by at most the tolerance."""
+        """Whether the values differ by at most the tolerance."""
         return self.got is not None and abs(self.got - self.expected) <= self.tolerance + 1e-9
 
 
@@ -95,7 +96,7 @@ def make_parser() -> Any:
 
 
 def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
-    """Runs what the named results need, then checks or records their figures."""
+    """Computes the named results and those that they need, then checks or records their figures."""
     data_sets, listed = listing(config)
     results = read_results(listed)
     if config.list:
@@ -112,7 +113,7 @@ def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
     for number, name in enumerate(chain, start=1):
         run(f"{number}/{len(chain)} {name}", results[name].command, places)
     if not named:
-        print(f"\n{', '.join(chain)}: made; no figures to check.")
+        print(f"\n{', '.join(chain)}: done; there are no figures to check.")
         return
     found = {name: figures_of(Path(results[name].file.format(**places))) for name in named}
     if config.record:
@@ -128,7 +129,7 @@ def main(config: ReproduceConfig, positional: argparse.Namespace) -> None:
 
 
 def listing(config: ReproduceConfig) -> tuple[dict[str, str], dict[str, Any]]:
-    """Data sets and results of the settings, or those of the package if the settings list no results."""
+    """The data sets and results in the settings, by default those of the package."""
     import yaml
 
     if config.results:
@@ -138,7 +139,7 @@ def listing(config: ReproduceConfig) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def read_results(entries: Mapping[str, Any]) -> dict[str, Result]:
-    """The entries of the YAML file, in its order.
+    """Reads the entries of the YAML file, in file order.
 
     Raises:
         ConfigError: an entry has an unknown key, or needs a result that is not listed above it.
@@ -158,18 +159,18 @@ def read_results(entries: Mapping[str, Any]) -> dict[str, Result]:
 
 
 def order(names: Sequence[str], results: dict[str, Result]) -> list[str]:
-    """The named results and all that they need, each after what it needs.
+    """The named results and all results that they need, in the order of computation.
 
     Raises:
         ConfigError: no name is given, or one is not listed.
     """
     if not names:
-        raise ConfigError(f"Name what to replay, or {ALL}: --list names the {len(results)} results.")
+        raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(results)} results.")
     wanted = set(results) if list(names) == [ALL] else set(names)
     if unknown := sorted(wanted - results.keys()):
         alike = sorted({name for wrong in unknown for name in get_close_matches(wrong, results)})
-        meant = f"; was {', '.join(alike)} meant?" if alike else "."
-        raise ConfigError(f"There is no result {', '.join(unknown)}{meant} --list names all.")
+        similar = f" Similar: {', '.join(alike)}." if alike else ""
+        raise ConfigError(f"Unknown results: {', '.join(unknown)}.{similar} --list shows all results.")
     for name in reversed(results):
         if name in wanted:
             wanted.update(results[name].needs)
@@ -190,8 +191,8 @@ def find_places(config: ReproduceConfig, data_sets: Mapping[str, str], results: 
         folder = Path(config.data).resolve() / name
         if not (folder / "qrels").is_dir():
             raise DataError(
-                f"{folder} is not a BEIR folder. The project cannot ship this data set: {data_sets[name]}. Get it "
-                f"under its licence, write it as a BEIR folder of that name, and give --data the folder above it."
+                f"{folder} is not a BEIR folder. The project cannot ship this data set: {data_sets[name]}. Obtain it "
+                f"under its licence, write it as a BEIR folder with this name, and set --data to the parent folder."
             )
         places[name] = str(folder)
     return places
@@ -210,11 +211,11 @@ def run(title: str, line: str, places: Mapping[str, str]) -> None:
     if ended == 130:
         raise KeyboardInterrupt
     if ended != 0:
-        raise AcqoError(f"{title} ended with status {ended}; its message is above. The results before it are kept.")
+        raise AcqoError(f"{title} failed with status {ended}; see its message above. Earlier results are kept.")
 
 
 def figures_of(file: Path) -> Figures:
-    """The figures of an evaluation: measures, searches and differences to the first system, rounded to 4 decimals.
+    """Reads the figures of an evaluation: measures, searches and differences to the first system, with 4 decimals.
 
     Raises:
         DataError: the file is missing or is not the summary of an evaluation.
@@ -241,7 +242,7 @@ def figures_of(file: Path) -> Figures:
 
 
 def compare(name: str, published: Figures, found: Figures, tolerance: float) -> list[Figure]:
-    """Published figures of one result beside those of the replay; of a difference the mean is compared."""
+    """Pairs the published figures of a result with those of the replay; differences are compared by their means."""
     return [
         Figure(name, f"{system}: {key}", _mean_of(value), tolerance, _mean_of(found.get(system, {}).get(key)))
         for system, figures in published.items()
@@ -254,7 +255,7 @@ def _mean_of(value: Any) -> Any:
 
 
 def read_figures(file: Path) -> dict[str, Figures]:
-    """Published figures by result; none if there is no such file.
+    """Reads the published figures by result; empty if the file does not exist.
 
     Raises:
         DataError: the file is not JSON.
@@ -268,7 +269,7 @@ def read_figures(file: Path) -> dict[str, Figures]:
 
 
 def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
-    """Writes the published figures: one line for each system of each result."""
+    """Writes the published figures, one line per system and result."""
     from acqo_rl.data.beir import write_atomic
 
     results = []
@@ -279,7 +280,7 @@ def write_figures(file: Path, figures: Mapping[str, Figures]) -> None:
 
 
 def format_figures(figures: Sequence[Figure]) -> str:
-    """A table for the terminal."""
+    """Formats the figures as a table."""
     from acqo_rl.evaluation.tables import Table, aligned
 
     rows = tuple(

@@ -9,18 +9,18 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-The reformulator is policy_else_rules (a trained policy, and where it passes the rules), policy (the policy alone), raw,
-rules, turns, prompted, adaptive, rewrite_retrieve_read (which rewrites only where the raw query finds nothing similar),
-or a strategy that asks a language model: multi_query, hyde, step_back, decomposition, expansion, rewrite, or several
-joined by "+". The model is a folder, a Hub id, embedded:smollm2, or for all but a policy a server: openai:NAME@URL,
-openai:NAME, anthropic:NAME. A search of weight w counts as much as w copies of it.
+Reformulators: policy_else_rules (a trained policy, followed by the rules for queries that it passes), policy (the
+policy alone), raw, rules, turns, prompted, adaptive, rewrite_retrieve_read (rewrites a query only if it finds nothing
+similar), or a strategy that prompts a language model: multi_query, hyde, step_back, decomposition, expansion, rewrite,
+or several of them joined by "+". The model is a folder, a Hub id, embedded:smollm2, or (except for a policy) a server:
+openai:NAME@URL, openai:NAME, anthropic:NAME.
 
---multi_step searches more than once and looks at results in between: recursive splits the question and follows what
-passages refer to, multi_hop searches for what is missing, self_query for each gap, simple searches once; auto chooses
-one of the four by the question. All but recursive need --answer_model, which says what is missing, and answers.
+--multi_step searches in several steps that depend on earlier results: recursive splits the question and follows
+references in passages, multi_hop searches for missing information, self_query searches for each gap, simple searches
+once, and auto chooses one of these modes by the question. All modes except recursive require --answer_model.
 
-Without --query it asks for one after the other and reads each in the light of those before it; :new starts a new
-conversation, :quit ends. Shown are the route, the sub-queries with the top of each one's list, the fused list, times.
+Without --query, the command reads queries interactively as turns of one conversation; :new starts a new conversation,
+:quit ends. The output shows the route, the sub-queries with the top of their lists, the fused list, and times.
 """
 
 from __future__ import annotations
@@ -72,36 +72,41 @@ class SearchConfig(IndexSettings):
     index: str = field(metadata={"help": INDEX_HELP})
     data: str | None = field(
         default=None,
-        metadata={"help": "BEIR folder whose corpus.jsonl is searched; a search engine has the documents itself."},
+        metadata={"help": "BEIR folder with the documents (corpus.jsonl); not needed for a search engine."},
     )
-    reformulator: str = field(default="policy_else_rules", metadata={"help": "Who writes the searches; see above."})
+    reformulator: str = field(default="policy_else_rules", metadata={"help": "Reformulator; see above."})
     model: str | None = field(
-        default=None, metadata={"help": "Folder or Hub id of the policy, or language model that is prompted."}
+        default=None, metadata={"help": "Policy (folder or Hub id), or language model of the strategy."}
     )
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
-    query: str | None = field(default=None, metadata={"help": "What to search; without it, you are asked."})
+    query: str | None = field(default=None, metadata={"help": "The query; without it, queries are read interactively."})
     history: list[str] = field(
         default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..." or without marks.'}
     )
-    k: int = field(default=10, metadata={"help": "Documents of the fused list."})
+    k: int = field(default=10, metadata={"help": "Number of documents in the fused list."})
     score_threshold: float | None = field(
         default=None,
-        metadata={"help": "Least cosine of a document; nothing is found where none reaches it. Dense indexes only."},
+        metadata={
+            "help": "Minimum cosine of a document; if no document reaches it, the result is empty. Requires a dense "
+            "index."
+        },
     )
     multi_step: Literal["off", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
-        default="off", metadata={"help": "Search more than once, and answer; see above."}
+        default="off", metadata={"help": "Search in several steps and answer; see above."}
     )
     answer_model: str | None = field(
-        default=None, metadata={"help": "Language model of --multi_step, named as that of a strategy."}
+        default=None, metadata={"help": "Language model of --multi_step; same forms as --model of a strategy."}
     )
-    max_model_calls: int = field(default=20, metadata={"help": "Model calls of one --multi_step question, at most."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
+    max_model_calls: int = field(
+        default=20, metadata={"help": "Maximum number of model calls per --multi_step question."}
+    )
+    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
-    json: bool = field(default=False, metadata={"help": "Print one JSON object a query, and nothing else."})
+    json: bool = field(default=False, metadata={"help": "Print only one JSON object per query."})
 
 
 class Searcher:
-    """Corpus, index, reformulator and fusion, opened once."""
+    """Corpus, index, reformulator and fusion of the settings."""
 
     def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
         from acqo_rl.fusion import fusion_named
@@ -154,13 +159,13 @@ class Searcher:
         )
 
     def ask(self, text: str, history: object) -> SearchResult:
-        """The result of one query."""
+        """Searches one query."""
         [result] = self.path.search([within_limits(Query("query", text, history))], self.k)
         return result
 
 
 def open_corpus(config: SearchConfig) -> tuple[Mapping[str, Document], Retriever]:
-    """The documents, and the index of them."""
+    """Opens the documents and their index."""
     from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.retrieval.engines.opening import documents_of
 
@@ -176,7 +181,7 @@ def make_parser() -> Any:
 
 
 def main(config: SearchConfig, strategies: StrategySettings) -> None:
-    """Answer one query, or talk."""
+    """Searches one query, or reads queries interactively."""
     check(config)
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, TextIOWrapper):
@@ -189,22 +194,22 @@ def main(config: SearchConfig, strategies: StrategySettings) -> None:
 
 
 def check(config: SearchConfig) -> None:
-    """Refuses settings that would fail late.
+    """Checks the settings before anything is loaded.
 
     Raises:
-        ConfigError: the query is empty, ``k`` is out of range, there is no such reformulator, or it lacks its model.
+        ConfigError: the query is empty, ``k`` is out of range, the reformulator is unknown, or it needs a model.
     """
     if config.query is not None and not one_line(config.query):
-        raise ConfigError("The query is empty; give some words, or leave --query out to be asked.")
+        raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
     if config.data is None and not any(map(is_engine, parts_of(config.index))):
-        raise ConfigError(f"The documents of {config.index} are not in it; give their BEIR folder: --data FOLDER.")
+        raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     if config.k < 1:
         raise ConfigError(f"k is {config.k}; it must be at least 1.")
     single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", LOOKS_FIRST)
     if config.reformulator not in single and not asks_model(config.reformulator):
         raise ConfigError(
-            f"There is no reformulator {config.reformulator!r}; choose {', '.join(single + STRATEGIES)}, "
-            f"or join some of the last {len(STRATEGIES)} by '+'."
+            f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "
+            f"or several of the last {len(STRATEGIES)}, joined by '+'."
         )
     if config.multi_step not in ("off", "recursive") and not config.answer_model:
         raise ConfigError(f"--multi_step {config.multi_step} needs a language model: give --answer_model MODEL.")
@@ -213,7 +218,7 @@ def check(config: SearchConfig) -> None:
 
 
 def converse(searcher: Searcher, config: SearchConfig) -> None:
-    """Asks for queries until the end of the input; the best document's first words are the system's turn."""
+    """Reads queries until the end of the input; the system's turn is the answer, or the best document's first words."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (input() uses it to edit lines)
     if not config.json:
@@ -226,14 +231,14 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
             elif one_line(text):
                 if not config.json:
                     print()
-                said = answer_one(text, history, searcher, config)
+                reply = answer_one(text, history, searcher, config)
                 history.append(Turn("user", text))
-                if said:
-                    history.append(Turn("assistant", " ".join(one_line(said).split(" ")[:WORDS_OF_ANSWER])))
+                if reply:
+                    history.append(Turn("assistant", " ".join(one_line(reply).split(" ")[:WORDS_OF_ANSWER])))
 
 
 def answer_one(text: str, history: object, searcher: Searcher, config: SearchConfig) -> str:
-    """Prints what a query finds, and returns what the system says to it: the answer, else the best document."""
+    """Prints the result of a query; returns the answer, or the text of the best document if there is none."""
     if searcher.in_steps is None or config.multi_step == "off":
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
@@ -249,7 +254,7 @@ def answer_one(text: str, history: object, searcher: Searcher, config: SearchCon
 
 
 def step_lines(result: MultiStepResult, k: int) -> Iterator[str]:
-    """What every step searched, the passages, and the answer."""
+    """The steps, the passages and the answer as lines for a terminal."""
     state = result.state
     yield f"mode: {result.mode}, {state.budget.used} model calls"
     for step in state.trace.steps:
@@ -265,7 +270,7 @@ def step_lines(result: MultiStepResult, k: int) -> Iterator[str]:
 
 
 def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
-    """The result for machines: the whole texts."""
+    """The result with full texts, for ``--json``."""
     state = result.state
     return {
         "query": state.query.text,
@@ -294,7 +299,7 @@ def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
 
 
 def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None:
-    """Prints an answer."""
+    """Prints the result of a search."""
     if config.json:
         print(json.dumps(as_json(answer, searcher.corpus)), flush=True)
         return
@@ -304,7 +309,7 @@ def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None
 
 
 def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
-    """The answer as text for a terminal; each line is free of control characters."""
+    """The result as lines for a terminal, without control characters."""
     reformulation, fused = answer.reformulation, answer.fused
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
     if reformulation.reasoning:
@@ -315,7 +320,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
         if sub_query.lead is not None and not ranking.doc_ids:
-            yield f"   left out: its best score does not lead by {sub_query.lead:g}"
+            yield f"   not used: its best score does not lead by {sub_query.lead:g}"
             continue
         top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
         top_rows = [
@@ -335,9 +340,9 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Aligned lines; left of the column ``id`` stand numbers."""
+    """Aligned lines; the columns before ``id`` contain numbers."""
     if not rows:
-        yield "   nothing found"
+        yield "   no documents"
         return
     cells = [[one_line(cell) for cell in row] for row in (header, *rows)]
     cells = [[*(cut(cell, CELL) for cell in row[:-1]), row[-1]] for row in cells]
@@ -354,7 +359,7 @@ def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
 
 
 def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
-    """The answer for machines: the whole texts."""
+    """The result with full texts, for ``--json``."""
     reformulation, fused = answer.reformulation, answer.fused
     return {
         "query": reformulation.query.text,
@@ -395,5 +400,5 @@ def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, A
 
 
 def cut(text: str, width: int) -> str:
-    """At most ``width`` characters."""
+    """Shortens a text to ``width`` characters."""
     return text if len(text) <= width else f"{text[: width - 1]}…"

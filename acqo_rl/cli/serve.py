@@ -10,10 +10,10 @@ Then, for example:
     curl localhost:8080/v1/search -H 'Content-Type: application/json' -d '{"query": "Compare Peru and Chad"}'
     curl -N localhost:8080/v1/answer -H 'Content-Type: application/json' -d '{"query": "Where is Lima?"}'
 
-The page at / shows what a question became and how fusion moved every document; /docs shows every path with examples;
-/healthz, /readyz and /metrics are for machines. Where the environment variable ACQO_API_KEYS holds keys, separated by
-commas, every path under /v1 needs one of them. SIGTERM lets no new request in and finishes
-those in flight. The log is one JSON object a line on stdout and holds neither queries nor keys.
+The page at / shows the reformulation of a question and how fusion changes the ranks. /docs documents all paths with
+examples; /healthz, /readyz and /metrics are for monitoring. If the environment variable ACQO_API_KEYS contains API
+keys, separated by commas, all paths under /v1 require one of them. After SIGTERM, the service accepts no new requests
+and finishes those in progress. The log on stdout has one JSON object per line and contains neither queries nor keys.
 """
 
 from __future__ import annotations
@@ -34,20 +34,29 @@ if TYPE_CHECKING:
 class ServeConfig:
     """Settings of the server."""
 
-    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
-    port: int = field(default=8080, metadata={"help": "Port to listen at; 0 takes a free one."})
-    root_path: str = field(default="", metadata={"help": "Prefix behind a reverse proxy, such as /search."})
+    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen on."})
+    port: int = field(default=8080, metadata={"help": "Port to listen on; 0 chooses a free port."})
+    root_path: str = field(default="", metadata={"help": "Path prefix of a reverse proxy, such as /search."})
     cors_origins: list[str] = field(
         default_factory=list,
-        metadata={"help": "Origins whose pages may call, such as https://app.example.org; * for all, none by default."},
+        metadata={"help": "Origins whose pages may call the service, such as https://app.example.org; * for all."},
     )
-    max_body_bytes: int = field(default=262_144, metadata={"help": "Greatest body of a request; above it: 413."})
-    rate: str = field(default="", metadata={"help": "Requests of one client, such as 20/second; above it: 429."})
-    requests_at_once: int = field(default=32, metadata={"help": "Requests worked on at the same time."})
-    requests_waiting: int = field(default=64, metadata={"help": "Requests that wait for their turn; above it: 429."})
-    waiting_seconds: float = field(default=5.0, metadata={"help": "How long they wait; then: 429."})
+    max_body_bytes: int = field(
+        default=262_144, metadata={"help": "Maximum size of a request body; larger ones get 413."}
+    )
+    rate: str = field(
+        default="", metadata={"help": "Maximum request rate per client, such as 20/second; further requests get 429."}
+    )
+    requests_at_once: int = field(default=32, metadata={"help": "Maximum number of requests processed at once."})
+    requests_waiting: int = field(
+        default=64, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
+    )
+    waiting_seconds: float = field(
+        default=5.0, metadata={"help": "Maximum waiting time of a request; then it gets 429."}
+    )
     graceful_seconds: float = field(
-        default=90.0, metadata={"help": "For what is in flight when the service ends; more than an answer may take."}
+        default=90.0,
+        metadata={"help": "Time to finish requests at shutdown; should be longer than an answer takes."},
     )
     log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
 
@@ -58,7 +67,7 @@ def make_parser() -> Any:
 
 
 def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
-    """Load everything, then answer requests until told to end."""
+    """Loads the service, then serves until SIGTERM or SIGINT."""
     try:
         from acqo_rl.serving.app import make_app
         from acqo_rl.serving.http import serve
@@ -76,7 +85,7 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
 
 
 def make_limits(config: ServeConfig) -> Limits:
-    """The limits of a configuration, and the keys of the environment."""
+    """The limits of a configuration, with the API keys of the environment."""
     from acqo_rl.serving.limits import Limits, keys_of_environment
 
     return Limits(

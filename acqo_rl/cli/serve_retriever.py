@@ -1,14 +1,14 @@
-r"""Serve an index over HTTP, so that several processes share one copy.
+r"""Serve an index over HTTP, so that several processes can share one copy.
 
     acqo serve-retriever --index outputs/demo/index --port 8100
     acqo serve-retriever --config configs/serve_retriever/retriever.yaml
 
-Where a command takes an index, http://127.0.0.1:8100 then stands for this one and gives the same rankings:
+All commands accept the URL in place of an index and get the same rankings:
 
     acqo grpo --config configs/grpo/embedded_stage1.yaml --index http://127.0.0.1:8100
 
-Where the environment variable ACQO_API_KEYS holds keys, separated by commas, clients give one of them as
-ACQO_RETRIEVER_KEY.
+If the environment variable ACQO_API_KEYS of the server contains API keys, separated by commas, clients must set
+ACQO_RETRIEVER_KEY to one of them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,23 @@ class ServeRetrieverConfig(IndexSettings):
     """Settings of a retriever server."""
 
     index: str = field(metadata={"help": INDEX_HELP})
-    mmap: bool = field(default=False, metadata={"help": "Leave the index on disk and read what is needed."})
-    threads: int | None = field(default=None, metadata={"help": "Of a search; FAISS decides by default."})
-    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen at."})
-    port: int = field(default=8100, metadata={"help": "Port to listen at; 0 takes a free one."})
-    root_path: str = field(default="", metadata={"help": "Prefix behind a reverse proxy, such as /search."})
+    mmap: bool = field(default=False, metadata={"help": "Memory-map the index instead of loading it."})
+    threads: int | None = field(default=None, metadata={"help": "Threads per search; by default FAISS decides."})
+    host: str = field(default="127.0.0.1", metadata={"help": "Address to listen on."})
+    port: int = field(default=8100, metadata={"help": "Port to listen on; 0 chooses a free port."})
+    root_path: str = field(default="", metadata={"help": "Path prefix of a reverse proxy, such as /search."})
     cors_origins: list[str] = field(
         default_factory=list,
-        metadata={"help": "Origins whose pages may call, such as https://app.example.org; * for all, none by default."},
+        metadata={"help": "Origins whose pages may call the server, such as https://app.example.org; * for all."},
     )
-    max_body_bytes: int = field(default=16_777_216, metadata={"help": "Greatest body of a request; above it: 413."})
-    waiting: int = field(default=256, metadata={"help": "Calls that wait for their turn; above it: 429."})
-    waiting_seconds: float = field(default=30.0, metadata={"help": "How long they wait; then: 429."})
-    graceful_seconds: float = field(default=30.0, metadata={"help": "For what is in flight when the server ends."})
+    max_body_bytes: int = field(
+        default=16_777_216, metadata={"help": "Maximum size of a request body; larger ones get 413."}
+    )
+    waiting: int = field(default=256, metadata={"help": "Maximum number of waiting requests; further ones get 429."})
+    waiting_seconds: float = field(
+        default=30.0, metadata={"help": "Maximum waiting time of a request; then it gets 429."}
+    )
+    graceful_seconds: float = field(default=30.0, metadata={"help": "Time to finish requests at shutdown."})
     log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
 
 
@@ -48,7 +52,7 @@ def make_parser() -> Any:
 
 
 def main(config: ServeRetrieverConfig) -> None:
-    """Open the index, then answer requests until told to end."""
+    """Opens the index, then serves until SIGTERM or SIGINT."""
     try:
         from acqo_rl.retrieval.remote import describe
         from acqo_rl.serving.http import serve
@@ -61,7 +65,7 @@ def main(config: ServeRetrieverConfig) -> None:
         raise ConfigError(f"The server needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
 
     configure_logs(config.log_level)
-    web = Web(config.root_path, tuple(config.cors_origins))  # refused before the index is opened
+    web = Web(config.root_path, tuple(config.cors_origins))  # checks its settings before the index is opened
     retriever = config.open_index(config.index, mmap=config.mmap, threads=config.threads)
     retriever.search(["the first search of a process is slow"], 1)
     limits = Limits(

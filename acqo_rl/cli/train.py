@@ -1,16 +1,16 @@
-r"""The whole recipe: data, index, warm start, Stage I, difficulty, Stage II, export, evaluation.
+r"""Run the whole recipe: data, index, warm start, Stage I, difficulty, Stage II, export, evaluation.
 
     acqo train --config configs/train/embedded.yaml
     acqo train --config configs/train/beir.yaml --data BEIR_DIR --output_dir outputs/mine
     acqo train --config configs/train/hotpotqa.yaml --data HOTPOTQA_DIR --output_dir outputs/hotpotqa
     acqo train --config configs/train/hotpotqa.yaml --plan True
 
---plan prints what the recipe needs (GPU memory, index, steps, tokens, hours) and starts nothing.
-Every stage is one command of this project, printed before it runs; what it writes stays in its own folder under
---output_dir. Started again, finished stages are skipped and an interrupted one goes on where it was. The stages'
-own settings stand under ``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are read
-before the first stage begins, and may be changed until their stage has written something; to train a stage anew with
-other settings, delete its folder and those after it.
+--plan prints what the recipe needs (GPU memory, index, steps, tokens, hours), without running anything.
+Every stage is one command, printed before it runs, with its own folder in --output_dir. The same command resumes an
+interrupted recipe: finished stages are skipped, and an interrupted stage is resumed. The settings of the stages are in
+``warm_start``, ``stage1``, ``difficulty`` and ``stage2`` in the YAML file. They are checked before the first stage
+begins, and may be changed until their stage has written results. To repeat a stage with other settings, delete its
+folder and the folders of later stages.
 """
 
 from __future__ import annotations
@@ -32,51 +32,55 @@ from acqo_rl.training.settings import PromptSettings, RewardSettings, policy_set
 
 Settings = dict[str, Any]
 _FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
-"""What is there when a stage is done."""
+"""Stage -> file or folder that exists when the stage is finished."""
 
 
 @dataclass
 class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     """Settings of the recipe."""
 
-    data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated set."})
-    output_dir: str = field(default="outputs/acqo", metadata={"help": "Folder of all stages."})
+    data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated data set."})
+    output_dir: str = field(default="outputs/acqo", metadata={"help": "Output folder of all stages."})
     model: str = field(default="embedded:smollm2", metadata={"help": "Base model: Hub id, folder or embedded:smollm2."})
     encoder: str = field(
         default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
     )
     index_kind: Literal["dense", "bm25", "hybrid"] = field(
-        default="dense", metadata={"help": "Index of the run; hybrid searches with embeddings and words."}
+        default="dense", metadata={"help": "Kind of the index; hybrid is dense and BM25 together."}
     )
     split_passages: bool = field(
         default=False,
         metadata={"help": "Split documents that are longer than the encoder reads, as acqo index does."},
     )
     index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
-    index_build_parameters: str = field(default="", metadata={"help": "Of FAISS, such as efConstruction=2000."})
+    index_build_parameters: str = field(
+        default="", metadata={"help": "FAISS build parameters, such as efConstruction=2000."}
+    )
     flat_evaluation: bool = field(
         default=False,
-        metadata={"help": "Evaluate with an exact index, which is built beside that of training (encodes once more)."},
+        metadata={"help": "Evaluate with an additional exact (Flat) index; the corpus is encoded a second time."},
     )
     stage1_hardest: float = field(
         default=1.0,
-        metadata={"help": "Share of the training queries that Stage I learns from: the hardest for the warm start."},
+        metadata={"help": "Share of the training queries for Stage I: those hardest for the warm-started policy."},
     )
     dev_split: str = field(default="dev", metadata={"help": "Split that chooses checkpoints."})
-    test_split: str = field(default="test", metadata={"help": "Split of the final table."})
-    seed: int = field(default=0, metadata={"help": "Of everything."})
-    launcher: str = field(default="", metadata={"help": "Put before training stages, such as 'accelerate launch'."})
-    prompted_baseline: bool = field(default=True, metadata={"help": "Evaluate the prompted base model too."})
+    test_split: str = field(default="test", metadata={"help": "Split of the final evaluation."})
+    seed: int = field(default=0, metadata={"help": "Seed of all stages."})
+    launcher: str = field(
+        default="", metadata={"help": "Launcher of the training stages, such as 'accelerate launch'."}
+    )
+    prompted_baseline: bool = field(default=True, metadata={"help": "Also evaluate the prompted base model."})
     warm_start: dict = field(default_factory=dict, metadata={"help": "Settings of acqo warm-start."})
     stage1: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage I."})
     difficulty: dict = field(default_factory=dict, metadata={"help": "Settings of acqo difficulty."})
     stage2: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage II."})
-    plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours; start nothing."})
-    passages: int = field(default=0, metadata={"help": "For --plan, of data that are not there yet."})
-    queries: int = field(default=0, metadata={"help": "For --plan, training queries, likewise."})
+    plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours without running anything."})
+    passages: int = field(default=0, metadata={"help": "--plan without data: number of passages."})
+    queries: int = field(default=0, metadata={"help": "--plan without data: number of training queries."})
     minutes: dict = field(
         default_factory=dict,
-        metadata={"help": "Stage -> minutes that it took elsewhere; for the estimate of the time left."},
+        metadata={"help": "Stage -> minutes of an earlier run; used to estimate the remaining time."},
     )
 
 
@@ -90,16 +94,16 @@ class Stage:
     launcher: Sequence[str] = ()
 
     def argv(self) -> list[str]:
-        """The command, ready to run."""
+        """The command as arguments of a subprocess."""
         return [*(self.launcher or [sys.executable]), "-m", "acqo_rl.cli", self.command, *self.arguments()]
 
     def shown(self) -> str:
-        """The command as a person types it."""
+        """The command as a user would type it."""
         typed = [*self.launcher, "-m", "acqo_rl.cli"] if self.launcher else ["acqo"]
         return shlex.join([*typed, self.command, *self.arguments()])
 
     def arguments(self) -> list[str]:
-        """The settings on the command line."""
+        """The settings as command-line arguments."""
         return [
             text for key, value in self.settings.items() if value is not None for text in (f"--{key}", *_words(value))
         ]
@@ -133,17 +137,17 @@ def main(config: RecipeConfig) -> None:
             raise KeyboardInterrupt
         if ended != 0:
             raise AcqoError(
-                f"The stage '{stage.name}' ended with status {ended}; its message stands above. "
-                f"Earlier stages are kept: start the same command again when the cause is mended."
+                f"The stage '{stage.name}' failed with status {ended}; see its message above. "
+                f"Earlier stages are kept; fix the cause and run the same command again."
             )
-    print(f"\nAll stages are done after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
+    print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
 
 
 def plan(config: RecipeConfig) -> list[Stage]:
-    """The stages with their settings.
+    """Returns the stages with their settings.
 
     Raises:
-        ConfigError: the settings of a stage are no mapping.
+        ConfigError: the settings of a stage are not a mapping.
     """
     out = Path(config.output_dir).resolve()
     embedded = config.data == "embedded"
@@ -207,10 +211,10 @@ def plan(config: RecipeConfig) -> list[Stage]:
 
 
 def show_plan(config: RecipeConfig) -> None:
-    """Prints what the stages of GRPO need; see :mod:`acqo_rl.training.estimate` for the formulas.
+    """Prints the memory and time that the GRPO stages need; see :mod:`acqo_rl.training.estimate` for the formulas.
 
     Raises:
-        ConfigError: the data are not there and their sizes are not given, or the model's size is not known.
+        ConfigError: the data do not exist and their sizes are not given, or the size of the model is unknown.
     """
     from acqo_rl.training import estimate
 
@@ -257,11 +261,11 @@ def show_plan(config: RecipeConfig) -> None:
             f"  {wanted.optimizer_steps:,} steps of {per_step} completions: {wanted.completions:,} completions,",
             end=" ",
         )
-        print(f"{wanted.completions * estimate.MEAN_COMPLETION / 1e6:,.1f} million tokens written")
+        print(f"{wanted.completions * estimate.MEAN_COMPLETION / 1e6:,.1f} million generated tokens")
         shares_card = trainer.get("use_vllm") and trainer.get("vllm_mode", "colocate") == "colocate"
         vllm = trainer.get("vllm_gpu_memory_utilization", 0.3) if shares_card else 0.0
         print(
-            f"  GB a process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}"
+            f"  GB per process: model, gradients, optimizer {memory.model:.1f}; activations {memory.activations:.1f}"
             + (f"; vLLM {vllm:.0%} of the card" if vllm else "")
         )
         completion = min(estimate.MEAN_COMPLETION, policy.max_new_tokens)
@@ -271,18 +275,18 @@ def show_plan(config: RecipeConfig) -> None:
             needed = memory.on(card, vllm)
             fits = "" if needed <= card.gigabytes else f"; DOES NOT FIT: {needed:.0f} GB of {card.gigabytes:.0f}"
             print(f"  about {hours:.1f} hours on {cards} x {card.name}{fits}")
-    print("\nBoth stages, with all queries in Stage II, of which its band keeps fewer: about", end=" ")
+    print("\nBoth stages (with all queries in Stage II, although its band keeps fewer): about", end=" ")
     print(f"{total['H100']:.1f} hours on one H100, {total['H20']:.1f} on 8 x H20 ({8 * total['H20']:.0f} GPU-hours).")
     print(
-        "Formulas: training 8 N operations a token (10 N with checkpointing), at 35 % of the peak; decoding reads 2 N"
-        "\nbytes a step, at 70 % of the bandwidth; details in acqo_rl/training/estimate.py. For the paper's run on"
-        f"\nHotpotQA, 12.1 GPU-hours on 8 x H20, they give {estimate.gpu_hours_of_the_paper():.1f}: expect a factor of"
-        " 3 either way."
+        "Formulas: training takes 8 N operations per token (10 N with checkpointing) at 35 % of the peak; decoding"
+        "\nreads 2 N bytes per step at 70 % of the bandwidth. Details: acqo_rl/training/estimate.py. For the paper's"
+        f"\nrun on HotpotQA (12.1 GPU-hours on 8 x H20), the estimate is {estimate.gpu_hours_of_the_paper():.1f};"
+        " expect errors up to a factor of 3."
     )
 
 
 def sizes_of(config: RecipeConfig) -> tuple[int, int]:
-    """Passages and training queries, of the data where they are there, else as given."""
+    """The numbers of passages and training queries, from the data if they exist, otherwise from the settings."""
     from acqo_rl.data.beir import read_beir
 
     if Path(config.data).is_dir():
@@ -290,21 +294,21 @@ def sizes_of(config: RecipeConfig) -> tuple[int, int]:
         return len(data.corpus), len(data.queries["train"])
     if config.passages < 1 or config.queries < 1:
         raise ConfigError(
-            f"{config.data} is not there, and --passages {config.passages} and --queries {config.queries} cannot stand"
-            " in for it; give both, at least 1, to plan without the data."
+            f"{config.data} does not exist, passages is {config.passages} and queries is {config.queries}; to plan"
+            " without the data, set both to at least 1."
         )
     return config.passages, config.queries
 
 
 def launcher_of(config: RecipeConfig) -> list[str]:
-    """The words of the launcher; a file of ``configs/`` that is not here is the one that comes with the package."""
+    """The words of the launcher; paths in ``configs/`` that do not exist here are replaced by the shipped files."""
     words = shlex.split(config.launcher)
     shipped = command.configs_folder().parent
     return [str(shipped / word) if word.startswith("configs/") and not Path(word).exists() else word for word in words]
 
 
 def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
-    """How many processes a launcher starts, and what they share, by the file that ``--config_file`` names."""
+    """The number of processes and the sharding of a launcher, from the file given by ``--config_file``."""
     import yaml
 
     if "--config_file" not in launcher:
@@ -316,10 +320,10 @@ def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
 
 
 def check(stage: Stage) -> Any:
-    """The settings of a stage, as its own command reads them.
+    """Parses the settings of a stage with the parser of its command.
 
     Raises:
-        ConfigError: a setting is unknown or out of range; it names the stage.
+        ConfigError: a setting is unknown or out of range; the message names the stage.
     """
     try:
         given = command.parse(parser_of(stage.command), stage.arguments())[0]
@@ -333,14 +337,14 @@ def check(stage: Stage) -> Any:
 
 
 def unfinished(out: Path) -> list[str]:
-    """The stages with settings of their own that come after the last finished one."""
+    """The configurable stages after the last finished one."""
     done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
     names = list(_FINISHED)
     return names[max((names.index(name) + 1 for name in done), default=0) :]
 
 
 def _words(value: Any) -> list[str]:
-    """A setting as words of the command line."""
+    """A value as command-line arguments."""
     if isinstance(value, list):
         return list(map(str, value))
     return [json.dumps(value) if isinstance(value, dict) else str(value)]

@@ -1,4 +1,4 @@
-"""acqo index as a user runs it."""
+"""acqo index."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def script():
 
 @pytest.fixture
 def build(script):
-    """Runs the script in this process; gives an argument list to the parser, as the command line does."""
+    """Runs the command in this process with a list of arguments."""
 
     def run(*arguments):
         script.main(*command.parse(script.make_parser(), list(map(str, arguments))))
@@ -52,7 +52,7 @@ def build(script):
     return run
 
 
-def test_help_is_complete_and_loads_nothing_that_takes_seconds(script):
+def test_help_lists_all_settings_and_is_fast(script):
     printed, imported = help_of(SCRIPT)
     assert "accelerate launch" in printed
     assert all(f"--{name} " in printed for name in script.BuildIndexConfig.__dataclass_fields__)
@@ -69,7 +69,7 @@ def test_every_config_is_accepted(script, path):
 
 @pytest.mark.slow
 def test_two_processes_build_the_same_index_as_one(data, tmp_path):
-    """On CPU ``--multi_gpu`` only makes accelerate start several processes; they talk through gloo."""
+    """On a CPU, ``--multi_gpu`` only makes accelerate start several processes."""
     one, two = tmp_path / "one", tmp_path / "two"
     settings = ["--data", data, "--shard_size", "8", "--threads", "1"]
     first = subprocess.run(
@@ -97,7 +97,7 @@ def test_two_processes_build_the_same_index_as_one(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_build_goes_on_and_ends_the_same(data, tmp_path, build):
+def test_a_killed_build_resumes_with_the_same_result(data, tmp_path, build):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     settings = ["--data", data, "--shard_size", "1", "--threads", "1"]
     process = subprocess.Popen(
@@ -118,12 +118,12 @@ def test_a_killed_build_goes_on_and_ends_the_same(data, tmp_path, build):
         assert a.scores == pytest.approx(b.scores, abs=1e-6)
 
 
-def test_a_finished_index_is_found_and_another_one_refused(data, tmp_path, build, capsys):
+def test_a_finished_index_is_kept_and_other_settings_are_rejected(data, tmp_path, build, capsys):
     build("--data", data, "--output", tmp_path, "--kind", "bm25")
     assert "40 documents; index of about 0.0 MB (BM25, english).\n" in capsys.readouterr().out
     build("--data", data, "--output", tmp_path, "--kind", "bm25")
     printed = capsys.readouterr().out
-    assert "was there already, nothing to do" in printed
+    assert "already exists" in printed
     assert "about" not in printed
     with pytest.raises(IndexMismatchError, match=r"k1 is 1.5, .* 2.0"):
         build("--data", data, "--output", tmp_path, "--kind", "bm25", "--k1", "2")
@@ -131,7 +131,7 @@ def test_a_finished_index_is_found_and_another_one_refused(data, tmp_path, build
 
 
 @pytest.mark.parametrize("kind", ["dense", "hybrid"])
-def test_long_documents_are_counted_and_split_where_that_is_asked(tmp_path, build, capsys, kind):
+def test_long_documents_are_counted_and_split_on_request(tmp_path, build, capsys, kind):
     filler = "The committee met and discussed the agenda. " * 60
     pages = [Document("a", "", f"{filler} Goats eat thistles."), Document("b", "", f"{filler} Owls sleep by day.")]
     write_beir(tmp_path / "data", [*pages, Document("c", "", "A short note.")], [], {})
@@ -181,12 +181,12 @@ def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, buil
     assert plain.search(["x"], 3) == packed.search(["x"], 3)
     assert plain.fingerprint == packed.fingerprint
     (tmp_path / "ids.txt").write_text("d1\n\nd3\n")
-    with pytest.raises(DataError, match=r"ids\.txt, line 2: blank"):
+    with pytest.raises(DataError, match=r"ids\.txt, line 2 is blank"):
         build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.txt", "--output", tmp_path / "gap")
 
 
 @pytest.mark.parametrize("content", ["two arrays", "words", "empty", "no zip"])
-def test_embeddings_that_cannot_be_read_are_named(tmp_path, build, vectors, content):
+def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
     file = tmp_path / "vectors.npz"
     if content == "two arrays":
         np.savez(file, one=vectors, two=vectors)
@@ -203,17 +203,17 @@ def test_embeddings_that_cannot_be_read_are_named(tmp_path, build, vectors, cont
     ("arguments", "message"),
     [
         (["--data", "D", "--kind", "tree"], "'tree'"),
-        (["--embeddings", "E.npy", "--ids", "I", "--kind", "hybrid"], "made from text"),
-        (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "made from text"),
-        (["--embeddings", "E.npy", "--ids", "I", "--split_passages"], "cannot be split"),
-        (["--embeddings", "E.npy", "--data", "D", "--split_passages"], "cannot be split"),
-        (["--data", "D", "--kind", "bm25", "--split_passages"], "whole documents"),
-        (["--embeddings", "E.npy"], "Nothing to index"),
-        ([], "Nothing to index"),
+        (["--embeddings", "E.npy", "--ids", "I", "--kind", "hybrid"], "bm25"),
+        (["--embeddings", "E.npy", "--ids", "I", "--kind", "bm25"], "bm25"),
+        (["--embeddings", "E.npy", "--ids", "I", "--split_passages"], "split_passages"),
+        (["--embeddings", "E.npy", "--data", "D", "--split_passages"], "split_passages"),
+        (["--data", "D", "--kind", "bm25", "--split_passages"], "split_passages"),
+        (["--embeddings", "E.npy"], "embeddings and ids"),
+        ([], "embeddings and ids"),
         (["--colour", "red"], "colour"),
     ],
 )
-def test_contradictory_settings_are_refused_before_anything_is_loaded(tmp_path, build, arguments, message):
+def test_contradictory_settings_are_rejected_before_anything_is_loaded(tmp_path, build, arguments, message):
     with pytest.raises((ConfigError, DataError), match=message):
         build("--output", tmp_path / "index", *arguments)
 

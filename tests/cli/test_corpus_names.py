@@ -1,4 +1,4 @@
-"""The names of a corpus are read only where the rules are asked: seconds of every start for a large corpus."""
+"""The lexicon of a corpus is built only if the rules are used, because it takes seconds for a large corpus."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
         ("everyday", []),
     ],
 )
-def test_what_asks_no_rules_reads_no_names(folder, tmp_path, monkeypatch, name, arguments, reformulator, times):
+def test_the_lexicon_is_built_only_for_the_rules(folder, tmp_path, monkeypatch, name, arguments, reformulator, times):
     read = []
     monkeypatch.setattr(Lexicon, "of", lambda documents: read.append(list(documents)) or common_lexicon())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))

@@ -1,4 +1,4 @@
-"""A hybrid index is an index: every command that takes one searches it, and finds what the library finds."""
+"""Every command accepts a hybrid index and returns the same results as the library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 def run(script, settings):
-    """A command inside this process."""
+    """Runs a command in this process."""
     module = module_of(script)
     words = [str(word) for key, value in settings.items() for word in (f"--{key}", value)]
     module.main(*command.parse(module.make_parser(), words))
@@ -35,7 +35,7 @@ def run(script, settings):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """Data with three splits, a hybrid index of it, and a policy that reads the first result and looks back."""
+    """Data with three splits, a hybrid index, and a policy with feedback and ``raw_query_margin``."""
     folder = tmp_path_factory.mktemp("hybrid")
     documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
     documents += [Document(f"{p}-money", p, f"The currency of {p} is printed by its own bank.") for p in PLACES]
@@ -51,14 +51,14 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["a folder", "joined"])
 def index(world, request):
-    """Both ways to name it."""
+    """Both forms of a hybrid index."""
     both = world / "index"
     return {"a folder": str(both), "joined": f"{both}/dense+{both}/bm25"}[request.param]
 
 
 @pytest.fixture(scope="module")
 def expected(world):
-    """What the rules find for a compound question."""
+    """The result of the rules for a compound question."""
     retriever = load_retriever(world / "index")
     [found] = search(Heuristic().reformulate([Query("query", QUERY)]), retriever, RankScoreFusion(), 5)
     assert {ranking.retriever for ranking in found.rankings} == {"hybrid"}
@@ -66,14 +66,14 @@ def expected(world):
     return found
 
 
-def test_a_second_build_leaves_it(world, capsys):
+def test_a_second_build_changes_nothing(world, capsys):
     before = {path: path.stat().st_mtime_ns for path in (world / "index").rglob("*")}
     run("index", {"data": world / "data", "output": world / "index", "kind": "hybrid"})
     assert {path: path.stat().st_mtime_ns for path in (world / "index").rglob("*")} == before
     assert "12 documents" in capsys.readouterr().out
 
 
-def test_a_build_goes_on_behind_a_finished_part(world, tmp_path, monkeypatch):
+def test_a_build_resumes_after_a_finished_part(world, tmp_path, monkeypatch):
     """Passages are not encoded again."""
     run("index", {"data": world / "data", "output": tmp_path / "both" / "dense"})
     monkeypatch.setattr("acqo_rl.retrieval.encoder.SentenceTransformerEncoder.encode_passages", None)
@@ -82,7 +82,7 @@ def test_a_build_goes_on_behind_a_finished_part(world, tmp_path, monkeypatch):
     assert one == other
 
 
-def test_evaluation_compares_on_it(world, index, tmp_path):
+def test_evaluate_searches_a_hybrid_index(world, index, tmp_path):
     asked = {"data": world / "data", "split": "test"}
     run("evaluate", {**asked, "index": index, "output": tmp_path / "evaluation"})
     summary = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
@@ -99,14 +99,14 @@ def test_evaluation_compares_on_it(world, index, tmp_path):
     assert all(f"{p}-capital" in outcomes for p in list(PLACES)[4:])
 
 
-def test_a_policy_that_reads_results_and_looks_back_is_evaluated_on_it(world, index, tmp_path):
+def test_a_policy_with_feedback_and_raw_query_margin_is_evaluated(world, index, tmp_path):
     asked = {"data": world / "data", "split": "test", "index": index, "reformulator": f"policy={world / 'model'}"}
     run("evaluate", {**asked, "output": tmp_path / "evaluation"})
     rows = (tmp_path / "evaluation" / "policy.per_query.jsonl").read_text().splitlines()
     assert len(rows) == 2
 
 
-def test_search_and_service_find_what_the_library_finds(world, index, expected, capsys, monkeypatch):
+def test_search_and_service_return_the_results_of_the_library(world, index, expected, capsys, monkeypatch):
     module = module_of("search")
     given = ["--data", str(world / "data"), "--index", index, "--reformulator", "rules"]
     config, strategies = command.parse(module.make_parser(), given)
@@ -124,7 +124,7 @@ def test_search_and_service_find_what_the_library_finds(world, index, expected, 
     assert not found.failures
 
 
-def test_so_do_a_retriever_server_and_langchain(world, index, expected):
+def test_retriever_server_and_langchain_return_the_results_of_the_library(world, index, expected):
     from acqo_rl.integrations.langchain import AdaptiveRetriever
 
     corpus = read_corpus(world / "data")
@@ -136,7 +136,7 @@ def test_so_do_a_retriever_server_and_langchain(world, index, expected):
     assert [document.id for document in documents] == list(expected.fused.doc_ids)
 
 
-def test_the_recipe_builds_it():
+def test_the_recipe_builds_a_hybrid_index():
     recipe = module_of("train")
     [config] = command.parse(recipe.make_parser(), ["--index_kind", "hybrid"])
     [stage] = [stage for stage in recipe.plan(config) if stage.name == "index"]

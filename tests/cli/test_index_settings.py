@@ -1,4 +1,4 @@
-"""Every command that searches opens its index where --index_device says."""
+"""Every command that searches opens its index on the device of --index_device."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ COMMANDS = {
 
 
 class Opened(Exception):
-    """The command has come to its index."""
+    """Raised when a command opens its index."""
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """What the commands need: data with two splits, an index, a policy."""
+    """The inputs of the commands: data with two splits, an index and a policy."""
     folder = tmp_path_factory.mktemp("world")
     documents = [Document("lima", "Peru", "Lima is the capital."), Document("oslo", "Norway", "Oslo is the capital.")]
     queries = [Query("p", "capital of Peru"), Query("n", "capital of Norway")]
@@ -70,7 +70,7 @@ def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
     assert (given["index"], given["device"], given["float16"]) == (str(world["INDEX"]), "shards", True)
 
 
-def test_the_service_benchmark_hands_it_to_the_server(monkeypatch):
+def test_the_service_benchmark_passes_the_device_to_the_server(monkeypatch):
     started = []
 
     def start(program, **_):
@@ -87,7 +87,7 @@ def test_the_service_benchmark_hands_it_to_the_server(monkeypatch):
     assert words[words.index("--index_float16") + 1] == "True"
 
 
-def test_the_recipe_hands_it_to_every_stage_that_searches():
+def test_the_recipe_passes_the_device_to_every_stage_that_searches():
     recipe = module_of("train")
     [config] = command.parse(recipe.make_parser(), DEVICE)
     searching = [stage for stage in recipe.plan(config) if "index" in stage.settings]
@@ -96,8 +96,8 @@ def test_the_recipe_hands_it_to_every_stage_that_searches():
     assert all(stage.settings["index_float16"] is True for stage in searching)
 
 
-def test_no_command_has_a_setting_of_its_own_for_it():
-    """A command with an index or collections has the shared settings; --device is the name of none."""
+def test_all_commands_share_the_setting():
+    """Every command with an index or collections has the shared settings, and no command has --device."""
     for command_name in COMMAND_NAMES:
         names = {action.dest for action in parser_of(command_name)._actions}
         assert "device" not in names, command_name

@@ -1,4 +1,4 @@
-"""acqo plot as a user runs it."""
+"""acqo plot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def runs(tmp_path):
     return tmp_path / "one" / "run", tmp_path / "two" / "run"
 
 
-def test_figures_with_their_tables(runs, tmp_path, capsys):
+def test_figures_and_tables_are_written(runs, tmp_path, capsys):
     for name in ("before", "after"):
         (tmp_path / name).mkdir()
         save_difficulties([Difficulty("1", 1.0, 0.5, 2.0)], tmp_path / name / "difficulty.jsonl")
@@ -40,13 +40,13 @@ def test_figures_with_their_tables(runs, tmp_path, capsys):
     assert len(table) == 7
 
 
-def test_what_cannot_be_drawn_is_refused(runs, tmp_path):
+def test_invalid_inputs_are_rejected(runs, tmp_path):
     for arguments, message in (
         ((), "Nothing to draw"),
         (("--run", runs[0], "--window", 0), "window is 0"),
-        (("--run", tmp_path), "no log of a run"),
+        (("--run", tmp_path), r"log\.json"),
         (("--evaluation", tmp_path), "holds no evaluation"),
-        (("--difficulty", tmp_path), "does not hold difficulties"),
+        (("--difficulty", tmp_path), r"difficulty\.jsonl"),
     ):
         with pytest.raises(ConfigError, match=message):
             plot("--output", tmp_path / "figures", *arguments)

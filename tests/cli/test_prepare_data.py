@@ -1,4 +1,4 @@
-"""acqo data on files of one's own."""
+"""acqo data with own files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def files(tmp_path):
     ]
 
 
-def test_files_become_a_folder_that_is_left_as_it_is(prepare, files, tmp_path, capsys):
+def test_files_are_converted_once(prepare, files, tmp_path, capsys):
     prepare(*files)
     data = read_beir(tmp_path / "out", "test")
     assert list(data.corpus.values()) == [Document("d_1", "", "one"), Document("d2", "", "two")]
@@ -41,11 +41,11 @@ def test_files_become_a_folder_that_is_left_as_it_is(prepare, files, tmp_path, c
 
 
 @pytest.mark.parametrize("arguments", [["--limit", "3"], ["--distractors", "3"], ["--sources", "a"]])
-def test_settings_that_mean_nothing_for_files_are_refused(prepare, files, arguments):
+def test_settings_of_other_data_sets_are_rejected(prepare, files, arguments):
     with pytest.raises(ConfigError):
         prepare(*files, *arguments)
 
 
-def test_files_are_for_the_data_set_of_that_name(prepare, tmp_path):
+def test_settings_of_files_require_the_data_set_files(prepare, tmp_path):
     with pytest.raises(ConfigError, match="documents"):
         prepare("--dataset", "embedded", "--documents", "x.csv", "--output", tmp_path / "out")

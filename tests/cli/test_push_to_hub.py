@@ -1,4 +1,4 @@
-"""acqo push as a user runs it."""
+"""acqo push."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(*arguments, home, status=0, **environment):
 
 @pytest.fixture
 def model(tmp_path):
-    """A finished run around a model of random weights."""
+    """A finished run with a model of random weights."""
     folder = full_model(tmp_path / "run", max_new_tokens=4)
     config = {"data": "data/embedded", "split": "train", "model": "embedded:smollm2", "learning_rate": 1e-3}
     (folder.parent / "config.json").write_text(json.dumps(config))
@@ -50,7 +50,7 @@ def test_dry_run_writes_everything_and_prints_the_card(model, tmp_path):
     assert files >= {"model.safetensors", "config.json", "tokenizer.json", "acqo.json", "generation_config.json"}
 
     before = (output / "model.safetensors").stat().st_mtime_ns
-    assert "holds this export already" in run(*arguments, home=tmp_path).stdout
+    assert "already contains this export" in run(*arguments, home=tmp_path).stdout
     assert (output / "model.safetensors").stat().st_mtime_ns == before
 
     (model / "config.json").write_text((model / "config.json").read_text() + "\n")
@@ -66,11 +66,11 @@ def test_dry_run_writes_everything_and_prints_the_card(model, tmp_path):
         (("--repo_id", "name/acqo-demo", "--dry_run", "--output", "out", "--model", "nowhere"), "acqo.json"),
     ],
 )
-def test_errors_say_what_to_do(model, tmp_path, arguments, message):
+def test_errors_name_the_setting(model, tmp_path, arguments, message):
     assert message in run("--model", model, *arguments, home=tmp_path, status=2).stderr
 
 
-def test_help_loads_nothing_that_takes_seconds():
+def test_help_is_fast():
     printed, imported = help_of(SCRIPT)
     assert "--dry_run" in printed
     assert imported == []

@@ -1,4 +1,4 @@
-"""acqo reproduce: results are made in order, and their figures are checked or published."""
+"""acqo reproduce: results are computed in order, and their figures are checked or recorded."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TestOrder:
         assert self.order(reproduce, "other") == ["other"]
         assert self.order(reproduce, "all") == list(LISTED)
 
-    def test_unknown_names_are_refused(self, reproduce):
+    def test_unknown_names_are_rejected(self, reproduce):
         with pytest.raises(ConfigError, match="nothing"):
             self.order(reproduce, "nothing")
         with pytest.raises(ConfigError, match=r"finel.*final, index"):
@@ -57,7 +57,7 @@ class TestOrder:
             {"a": "python x.py"},
         ],
     )
-    def test_entries_that_cannot_be_read_are_refused(self, reproduce, listed):
+    def test_invalid_entries_are_rejected(self, reproduce, listed):
         with pytest.raises(ConfigError, match="'a'"):
             reproduce.read_results(listed)
 
@@ -101,13 +101,13 @@ class TestFigures:
         assert reproduce.figures_of(file) == FIGURES
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"reformulators": {"raw": {}}, "comparisons": []}'])
-    def test_another_file_is_refused(self, reproduce, tmp_path, content):
+    def test_a_file_without_figures_is_rejected(self, reproduce, tmp_path, content):
         file = tmp_path / "summary.json"
         file.write_text(content)
         with pytest.raises(DataError, match=re.escape(str(file))):
             reproduce.figures_of(file)
 
-    def test_what_is_written_is_read_and_other_results_are_kept(self, reproduce, tmp_path):
+    def test_figures_survive_a_round_trip_and_other_results_are_kept(self, reproduce, tmp_path):
         file = tmp_path / "figures.json"
         assert reproduce.read_figures(file) == {}
         reproduce.write_figures(file, {"b": FIGURES, "a": {"raw": {"R@10": 1.0}}})
@@ -140,7 +140,7 @@ file.write_text(json.dumps({"reformulators": {"raw": raw}, "comparisons": []}))
 
 @pytest.fixture
 def replay(reproduce, tmp_path):
-    """Replays results that a program of the test makes; the published nDCG@10 is .5 for each."""
+    """Replays results computed by a test program; the published nDCG@10 of each is 0.5."""
     (tmp_path / "make it.py").write_text(MAKER)
     figures = tmp_path / "figures.json"
     published = {"raw": {"nDCG@10": 0.5, "searches": 1.0, "tokens": 0.0}}
@@ -190,13 +190,13 @@ def test_recorded_figures_are_published_beside_the_others(reproduce, replay):
     assert published["bad"]["raw"]["nDCG@10"] == 0.5
 
 
-def test_a_result_without_published_figures_is_refused_before_anything_runs(replay, tmp_path):
+def test_a_result_without_published_figures_is_rejected_first(replay, tmp_path):
     with pytest.raises(ConfigError, match="new"):
         replay(["new"], new=entry(replay, 0.5))
     assert not (tmp_path / "work").exists()
 
 
-def test_only_named_results_are_compared_but_their_needs_are_made(replay, capsys):
+def test_only_named_results_are_compared(replay, capsys):
     replay(["second"], first=entry(replay, 0.9), second=entry(replay, 0.5, needs=["first"]))
     assert "3 of 3 figures hold." in capsys.readouterr().out
 
@@ -234,7 +234,7 @@ results:
 
 @pytest.mark.slow
 def test_real_commands_are_replayed_and_resume(tmp_path):
-    """The first query finds its one document, the second one of two: nDCG 1 and 1 / (1 + 1 / log2(3)) = .6131."""
+    """One query finds its only document, the other one of two: nDCG is 1 and 1 / (1 + 1 / log2(3)) = 0.6131."""
     documents = [Document("1", "", "lima peru"), Document("2", "", "ndjamena chad"), Document("3", "", "franc")]
     queries = [Query("a", "lima"), Query("b", "ndjamena")]
     qrels = {"test": {"a": {"1": 1}, "b": {"2": 1, "3": 1}}}
@@ -255,5 +255,5 @@ def test_real_commands_are_replayed_and_resume(tmp_path):
     assert figures["rules"]["nDCG@10, difference"] == [0.0, 0.0, 0.0]
     again = replay("raw")
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "was there already" in again.stdout
+    assert "already exists" in again.stdout
     assert "10 of 10 figures hold." in again.stdout

@@ -1,4 +1,4 @@
-"""acqo search as a user runs it."""
+"""acqo search."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(folder, *arguments, status=0, text=""):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A BEIR folder with a BM25 index in it."""
+    """A BEIR folder that contains a BM25 index."""
     folder = tmp_path_factory.mktemp("search")
     write_beir(folder, DOCUMENTS, [], {})
     build_bm25_index(folder / "index", DOCUMENTS)
@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def policy(folder):
-    """A policy of random weights that reads the first results."""
+    """A policy with random weights that reads feedback."""
     return full_model(folder, feedback_results=2, max_new_tokens=4)
 
 
@@ -67,7 +67,7 @@ def test_a_compound_query_by_the_rules(folder):
     assert all(len(line) <= 100 for line in out.splitlines())
 
 
-def test_json_holds_everything(folder):
+def test_json_contains_the_full_result(folder):
     arguments = ("--reformulator", "raw", "--json", "--k", "2", "--fusion", "rrf", "--query", "capital of Peru")
     answer = json.loads(run(folder, *arguments).stdout)
     assert answer["route"] == "pass"
@@ -82,8 +82,8 @@ def test_json_holds_everything(folder):
     assert set(answer["ms"]) == {"reformulation", "retrieval", "fusion"}
 
 
-def test_nothing_is_found_below_the_threshold(folder, tmp_path):
-    """Refused with an index of words, whose scores are no cosines."""
+def test_no_documents_below_the_threshold(folder, tmp_path):
+    """Rejected for a BM25 index, because its scores are not cosines."""
     encoder = SentenceTransformerEncoder("embedded:minilm")
     build_dense_index(tmp_path, DOCUMENTS, encoder)
     given = ("--reformulator", "raw", "--json", "--score_threshold", 0.3, "--query")
@@ -98,14 +98,14 @@ def test_nothing_is_found_below_the_threshold(folder, tmp_path):
     assert "cosines" in run(folder, *given, "capital of Peru", status=2).stderr
 
 
-def test_a_list_without_the_lead_that_it_wants_is_told():
+def test_a_list_that_does_not_lead_is_reported():
     script = module_of(SCRIPT)
     subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", lead=0.05))
     made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
     lists = (Ranking(("Peru-capital",), (0.5,)), Ranking((), ()))
     answer = SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,)))
     told = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
-    assert told[told.index("2. [original] it") + 1] == "   left out: its best score does not lead by 0.05"
+    assert told[told.index("2. [original] it") + 1] == "   not used: its best score does not lead by 0.05"
 
 
 @pytest.mark.slow
@@ -118,13 +118,15 @@ def test_a_conversation_with_a_policy(folder, policy):
     assert answers[1]["history"] == ["U: capital of Peru", "S: Lima is the capital of Peru."]
     assert answers[2]["history"] == []
     assert all(answer["made_by"] == "policy" and answer["completion"] for answer in answers)
-    assert all(answer["problem"] for answer in answers)  # random weights write no grammar: the raw query is searched
+    assert all(
+        answer["problem"] for answer in answers
+    )  # random weights do not follow the grammar, so the raw query is searched
     assert [answer["documents"][0]["id"] for answer in answers] == ["Peru-capital", "Peru-money", "Chad-capital"]
     assert all(answer["ms"]["feedback"] > 0 for answer in answers)
 
 
 @pytest.mark.slow
-def test_where_the_policy_passes_the_rules_are_asked_by_default(folder, policy):
+def test_by_default_the_rules_follow_a_policy_that_passes(folder, policy):
     asked = {"split": "compare lima and quito", "pass": "capital of Peru"}
     answers = {
         what: json.loads(run(folder, "--model", policy, "--json", "--query", q).stdout) for what, q in asked.items()
@@ -134,13 +136,13 @@ def test_where_the_policy_passes_the_rules_are_asked_by_default(folder, policy):
     assert answers["pass"]["made_by"] == "policy"
 
 
-def test_the_end_of_the_input_ends_it_and_nothing_found_is_said(folder):
+def test_the_end_of_the_input_ends_the_conversation(folder):
     done = run(folder, "--reformulator", "raw", "--history", "U: hello", "S: hello", text="xyzzy")
     assert done.stdout.count("query> ") == 2
-    assert done.stdout.count("nothing found") == 2
+    assert done.stdout.count("no documents") == 2
 
 
-def test_an_interrupt_at_the_prompt_ends_it(folder):
+def test_an_interrupt_at_the_prompt_ends_the_conversation(folder):
     arguments = ("--data", folder, "--index", folder / "index", "--reformulator", "raw")
     with subprocess.Popen(
         [ACQO[0], "-u", *ACQO[1:], SCRIPT, *arguments],
@@ -165,7 +167,7 @@ def test_control_characters_do_not_reach_the_terminal(folder):
     assert not [c for c in done.stdout if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")]
 
 
-def test_input_that_is_no_utf8(folder):
+def test_input_that_is_not_utf8_is_replaced(folder):
     done = subprocess.run(
         [*ACQO, SCRIPT, "--data", folder, "--index", folder / "index", "--reformulator", "rules"],
         input=b"caf\xe9 strange \x1b[2J\n",
@@ -175,7 +177,7 @@ def test_input_that_is_no_utf8(folder):
     )
     assert done.returncode == 0, done.stderr
     assert b"\x1b" not in done.stdout
-    assert b"nothing found" not in done.stdout
+    assert b"no documents" not in done.stdout
 
 
 def test_a_query_of_100000_characters(folder):
@@ -194,19 +196,19 @@ def test_a_query_of_100000_characters(folder):
         (("--query", "a", "--reformulator", "raw", "--index", "nowhere"), "nowhere"),
     ],
 )
-def test_errors_say_what_to_do(folder, arguments, message):
+def test_errors_name_the_setting(folder, arguments, message):
     assert message in run(folder, *arguments, status=2).stderr
 
 
-def test_help_loads_nothing_that_takes_seconds():
+def test_help_is_fast():
     printed, imported = help_of(SCRIPT)
     assert ":quit" in printed
     assert imported == []
 
 
 class TestStrategies:
-    def test_settings_reach_a_strategy_and_a_failing_server_is_told(self, folder):
-        """Nothing listens at that port, and the query is searched as it stands."""
+    def test_settings_reach_a_strategy_and_a_failing_server_is_reported(self, folder):
+        """Nothing listens on the port, so the raw query is searched."""
         arguments = ("--reformulator", "adaptive", "--model", "openai:m@http://127.0.0.1:9/v1", "--max_retries", "0")
         out = run(
             folder, *arguments, "--force_strategy", "hyde", "--fusion", "rrf", "--rrf_k", "0",
@@ -230,7 +232,7 @@ class TestStrategies:
             (("--reformulator", "adaptive", "--model", "m", "--force_strategy", "x"), "'x'"),
         ],
     )
-    def test_what_cannot_be_is_refused(self, folder, arguments, message):
+    def test_invalid_settings_are_rejected(self, folder, arguments, message):
         assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr
 
 
@@ -245,7 +247,7 @@ class TestMultiStep:
 
     @pytest.fixture
     def answered(self, folder, monkeypatch, capsys):
-        """What the command prints as JSON, with a model that says what it was told to."""
+        """Runs the command with a scripted model; returns its JSON output."""
         monkeypatch.setattr(load, "load_language_model", lambda *_, **__: ModelByRole(**self.REPLIES))
 
         def answer(mode, query="capital of Peru", model="scripted", *, as_json=True):
@@ -270,7 +272,7 @@ class TestMultiStep:
         told, _ = answered("self_query")
         assert [i["query"] for i in told["iterations"]] == ["capital of Peru", "currency of Peru"]
 
-    def test_auto_chooses(self, answered):
+    def test_auto_chooses_a_mode(self, answered):
         assert answered("auto")[0]["mode"] == "simple"
         assert answered("auto", "How does rain affect the capital of Peru?")[0]["mode"] == "multi_hop"
 
@@ -280,12 +282,12 @@ class TestMultiStep:
         assert "   multi_hop 2: searched ['currency of Peru']" in out
         assert out.endswith("answer: The sol.\n")
 
-    def test_references_need_no_model(self, folder):
+    def test_recursive_needs_no_model(self, folder):
         out = run(folder, "--reformulator", "raw", "--multi_step", "recursive", "--query", "capital of Peru").stdout
         assert "mode: recursive, 0 model calls" in out
         assert "Peru-capital" in out
         assert "answer: none; " in out
 
-    def test_the_others_need_one(self, folder):
+    def test_the_other_modes_need_a_model(self, folder):
         refused = run(folder, "--reformulator", "raw", "--multi_step", "auto", "--query", "Peru", status=2)
         assert "--answer_model" in refused.stderr

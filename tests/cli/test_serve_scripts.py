@@ -1,4 +1,4 @@
-"""acqo serve and acqo serve-retriever as processes: start, log, end."""
+"""acqo serve and acqo serve-retriever as processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def slow_model():
-    """A server of OpenAI's protocol that answers when it is let go."""
+    """An OpenAI-compatible server that answers when ``go`` is set."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -66,8 +66,8 @@ def slow_model():
 
 
 @pytest.mark.slow
-def test_what_is_in_flight_is_finished_and_the_log_tells_it(folder, slow_model):
-    """SIGTERM while a model writes; every line is JSON with the request's id and without secrets."""
+def test_requests_in_progress_are_finished_and_logged(folder, slow_model):
+    """SIGTERM arrives while a model writes; log lines are JSON with the request id and without secrets."""
     slow_model.go.set()  # for the first search of the process
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", "multi_query")
     more = ("--model", f"openai:m@{slow_model.url}", "--reformulation_seconds", "20", "--total_seconds", "30")
@@ -105,7 +105,7 @@ def test_what_is_in_flight_is_finished_and_the_log_tells_it(folder, slow_model):
 
 
 @pytest.mark.slow
-def test_a_policy_and_the_rules_are_served_from_one_command(folder):
+def test_a_policy_and_the_rules_are_served(folder):
     policy = full_model(folder, feedback_results=2, max_new_tokens=4)
     arguments = ("--collections", f"world={folder},{folder}/index", "--strategies", f"policy={policy}", "rules")
     with started("serve", *arguments) as server, httpx.Client(base_url=server.url, timeout=40) as client:
@@ -125,7 +125,7 @@ def test_a_policy_and_the_rules_are_served_from_one_command(folder):
 
 
 @pytest.mark.slow
-def test_an_index_is_shared(folder, monkeypatch):
+def test_several_clients_share_an_index(folder, monkeypatch):
     monkeypatch.setenv("ACQO_RETRIEVER_KEY", KEY)
     with started("serve-retriever", "--index", folder / "index", ACQO_API_KEYS=KEY) as server:
         assert httpx.post(f"{server.url}/search", json={"texts": [QUERY]}).status_code == 401
@@ -146,15 +146,15 @@ def test_an_index_is_shared(folder, monkeypatch):
         (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
     ],
 )
-def test_errors_say_what_to_do(arguments, message):
+def test_errors_name_the_setting(arguments, message):
     done = run_command("serve", *arguments, status=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("config", ["embedded", "adaptive"])
-def test_shipped_collections_are_whole(config, monkeypatch):
-    """A comma in a list of YAML parts its items unless they are quoted."""
+def test_collections_of_shipped_configs_are_complete(config, monkeypatch):
+    """In a YAML list, a comma separates items unless they are quoted."""
     script = module_of("serve")
     file = ROOT / "configs" / "serve" / f"{config}.yaml"
     [settings, *_] = command.parse(script.make_parser(), ["--config", str(file)])
