@@ -3,7 +3,7 @@ r"""Time and memory of a GRPO step: plain TRL against reading each distinct prom
     python benchmarks/grpo.py
     python benchmarks/grpo.py --model Qwen/Qwen2.5-0.5B-Instruct --prompt_tokens 250 1000 --completions 64
 
-Each case is a process of its own, on the same prompts of random words, with the same batch and a reward that costs
+Each case is a separate process with the same prompts of random words, with the same batch and a reward that costs
 nothing: what is timed is generation, log-probabilities, backward pass and update. The model is not trained for the
 task, so that its completions are as long as the limit in both. The first step warms up and is left out.
 """

@@ -41,7 +41,7 @@ class BrokenModel:
 
 
 class Endless:
-    """Scripted: finds as many documents as it is asked for, new ones for every text, and keeps what it was asked."""
+    """Returns k new documents for every text, and records its calls."""
 
     name = "endless"
 
@@ -57,7 +57,7 @@ class Endless:
 
 
 class AnyDocument(dict):
-    """A corpus that holds a document of every id; its text, which may name the ``{query}`` and ``{rank}`` of it."""
+    """A corpus with a document for every id; its text may contain ``{query}`` and ``{rank}``."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Commands that serve, as processes of their own."""
+"""Runs serving commands as separate processes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ACQO = (sys.executable, "-m", "acqo_rl.cli")
 
 
 def load_script(path, name):
-    """The module of a script, known by a name of its own, so that its dataclasses find it."""
+    """Loads a script as a module; it is registered under ``name``, because its dataclasses need that."""
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

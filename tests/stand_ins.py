@@ -1,4 +1,4 @@
-"""Scripted stand-ins for the roles: they answer what a test told them to, and keep what they were asked."""
+"""Scripted stand-ins for the roles; they return what a test defines, and record their calls."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from acqo_rl.types import Completion, Ranking
 
 
 def ranking(*doc_ids, scores=None, retriever="dense", query="", weight=1.0):
-    """A ranking of these documents; scores fall from 1 where none are given."""
+    """A ranking of these documents; the default scores decrease from 1."""
     given = scores if scores is not None else [1.0 - i / 1000 for i in range(len(doc_ids))]
     return Ranking(tuple(doc_ids), tuple(float(s) for s in given), retriever, query, weight)
 
 
 class ScriptedRetriever:
-    """Answers each text with the documents that it was told; every other text finds nothing."""
+    """Returns the given documents for each text, and no documents for other texts."""
 
     name = "scripted"
     cosine = True
@@ -27,7 +27,7 @@ class ScriptedRetriever:
 
 
 class ScoredRetriever:
-    """Each text that it knows finds the document of that name, with the score that it was told."""
+    """For each given text, returns one document with this text as id and the given score."""
 
     cosine = True
 
@@ -40,7 +40,7 @@ class ScoredRetriever:
 
 
 class BrokenRetriever:
-    """Fails as a search server that is down does."""
+    """Raises the error of a search server that is down."""
 
     name = "broken"
     cosine = True
@@ -50,7 +50,7 @@ class BrokenRetriever:
 
 
 class ScriptedLanguageModel:
-    """Writes the given completions in turn, again from the first when they are used up."""
+    """Returns the given completions in turn, repeatedly."""
 
     def __init__(self, *completions):
         self.completions = [c if isinstance(c, Completion) else Completion(c, len(c.split())) for c in completions]

@@ -131,7 +131,7 @@ def test_answers_are_position_for_position(calls, size):
 
 
 class Depths:
-    """A retriever that finds as many documents as it is asked for, and keeps what it was asked."""
+    """A retriever that returns k documents and records its calls."""
 
     name = "depths"
 

@@ -150,7 +150,7 @@ class TestReciprocalRankFusion:
         assert fused.scores == pytest.approx((1 / 61, 0.9 / 61))
 
     def test_ten_by_ten(self):
-        """Documents are told apart by their id alone, each once in the fused list."""
+        """Documents are identified by their id; each occurs once in the fused list."""
         fused = fuse(ReciprocalRankFusion(), ranking("a", "b", "a"), ranking("a"))
         assert fused.doc_ids == ("a", "b")
         assert fused.scores == pytest.approx((2 / 61, 1 / 62))

@@ -61,7 +61,7 @@ def test_the_documents_own_examples(wording):
 
 @given(WORDS, st.integers(0, 30), st.sampled_from("+#&@%$-/*=_~^<>|'\"()"))
 def test_a_sign_within_or_before_the_end_does(words, place, sign):
-    """The texts "C++", "C#" and "C", "10.5" and "105", "-5" and "5" are queries of their own."""
+    """The texts "C++", "C#" and "C", "10.5" and "105", "-5" and "5" are different queries."""
     text = " ".join(words)
     changed = f"{text[:place]}{sign}{text[place:]}"
     assert key(changed) != key(text)

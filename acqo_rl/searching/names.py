@@ -117,4 +117,4 @@ def check_name(name: str, taken: Mapping[str, object]) -> None:
             f"NAME={name}."
         )
     if name in taken:
-        raise ConfigError(f"{name!r} is given twice; give each a name of its own: NAME=...")
+        raise ConfigError(f"{name!r} is given twice; give each one a distinct name: NAME=...")

@@ -64,8 +64,8 @@ class Advice:
     sentence: str
 
 
-class Told:
-    """Answers each query with the reformulation that it was told."""
+class GivenReformulations:
+    """Returns the given reformulation for each query."""
 
     def __init__(self, name: str, answers: Mapping[str, Reformulation]) -> None:
         self.name, self.answers = name, answers
@@ -103,8 +103,8 @@ def measure_bounds(
     chosen[BEST] = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
     evaluations = []
     for name, options in chosen.items():
-        told = Told(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
-        path = SearchPath(told, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
+        given = GivenReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
+        path = SearchPath(given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
         found = evaluate(path, queries, qrels, name=name, measures=[measure])
         evaluations.append(regroup(found, kinds))
     return tuple(evaluations), forms
@@ -178,9 +178,11 @@ def advise(headroom: Headroom, measure: str) -> Advice:
     cheap = cheap if _matters(_difference(cheap, raw, measure)) else raw
     name = "the raw query" if cheap is raw else cheap.name
     learned, upper = _difference(form, cheap, measure), _difference(best, cheap, measure)
-    lower = f"{form.name}, chosen on other queries, gains {_told(learned)} over {name}"
-    room = f"the best candidate of each query gains {_told(upper)}"
-    until = f" Until then, use {name}, which gains {_told(_difference(cheap, raw, measure))} over the raw query."
+    lower = f"{form.name}, chosen on other queries, gains {_with_interval(learned)} over {name}"
+    room = f"the best candidate of each query gains {_with_interval(upper)}"
+    until = (
+        f" Until then, use {name}, which gains {_with_interval(_difference(cheap, raw, measure))} over the raw query."
+    )
     until = "" if cheap is raw else until
     if _matters(learned):
         return Advice("train", f"Train: {lower}; {room}, which is the upper bound.{until}")
@@ -191,7 +193,7 @@ def advise(headroom: Headroom, measure: str) -> Advice:
             f" for each query.{until}",
         )
     if cheap is not raw:
-        gain = _told(_difference(cheap, raw, measure))
+        gain = _with_interval(_difference(cheap, raw, measure))
         return Advice("use", f"Use {name} without training: it gains {gain} over the raw query; {lower}, and {room}.")
     return Advice("leave", f"Leave it: {room} over the raw query, less than {ROOM}, and {lower}.")
 
@@ -204,5 +206,5 @@ def _matters(difference: Difference) -> bool:
     return difference.significant and difference.mean >= LEAST_GAIN
 
 
-def _told(difference: Difference) -> str:
+def _with_interval(difference: Difference) -> str:
     return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"

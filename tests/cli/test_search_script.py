@@ -104,8 +104,8 @@ def test_a_list_that_does_not_lead_is_reported():
     made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
     lists = (Ranking(("Peru-capital",), (0.5,)), Ranking((), ()))
     answer = SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,)))
-    told = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
-    assert told[told.index("2. [original] it") + 1] == "   not used: its best score does not lead by 0.05"
+    printed = list(script.lines(answer, {document.id: document for document in DOCUMENTS}, "1/P"))
+    assert printed[printed.index("2. [original] it") + 1] == "   not used: its best score does not lead by 0.05"
 
 
 @pytest.mark.slow
@@ -262,15 +262,15 @@ class TestMultiStep:
         return answer
 
     def test_multi_hop(self, answered):
-        told, said = answered("multi_hop")
-        assert (told["mode"], told["answer"], said, told["model_calls"]) == ("multi_hop", "The sol.", "The sol.", 3)
-        assert [hop["query"] for hop in told["hops"]] == ["capital of Peru", "currency of Peru"]
-        assert [d["found_by"] for d in told["documents"] if d["id"] == "Chad-capital"] == ["capital of Peru"]
-        assert told["documents"][0]["text"] == "Lima is the capital of Peru."
+        reply, turn = answered("multi_hop")
+        assert (reply["mode"], reply["answer"], turn, reply["model_calls"]) == ("multi_hop", "The sol.", "The sol.", 3)
+        assert [hop["query"] for hop in reply["hops"]] == ["capital of Peru", "currency of Peru"]
+        assert [d["found_by"] for d in reply["documents"] if d["id"] == "Chad-capital"] == ["capital of Peru"]
+        assert reply["documents"][0]["text"] == "Lima is the capital of Peru."
 
     def test_self_query(self, answered):
-        told, _ = answered("self_query")
-        assert [i["query"] for i in told["iterations"]] == ["capital of Peru", "currency of Peru"]
+        reply, _ = answered("self_query")
+        assert [i["query"] for i in reply["iterations"]] == ["capital of Peru", "currency of Peru"]
 
     def test_auto_chooses_a_mode(self, answered):
         assert answered("auto")[0]["mode"] == "simple"

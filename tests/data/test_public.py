@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def hotpot(number, gold="Quarry", **changes):
-    """Two supporting paragraphs of its own, one distractor that all rows share."""
+    """Two separate supporting paragraphs, and one distractor shared by all rows."""
     titles = [f"{gold} {number}", f"Bridge {number}", "Heath"]
     row = {
         "id": f"h{number}",

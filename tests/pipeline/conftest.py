@@ -25,7 +25,7 @@ def corpus():
 
 @pytest.fixture
 def search_over(corpus):
-    """A passage search over the corpus that finds what it is told."""
+    """A passage search over the corpus with given results."""
     return lambda found: PassageSearch(ScriptedRetriever(found), corpus)
 
 

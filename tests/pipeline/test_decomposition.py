@@ -114,7 +114,7 @@ def test_without_a_model_the_question_is_searched_once(search_over):
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "reported"),
     [
         ("The answer is Google.", True),
         ("", True),
@@ -123,11 +123,11 @@ def test_without_a_model_the_question_is_searched_once(search_over):
         ("Question: Who owns the developer of BERT?", False),
     ],
 )
-def test_a_reply_without_parts_is_told_and_a_simple_question_is_not(search_over, asker, reply, told):
+def test_a_reply_without_parts_is_reported_unless_the_question_is_simple(search_over, asker, reply, reported):
     state = RetrievalState(QUERY)
     Decomposer(search_over({}), asker(decompose=reply)).run(state)
     assert [part.text for part in state.sub_questions] == [QUERY.text]
-    assert state.failures == ([f"decomposition: found no sub-questions in {reply[:80]!r}"] if told else [])
+    assert state.failures == ([f"decomposition: found no sub-questions in {reply[:80]!r}"] if reported else [])
 
 
 def test_a_long_answer_is_cut_before_another_part_is_searched_with_it(search_over, asker):

@@ -1,4 +1,4 @@
-"""How far every step goes unless it is told otherwise: what is searched, and what a model gets to read."""
+"""The default limits of every step: numbers of searches, and the text that a model reads."""
 
 from __future__ import annotations
 

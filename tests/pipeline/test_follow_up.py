@@ -74,9 +74,9 @@ def test_it_is_searched_as_what_it_asks(corpus):
     ]
     assert [s.text for s in result.reformulation.sub_queries] == ["Google", "owner of Google"]
     assert result.model_calls == 3
-    told = [(step.name, step.detail) for step in result.trace]
-    assert ("initial", "searched ['Google', 'owner of Google']") in told
-    assert [name for name, _ in told[:5]] == ["analyzer", "analyzer", "reformulation", "retrieval", "fusion"]
+    steps = [(step.name, step.detail) for step in result.trace]
+    assert ("initial", "searched ['Google', 'owner of Google']") in steps
+    assert [name for name, _ in steps[:5]] == ["analyzer", "analyzer", "reformulation", "retrieval", "fusion"]
 
 
 def test_the_answer_is_written_in_the_light_of_the_turns(corpus):

@@ -41,7 +41,7 @@ class Everything(ScriptedRetriever):
 
 
 class Scored:
-    """Scripted: finds the same documents for any text, with the scores that it was told."""
+    """Returns the same documents with the given scores for any text."""
 
     def __init__(self, name, **scores):
         self.name, self.scores, self.cosine = name, scores, name != "bm25"

@@ -1,4 +1,4 @@
-"""Attributes that are asked for together are taken apart; statements and names of one thing only look like them."""
+"""Queries for several attributes are split; statements and names that look similar are not."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_types(text, query_type):
     ],
 )
 def test_challenges(text, challenges):
-    """Sequential chains are told from parallel needs."""
+    """Sequential chains are distinguished from parallel parts."""
     assert challenges_of(text) == challenges
 
 
@@ -151,7 +151,7 @@ def test_when_a_model_should_be_asked(words, challenges, unsure):
     ],
 )
 def test_a_statement_of_sql_is_searched_as_it_stands(text, is_sql):
-    """It takes a path of its own, past every rewriter."""
+    """It bypasses every rewriter."""
     found = classify(Query("q", text))
     assert ((found.query_type, found.route, found.challenges) == ("simple", "pass", ("simple",))) == is_sql
 

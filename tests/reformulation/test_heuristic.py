@@ -250,8 +250,8 @@ def test_a_long_text_takes_no_longer_than_its_length(unit):
 
 
 def test_the_reading_that_the_conversation_speaks_of_comes_first_and_counts_more():
-    told = reformulate("java", ("I learn a programming language",)).sub_queries
-    assert [(s.text, s.weight) for s in told] == [("java programming language", 1.0), ("java island", 0.5)]
+    with_context = reformulate("java", ("I learn a programming language",)).sub_queries
+    assert [(s.text, s.weight) for s in with_context] == [("java programming language", 1.0), ("java island", 0.5)]
     islands = reformulate("java", ("Is that island large?",)).sub_queries
     assert [(s.text, s.weight) for s in islands] == [("java island", 1.0), ("java programming language", 0.5)]
     assert {s.weight for s in reformulate("java").sub_queries} == {1.0}

@@ -52,7 +52,7 @@ def test_the_held_out_set_is_another_one_of_the_same_kinds():
 
 
 def test_by_hand():
-    """Two of four are right; "b" is found once of twice, "c" never predicted, "d" never asked for."""
+    """Two of four are correct; "b" is found once out of two, "c" is never predicted, and "d" does not occur."""
     result = agreement(["a", "b", "b", "c"], ["a", "b", "d", "a"])
     assert result.accuracy == 0.5
     assert result.precision["a"] == 0.5

@@ -294,7 +294,7 @@ class TestSettingsOfOneStrategy:
         return {s.kind: (s.text, s.weight) for s in made.sub_queries}
 
     def test_temperatures(self):
-        """One model, asked once for each temperature; what has none of its own keeps the common one."""
+        """One model, with one instance per temperature; strategies without their own temperature use the common one."""
         model = Tempered()
         own = {"multi_query_temperature": 0.9, "hyde_temperature": 0.3}
         made = self.made("multi_query+hyde+step_back", model, **own)

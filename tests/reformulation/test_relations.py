@@ -1,4 +1,4 @@
-"""What a predicate joins is asked about as one; each of two things may have the same predicate of its own."""
+"""Things joined by one predicate are searched together; things with separate predicates are searched separately."""
 
 from __future__ import annotations
 

@@ -62,10 +62,10 @@ def test_every_strategy(reply, finished):
 
 @given(REPLIES, st.integers(1, 9))
 def test_a_reply_that_is_heard_in_pieces_ends_as_it_is_read(reply, size):
-    told = []
-    spoken = Spoken(told.append)
+    streamed = []
+    spoken = Spoken(streamed.append)
     for start in range(0, len(reply), size):
         spoken.write(reply[start : start + size])
     spoken.end()
     said = without_thoughts(reply)
-    assert not said.strip() or "".join(told).endswith(said)
+    assert not said.strip() or "".join(streamed).endswith(said)

@@ -24,12 +24,12 @@ WORDS = st.text(st.sampled_from("ab <>[]|/`\n think"), max_size=30)
 
 
 def heard(pieces, **settings):
-    told = []
-    spoken = Spoken(told.append, **settings)
+    streamed = []
+    spoken = Spoken(streamed.append, **settings)
     for piece in pieces:
         spoken.write(piece)
     spoken.end()
-    return told
+    return streamed
 
 
 @pytest.mark.parametrize(("begin", "end"), MARKS)
@@ -95,11 +95,11 @@ def test_pieces_are_passed_on_as_they_come():
 
 @given(st.lists(WORDS, max_size=6))
 def test_what_is_heard_ends_as_the_whole_reply_is_read(pieces):
-    told = "".join(heard(pieces))
+    streamed = "".join(heard(pieces))
     said = without_thoughts("".join(pieces))
-    assert told.endswith(said) if said.strip() else True
+    assert streamed.endswith(said) if said.strip() else True
     if said == "".join(pieces) and said.strip():
-        assert told == said
+        assert streamed == said
 
 
 def test_many_marks_cost_little():

@@ -145,7 +145,7 @@ def test_a_failing_retriever_raises():
 
 
 def test_a_hypothetical_answer_is_searched_as_a_passage():
-    """The retriever is told; the ranking has the plain text."""
+    """The retriever gets a ``Passage``; the ranking contains the plain text."""
     retriever = ScriptedRetriever(FOUND)
     subs = (SubQuery("a", "original"), SubQuery("b", "hypothetical"))
     [found] = search_each([Reformulation(Query("q", "a"), "expand", subs, "test")], retriever)
@@ -268,7 +268,7 @@ class TestSeveralRetrievers:
 
 
 class Noting(ScriptedRetriever):
-    """Keeps how many documents were asked for."""
+    """Records the requested numbers of documents."""
 
     def __init__(self, found, name="scripted"):
         super().__init__(found)

@@ -49,13 +49,13 @@ class TestForms:
         assert forms == {"all": ("a", "a"), "k": ("a", "a")}
         assert {option.form for option in chosen[ONE_FORM].values()} == {"a"}
 
-    def test_luck_does_not_reach_the_half_that_it_is_measured_on(self):
-        """Each query has a form of its own that helps it alone: whatever one half chooses, the other half passes."""
+    def test_a_form_chosen_by_chance_gains_nothing_on_the_other_half(self):
+        """Each query has a form that helps only this query, so the other half passes whatever form is chosen."""
         some = [scored(str(i), **{f"form{i}": 2.0}) for i in range(12)]
         chosen, _ = choose_forms(some, dict.fromkeys(map(str, range(12)), "k"), seed=0)
         assert {option.form for option in chosen[ONE_FORM].values()} == {PASS}
 
-    def test_kinds_get_forms_of_their_own_if_they_are_large_enough(self):
+    def test_large_kinds_get_separate_forms(self):
         large = [scored(f"l{i}", a=1.0, b=0.0) for i in range(60)]
         other = [scored(f"o{i}", a=0.0, b=1.0) for i in range(59)]
         small = [scored(f"s{i}", a=0.0, b=1.0) for i in range(4)]
@@ -69,7 +69,7 @@ class TestForms:
             option.reward for option in chosen[ONE_FORM].values()
         )
 
-    def test_too_few_queries_are_refused(self):
+    def test_too_few_queries_are_rejected(self):
         with pytest.raises(DataError):
             choose_forms([scored(str(i), a=1.0) for i in range(11)], {}, seed=0)
 
