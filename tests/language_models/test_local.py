@@ -24,7 +24,7 @@ def model(tiny_model):
 
 
 def test_a_batch_equals_one_by_one(model):
-    """Padding and the shared beginning change nothing; answers come position for position."""
+    """Padding and shared prefixes do not change the completions; they are returned in input order."""
     together = model.generate(CONVERSATIONS)
     assert together == [model.generate([c])[0] for c in CONVERSATIONS]
     assert len({c.text for c in together}) > 1

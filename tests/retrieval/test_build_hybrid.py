@@ -191,7 +191,7 @@ def wrapped(retriever, tmp_path):
 
 
 def test_no_wrapper_takes_other_scores_for_cosines(both, documents, encoder, tmp_path):
-    """A look back at the raw query compares cosines: scores of words or of a fusion must not decide it."""
+    """``raw_query_margin`` compares cosines; BM25 scores and fused scores must not be used for it."""
     words = Bm25Retriever.build([d.text for d in documents], [d.id for d in documents])
     hybrid, dense = (load_retriever(place, encoder=encoder) for place in (both, both / "dense"))
     for retriever, wanted in ((words, False), (hybrid, False), (dense, True)):
