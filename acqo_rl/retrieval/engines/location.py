@@ -146,7 +146,8 @@ def read_location(index: str) -> Location:
     place, _, collection = rest.removeprefix("//").rpartition("/")
     host = urlsplit(f"//{place}")
     known = _SERVERS if is_server else _FOLDERS
-    if scheme not in known or not collection or not (place if not is_server or scheme != "postgresql" else "/" in rest):
+    has_place = "/" in place if scheme == "postgresql" else bool(place)
+    if scheme not in known or not collection or not has_place:
         raise ConfigError(f"{_hidden(index)!r} is not a location of a collection; write {_form(scheme)}.")
     location = Location(scheme, place, collection, tuple(parse_qsl(query, keep_blank_values=True)), is_server)
     try:

@@ -141,7 +141,7 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
 
 
 def _engine_class(scheme: str) -> Any:
-    modules = {"qdrant": "QdrantEngine", "milvus": "MilvusEngine"}
+    modules = {"qdrant": "QdrantEngine", "milvus": "MilvusEngine", "postgresql": "PostgresqlEngine"}
     return getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{scheme}"), modules[scheme])
 
 

@@ -1,0 +1,248 @@
+"""PostgreSQL with the extension pgvector; full text is PostgreSQL's own ``ts_rank``, which is not BM25."""
+
+from __future__ import annotations
+
+import atexit
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import psycopg
+from pgvector import Vector
+from psycopg import sql
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool
+
+from acqo_rl.errors import DataError
+from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
+from acqo_rl.retrieval.engines.location import Fields, Location
+from acqo_rl.retrieval.engines.rows import as_document
+from acqo_rl.types import Condition, Document, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NOTE = "acqo_rl "
+_WORDS = sql.SQL("to_tsvector('english', coalesce({title}, '') || ' ' || {text})")
+_MOST_INDEXED = 2000
+"""The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
+
+_CONNECTIONS = 8
+_PAGE = 1000
+_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+class PostgresqlEngine:
+    """A table; its comment holds the note of our build."""
+
+    errors = (psycopg.Error,)
+    largest_k = 10_000
+
+    def __init__(self, location: Location) -> None:
+        options = f"?{urlencode(location.libpq_options, quote_via=quote)}" if location.libpq_options else ""
+        self._pool = _pool(f"postgresql://{location.place}{options}", location.seconds)
+        self._location = location
+        self._table = sql.Identifier(*location.collection.split("."))
+        self._fields = Fields()
+
+    def is_temporary(self, error: BaseException) -> bool:
+        """Whether the same call may succeed later."""
+        return isinstance(error, psycopg.OperationalError) and not isinstance(error, psycopg.errors.QueryCanceled)
+
+    def schema(self) -> Schema | None:
+        """What the table is; ``None`` if there is no such table."""
+        name = self._table.as_string()
+        with self._pool.connection() as connection:
+            comment = connection.execute(
+                "SELECT obj_description(oid) FROM pg_class WHERE oid = to_regclass(%s)", [name]
+            ).fetchone()
+            if comment is None:
+                return None
+            columns = connection.execute(
+                "SELECT attname, typname, atttypmod FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid"
+                " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
+                [name],
+            ).fetchall()
+            counted = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table)).fetchone()
+        note = comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None
+        vectors = {column: size for column, kind, size in columns if kind == "vector"}
+        fields = self._location.fields(built_here=note is not None)
+        self._fields = replace(
+            fields, id=fields.id or "id", vector=fields.vector or (next(iter(vectors)) if len(vectors) == 1 else "")
+        )
+        return Schema(
+            dimension=vectors.get(self._fields.vector),
+            metric=COSINE,  # of the search, whatever the table was made for
+            count=counted[0] if counted else 0,
+            has_words=any(column == self._fields.text for column, *_ in columns),
+            note=json.loads(note) if note is not None else None,
+            vector_fields=tuple(vectors),
+        )
+
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+        """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
+        return self._search(
+            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked::vector) AS score FROM {table} AS t WHERE {where}"
+            " ORDER BY {vector} <=> q.asked::vector LIMIT {k}",
+            [Vector(vector).to_text() for vector in vectors],
+            k,
+            where,
+        )
+
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
+        """The rows that share a word with each text, best first, by one lateral join."""
+        return self._search(
+            "SELECT {id}::text AS id, ts_rank({words}, wanted.query, 1)::float8 AS score FROM {table} AS t,"
+            " (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS query"
+            " FROM unnest(to_tsvector('english', q.asked))) AS wanted"
+            " WHERE {words} @@ wanted.query AND {where} ORDER BY score DESC LIMIT {k}",
+            [text.replace("\0", " ") for text in texts],
+            k,
+            where,
+        )
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Those of the documents that exist, in any order."""
+        query = sql.SQL("{} WHERE {}::text = ANY(%s)").format(self._rows(), sql.Identifier(self._fields.id))
+        wanted = [doc_id for doc_id in doc_ids if "\0" not in doc_id]
+        with self._pool.connection() as connection:
+            return [self._document(row) for (row,) in connection.execute(query, [wanted])]
+
+    def scan(self) -> Iterator[Document]:
+        """All documents, in any order."""
+        with self._pool.connection() as connection, connection.cursor(name="scan") as cursor:
+            cursor.itersize = _PAGE
+            for (row,) in cursor.execute(self._rows()):
+                yield self._document(row)
+
+    def create(self, dimension: int) -> None:
+        """Creates the table; its indexes follow when it is full."""
+        self._fields = Fields()
+        self._run("CREATE EXTENSION IF NOT EXISTS vector")
+        self._run(
+            "CREATE TABLE {table} ({id} text PRIMARY KEY, {title} text NOT NULL, {text} text NOT NULL,"
+            " {metadata} jsonb NOT NULL, {vector} vector({dimension}) NOT NULL,"
+            " {passage} tsvector GENERATED ALWAYS AS ({made_words}) STORED)",
+            dimension=sql.Literal(dimension),
+            passage=sql.Identifier(Fields().words),
+            made_words=_WORDS.format(title=sql.Identifier("title"), text=sql.Identifier("text")),
+        )
+
+    def write_note(self, note: dict[str, Any]) -> None:
+        """Replaces the note of our build in the comment of the table."""
+        self._run("COMMENT ON TABLE {table} IS {note}", note=sql.Literal(_NOTE + json.dumps(note)))
+
+    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
+        """Adds documents, and replaces those of equal ids; float32[documents, dim].
+
+        Raises:
+            DataError: a document contains the character NUL.
+        """
+        rows = []
+        for document, vector in zip(documents, vectors, strict=True):
+            metadata = json.dumps(dict(document.metadata))
+            if "\0" in document.id + document.title + document.text or "\\u0000" in metadata:
+                raise DataError(f"The document {document.id!r} contains the character NUL; PostgreSQL cannot hold it.")
+            row = document.id, document.title, document.text, Jsonb(dict(document.metadata))
+            rows.append((*row, Vector(vector).to_text()))
+        query = self._format(
+            "INSERT INTO {table} ({id}, {title}, {text}, {metadata}, {vector}) VALUES (%s, %s, %s, %s, %s::vector)"
+            " ON CONFLICT ({id}) DO UPDATE SET {title} = EXCLUDED.{title}, {text} = EXCLUDED.{text},"
+            " {metadata} = EXCLUDED.{metadata}, {vector} = EXCLUDED.{vector}"
+        )
+        with self._pool.connection() as connection, connection.cursor() as cursor:
+            cursor.executemany(query, rows)
+
+    def delete(self, doc_ids: Sequence[str]) -> None:
+        """Deletes documents."""
+        with self._pool.connection() as connection:
+            connection.execute(self._format("DELETE FROM {table} WHERE {id} = ANY(%s)"), [list(doc_ids)])
+
+    def finish(self) -> None:
+        """Creates the indexes of a new table."""
+        schema = self.schema()
+        indexes = {"words": "GIN ({passage})", "metadata": "GIN ({metadata} jsonb_path_ops)"}
+        if schema and (schema.dimension or 0) <= _MOST_INDEXED:
+            indexes["vector"] = "hnsw ({vector} vector_cosine_ops)"
+        for name, kind in indexes.items():
+            index = sql.Identifier(f"{self._location.collection.rpartition('.')[2]}_{name}")
+            self._run(
+                "CREATE INDEX IF NOT EXISTS {index} ON {table} USING " + kind,
+                index=index,
+                passage=sql.Identifier(Fields().words),
+            )
+        self._run("ANALYZE {table}")
+
+    def _search(self, one: str, asked: list[str], k: int, where: Filter) -> list[Hits]:
+        conditions = [part for condition in where for part in self._condition(condition)]
+        words: sql.Composable = sql.Identifier("t", Fields().words)
+        if self._fields != Fields():
+            title = sql.SQL("''") if self._fields.title == Fields().title else sql.Identifier("t", self._fields.title)
+            words = _WORDS.format(title=title, text=sql.Identifier("t", self._fields.text))
+        inner = self._format(
+            one, words=words, where=sql.SQL(" AND ").join([sql.SQL("true"), *conditions]), k=sql.Literal(k)
+        )
+        query = sql.SQL(
+            "SELECT q.number, found.id, found.score FROM unnest(%s::text[]) WITH ORDINALITY AS q(asked, number)"
+            " CROSS JOIN LATERAL ({}) AS found ORDER BY q.number, found.score DESC"
+        ).format(inner)
+        hits: list[Hits] = [[] for _ in asked]
+        with self._pool.connection() as connection:
+            # without these, an HNSW index returns 40 rows at most, and fewer with a filter
+            connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
+            connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", [str(min(max(k, 40), 1000))])
+            for number, doc_id, score in connection.execute(query, [asked]):
+                hits[number - 1].append((doc_id, score))
+        return hits
+
+    def _condition(self, condition: Condition) -> Iterator[sql.Composable]:
+        """A path of jsonpath, which compares values of equal types only and looks into arrays."""
+        path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
+        tests = [f"@ {_SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
+        if condition.any_of:
+            tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
+        metadata = sql.Identifier("t", self._fields.metadata) if self._fields.metadata else sql.SQL("to_jsonb(t)")
+        yield sql.SQL("{} @? {}::jsonpath").format(metadata, sql.Literal(f"${path} ? ({' && '.join(tests)})"))
+
+    def _rows(self) -> sql.Composed:
+        hidden = [self._fields.vector, Fields().words] if self._fields == Fields() else [self._fields.vector]
+        return sql.SQL("SELECT to_jsonb(t) - {}::text[] FROM {} AS t").format(sql.Literal(hidden), self._table)
+
+    def _document(self, row: dict[str, Any]) -> Document:
+        return as_document(str(row[self._fields.id]), row, self._fields)
+
+    def _format(self, query: str, **parts: sql.Composable) -> sql.Composed:
+        names = ("id", "title", "text", "metadata", "vector")
+        columns = {name: sql.Identifier(getattr(self._fields, name)) for name in names if getattr(self._fields, name)}
+        return sql.SQL(query).format(table=self._table, **columns, **parts)
+
+    def _run(self, query: str, **parts: sql.Composable) -> None:
+        with self._pool.connection() as connection:
+            connection.execute("SET LOCAL statement_timeout = 0")  # an index takes its time
+            connection.execute(self._format(query, **parts))
+
+
+@cache
+def _pool(conninfo: str, seconds: float) -> ConnectionPool[psycopg.Connection]:
+    """The connections of a database, shared by its tables."""
+
+    def limit(connection: psycopg.Connection) -> None:
+        connection.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(1000 * seconds))])
+        connection.commit()
+
+    psycopg.connect(conninfo, connect_timeout=max(2, round(seconds))).close()  # says why it fails; a pool does not
+    pool = ConnectionPool(
+        conninfo,
+        min_size=1,
+        max_size=_CONNECTIONS,
+        timeout=seconds,
+        configure=limit,
+        check=ConnectionPool.check_connection,
+        open=True,
+    )
+    atexit.register(pool.close)
+    return pool

@@ -1,0 +1,98 @@
+"""PostgreSQL tables that other programs made, and indexes of pgvector."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from engine_cases import UnitEncoder
+from pgvector import Vector
+
+from acqo_rl.errors import DataError, IndexMismatchError
+from acqo_rl.retrieval.build import load_retriever
+from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.types import Document, Scope, within
+
+TEXTS = ["the river", "a stone", "rivers and a stone"]
+
+
+@pytest.fixture(scope="module")
+def table(postgres):
+    """A table with names, types and an integer key of its own."""
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE SCHEMA press")
+        connection.execute(
+            'CREATE TABLE press.pages (page int, "Head line" text, body text, emb vector(16), day date, tags text[])'
+        )
+        for row, vector in enumerate(UnitEncoder().encode_queries(TEXTS)):
+            values = [
+                row,
+                f"Page {row}",
+                TEXTS[row],
+                Vector(vector).to_text(),
+                f"2024-01-0{row + 1}",
+                ["all", f"t{row}"],
+            ]
+            connection.execute("INSERT INTO press.pages VALUES (%s, %s, %s, %s, %s, %s)", values)
+    return f"{postgres}/press.pages"
+
+
+FIELDS = "id=page&title=Head%20line&text=body"
+
+
+def test_columns_are_named_in_the_location(table):
+    retriever = load_retriever(f"{table}?{FIELDS}&encoder=mine", encoder=UnitEncoder())
+
+    [ranking] = retriever.search(["a stone"], 5)
+
+    assert ranking.doc_ids[0] == "1"
+    assert len(ranking.doc_ids) == 3
+    assert ranking.scores[0] == pytest.approx(1, abs=1e-5)
+    metadata = {"day": "2024-01-02", "tags": ["all", "t1"]}
+    assert documents_of(f"{table}?{FIELDS}")["1"] == Document("1", "Page 1", "a stone", metadata)
+    assert set(load_retriever(f"{table}?{FIELDS}&mode=text").search(["river"], 5)[0].doc_ids) == {"0", "2"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [({"day": {"gte": "2024-01-02"}}, {"1", "2"}), ({"tags": "t2"}, {"2"}), ({"tags": ["t0", "t1"]}, {"0", "1"})],
+)
+def test_filters_read_columns_of_any_type(table, given, found):
+    retriever = within(load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
+
+    assert set(retriever.search(["a"], 5)[0].doc_ids) == found
+
+
+def test_a_table_that_does_not_fit_is_refused(table):
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{table}?{FIELDS}&vector=body", encoder=UnitEncoder())
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder(dim=8))
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{table}?id=page&mode=text")  # no column named text
+    with pytest.raises(IndexMismatchError):
+        build_engine_index(table, [Document("a", "", "a")], UnitEncoder(), update=True)
+
+
+def test_an_index_of_vectors_returns_as_many_rows_as_asked(engine_index):
+    index = engine_index("postgresql", "many")
+    build_engine_index(
+        index, [Document(f"d{i}", "", f"text {i}", {"even": i % 2 == 0}) for i in range(400)], UnitEncoder()
+    )
+    with_index = f"{index}?options=-c%20enable_seqscan%3Doff"
+    retriever = load_retriever(with_index, encoder=UnitEncoder())
+
+    [ranking] = retriever.search(["a query"], 100)
+    [even] = within(retriever, Scope(read_filter({"even": True}))).search(["a query"], 100)
+
+    assert len(ranking.doc_ids) == 100
+    assert len(even.doc_ids) == 100
+
+
+def test_what_postgresql_cannot_hold_is_refused(engine_index):
+    index = engine_index("postgresql", "broken")
+    for document in (Document("a", "", "a\0b"), Document("a", "", "a", {"b": "\0"})):
+        with pytest.raises(DataError):
+            build_engine_index(index, [document], UnitEncoder(), update=True)
