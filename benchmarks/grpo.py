@@ -1,11 +1,11 @@
-r"""Time and memory of a GRPO step: plain TRL against reading each distinct prompt once, part by part, side by side.
+r"""Time and memory of a GRPO step: plain TRL versus processing each distinct prompt once.
 
     python benchmarks/grpo.py
     python benchmarks/grpo.py --model Qwen/Qwen2.5-0.5B-Instruct --prompt_tokens 250 1000 --completions 64
 
-Each case is a separate process with the same prompts of random words, with the same batch and a reward that costs
-nothing: what is timed is generation, log-probabilities, backward pass and update. The model is not trained for the
-task, so that its completions are as long as the limit in both. The first step warms up and is left out.
+Each case runs in a separate process with the same random prompts, the same batch and a trivial reward. The time of a
+step includes generation, log-probabilities, backward pass and update. The model is not trained for the task, so its
+completions always reach the token limit. The first step is a warm-up and is not counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "each prompt once in log-probabilities": ("log-probabilities",),
     "each prompt once in both": tuple(PARTS),
 }
-"""What is compared, and which parts of a step read each prompt once in it; the other parts are TRL's own."""
+"""Case -> parts of a step that process each prompt once; the other parts are TRL's own."""
 
 
 @dataclass
@@ -39,11 +39,11 @@ class BenchmarkConfig:
 
     model: str = field(default="embedded:smollm2", metadata={"help": "Folder, Hub id or embedded model."})
     prompt_tokens: list[int] = field(
-        default_factory=lambda: [50, 250], metadata={"help": "Words of each prompt, about as many tokens."}
+        default_factory=lambda: [50, 250], metadata={"help": "Number of words per prompt, about one token each."}
     )
-    completions: int = field(default=32, metadata={"help": "Completions a step, in groups of 8."})
-    completion_tokens: int = field(default=40, metadata={"help": "Limit of a completion."})
-    steps: int = field(default=4, metadata={"help": "Steps of each case, the first one included."})
+    completions: int = field(default=32, metadata={"help": "Completions per step, in groups of 8."})
+    completion_tokens: int = field(default=40, metadata={"help": "Maximum tokens of a completion."})
+    steps: int = field(default=4, metadata={"help": "Steps per case, including the warm-up step."})
 
 
 def make_parser() -> Any:
@@ -52,7 +52,7 @@ def make_parser() -> Any:
 
 
 def main(config: BenchmarkConfig) -> None:
-    """Prints one line a case, and the ratios."""
+    """Prints one line per case, with the ratios to plain TRL."""
     print("| prompt | case | seconds a step | GiB | time ratio | memory ratio |")
     print("| -----: | ---- | -------------: | --: | ---------: | -----------: |")
     for words in config.prompt_tokens:
@@ -69,12 +69,12 @@ def main(config: BenchmarkConfig) -> None:
 
 
 def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tuple[float, float]:
-    """Median seconds of a step, and the peak memory of the process (or of its GPU) in GiB.
+    """Measures the median seconds per step, and the peak memory of the process (or of its GPU) in GiB.
 
     Args:
         config: settings.
-        words: of each prompt.
-        shared: the parts of a step that read each prompt once, of :data:`PARTS`.
+        words: number of words per prompt.
+        shared: keys of :data:`PARTS`; these parts of a step process each prompt once.
     """
     import torch
     from datasets import Dataset
@@ -123,7 +123,7 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
 
 
 class _Random:
-    """A reward that differs within a group, so that there is a gradient."""
+    """A random reward, which differs within a group, so that there is a gradient."""
 
     __name__ = "random"
 

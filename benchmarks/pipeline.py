@@ -1,12 +1,12 @@
-r"""What a search costs beside model and retriever: ours, LangChain's, LlamaIndex's and plain asyncio.gather.
+r"""Overhead of a search besides model and retriever: this package, LangChain, LlamaIndex and plain asyncio.gather.
 
     python benchmarks/pipeline.py
     python benchmarks/pipeline.py --queries 500 --retriever_ms 0 20 100
 
-One question and four sub-queries, ten documents each, from a model that answers at once and a retriever that takes
-0 or 20 ms a list. All cases take turns in one run, so that what else the machine does meets them alike; on a busy one
-look at the CPU time, of all threads. Every query is new, so that no cache helps. LangChain and LlamaIndex take part
-where they are installed:
+Each query has four sub-queries with ten documents each. The model returns at once, and the retriever takes 0 or 20 ms
+per list. The cases alternate within one run, so that other load on the machine affects them equally; on a busy machine,
+compare the CPU times (of all threads). Every query is new, so that no cache helps. LangChain and LlamaIndex are
+included if they are installed:
 
     pip install langchain-classic llama-index-core
 """
@@ -30,8 +30,8 @@ LISTS, DOCUMENTS = 5, 10
 class BenchmarkConfig:
     """Settings of the benchmark."""
 
-    queries: int = field(default=200, metadata={"help": "Queries a case."})
-    retriever_ms: list[int] = field(default_factory=lambda: [0, 20], metadata={"help": "Milliseconds of each list."})
+    queries: int = field(default=200, metadata={"help": "Queries per case."})
+    retriever_ms: list[int] = field(default_factory=lambda: [0, 20], metadata={"help": "Milliseconds per list."})
 
 
 def make_parser() -> Any:
@@ -40,7 +40,7 @@ def make_parser() -> Any:
 
 
 def main(config: BenchmarkConfig) -> None:
-    """Prints one line a case: milliseconds a query without those of the retriever, CPU time, and the ratio to ours."""
+    """Prints one line per case: milliseconds per query without the retriever, CPU time, and the ratio to ours."""
     print("| retriever ms | case | median ms above it | fastest | median CPU ms | ratio of CPU to ours |")
     print("| -----------: | ---- | -----------------: | ------: | ------------: | -------------------: |")
     for wait in config.retriever_ms:
@@ -63,7 +63,7 @@ def main(config: BenchmarkConfig) -> None:
 
 
 def cases(wait: float) -> dict[str, Callable[[str], object]]:
-    """Name -> a function that searches one query; ours is the first."""
+    """Case -> a function that searches one query; ours is the first."""
     from acqo_rl.fusion import RankScoreFusion
     from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 
@@ -91,13 +91,13 @@ def variants(text: str) -> list[str]:
 
 
 def doc_ids(text: str) -> list[str]:
-    """Ten documents, partly the same for every text."""
+    """Ten documents; some are the same for every text."""
     begin = len(text) % 7
     return [str(begin + 3 * i) for i in range(DOCUMENTS)]
 
 
 class FourVariants:
-    """A reformulator that answers at once."""
+    """A reformulator that returns at once."""
 
     name = "variants"
 
@@ -117,7 +117,7 @@ class FourVariants:
 
 
 class Instant:
-    """A retriever that takes so many seconds for a call and no others."""
+    """A retriever that takes the given time per call."""
 
     name = "instant"
 
@@ -125,7 +125,7 @@ class Instant:
         self.wait = wait
 
     def search(self, texts: Sequence[str], k: int) -> list[Any]:
-        """Ten documents a text."""
+        """Ten documents per text."""
         from acqo_rl.types import Ranking
 
         if self.wait:
@@ -135,7 +135,7 @@ class Instant:
 
 
 async def gather(text: str, wait: float) -> list[list[str]]:
-    """What asking for all lists at once costs by itself."""
+    """Only requests all lists concurrently."""
 
     async def one(sub_query: str) -> list[str]:
         if wait:
@@ -146,7 +146,7 @@ async def gather(text: str, wait: float) -> list[list[str]]:
 
 
 def langchain(wait: float) -> Callable[[str], Any]:
-    """LangChain's MultiQueryRetriever on a retriever that is asynchronous itself."""
+    """LangChain's MultiQueryRetriever with an asynchronous retriever."""
     from langchain_classic.retrievers.multi_query import MultiQueryRetriever
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
@@ -166,7 +166,7 @@ def langchain(wait: float) -> Callable[[str], Any]:
 
 
 def llama_index(wait: float) -> Callable[[str], Any]:
-    """LlamaIndex's QueryFusionRetriever on a retriever that is asynchronous itself, with reciprocal rank fusion."""
+    """LlamaIndex's QueryFusionRetriever with an asynchronous retriever and reciprocal rank fusion."""
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.llms.mock import MockLLM
     from llama_index.core.retrievers import QueryFusionRetriever

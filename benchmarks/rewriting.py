@@ -1,13 +1,13 @@
-r"""Time of a policy's short completion against a rewriter that reasons first, on the same model, side by side.
+r"""Time of a policy's short completion versus a rewriter that reasons first, with the same model.
 
     python benchmarks/rewriting.py
     python benchmarks/rewriting.py --policy outputs/mine/stage2/model --data BEIR_DIR --queries 64
 
 ACQO claims to be 9.1 times as fast as ConvSearch-R1, whose rewrites take 354 tokens of reasoning on average. Here the
-policy answers in its grammar, and the same model is asked to reason and made to write exactly --reasoning_tokens. So
-what is compared is the length of what is written, not its quality. Both read the same queries, one by one and in
-batches; the two take turns, so that a busy machine slows both. Seconds are CPU time of this process on a CPU, and wall
-time on a GPU.
+policy writes its completions, and the same model is prompted to reason and forced to write exactly --reasoning_tokens.
+The benchmark compares the costs of these lengths, not the quality. Both get the same queries, one at a time and in
+batches; they alternate, so that a busy machine slows both equally. Seconds are CPU time of this process on a CPU, and
+wall time on a GPU.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class BenchmarkConfig:
 
     policy: str = field(default="trained:demo", metadata={"help": "Folder or Hub id of a policy, or trained:NAME."})
     data: str | None = field(
-        default=None, metadata={"help": "BEIR folder of the queries; the embedded set by default."}
+        default=None, metadata={"help": "BEIR folder with the queries; by default the embedded data set."}
     )
-    queries: int = field(default=16, metadata={"help": "How many of them."})
-    batch_size: int = field(default=16, metadata={"help": "Completions at once in the batched half."})
-    reasoning_tokens: int = field(default=354, metadata={"help": "Tokens of the rewriter that reasons."})
-    repetitions: int = field(default=1, metadata={"help": "Turns of each case."})
+    queries: int = field(default=16, metadata={"help": "Number of queries."})
+    batch_size: int = field(default=16, metadata={"help": "Batch size of the batched case."})
+    reasoning_tokens: int = field(default=354, metadata={"help": "Tokens that the reasoning rewriter writes."})
+    repetitions: int = field(default=1, metadata={"help": "Repetitions of each case."})
 
 
 def make_parser() -> Any:
@@ -51,7 +51,7 @@ def make_parser() -> Any:
 
 
 def main(config: BenchmarkConfig) -> None:
-    """Prints a table with one row for each batch size."""
+    """Prints a table with one row per batch size."""
     import torch
 
     from acqo_rl.reformulation.policy import Policy
@@ -93,13 +93,13 @@ def queries_of(config: BenchmarkConfig) -> list[Query]:
 
 
 def write_short(policy: Policy, queries: list[Query], size: int) -> int:
-    """Tokens that the policy writes for the queries."""
+    """The number of tokens that the policy writes for the queries."""
     batches = [queries[start : start + size] for start in range(0, len(queries), size)]
     return sum(answer.tokens for batch in batches for answer in policy.reformulate(batch))
 
 
 def reason(policy: Policy, queries: list[Query], size: int, tokens: int) -> int:
-    """Tokens of the same model, asked to reason; no end token ends them."""
+    """The number of tokens that the same model writes when prompted to reason; end tokens are ignored."""
     from acqo_rl.language_models.decoding import complete
 
     model: Any = policy.model

@@ -1,19 +1,18 @@
-r"""How many requests the service answers, and how soon: 1, 8 and 32 clients at once, with and without batching.
+r"""Throughput and latency of the service: 1, 8 and 32 concurrent clients, with and without batching.
 
     python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index \
         --strategy policy=outputs/demo/policy
     python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index --strategy rules \
         --requests 960
 
-Two processes of acqo serve answer over loopback, one that puts concurrent reformulations into one call of the
-model and one that calls it for each; they take turns, so that what else the machine does meets them alike. Clients and
-servers share the machine. No result is cached, and every answer is compared with the one that the same query got when
-it was asked alone:
+Two acqo serve processes run on this machine: one combines concurrent reformulations into one model call, the other one
+makes separate calls. They alternate, so that other load on the machine affects them equally. Clients and servers share
+the machine. No result is cached. Every response is compared with the response to the same query without concurrency:
 
-    errors      no answer, or one that is no 200
-    partial     something failed or was too late; the answer names it
-    mixed up    the id, the query, the searches or the documents of another request: must be 0
-    other       searches or documents that no query got alone; a model rounds otherwise in a batch
+    errors      no response, or a status other than 200
+    partial     a call failed or was too late, as reported in the response
+    mixed up    id, query, searches or documents belong to another request; must be 0
+    other       searches or documents differ for other reasons; a model rounds differently in a batch
 """
 
 from __future__ import annotations
@@ -48,20 +47,22 @@ HEADINGS = ("clients", "batching", "answers/s", "p50 ms", "p95 ms", "p99 ms", "b
 class BenchmarkConfig(IndexSettings):
     """Settings of the benchmark."""
 
-    collection: str = field(metadata={"help": "NAME=DATA,INDEX, as acqo serve takes it."})
-    split: str = field(default="dev", metadata={"help": "Whose queries are asked: DATA/qrels/SPLIT.tsv."})
-    strategy: str = field(default="rules", metadata={"help": "NAME or NAME=MODEL, as acqo serve takes it."})
-    clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Requests at the same time."})
-    requests: int = field(default=96, metadata={"help": "Requests of each line of the table."})
-    turns: int = field(default=3, metadata={"help": "Parts of a line, between which the servers take turns."})
-    batch_size: int = field(default=32, metadata={"help": "Queries of one call of the model where they are batched."})
-    batch_wait_ms: float = field(default=2.0, metadata={"help": "Milliseconds that the first waits for others."})
-    seconds: float = field(default=60.0, metadata={"help": "For a request, and for its reformulation."})
+    collection: str = field(metadata={"help": "NAME=DATA,INDEX, as in acqo serve."})
+    split: str = field(default="dev", metadata={"help": "Split of the queries: DATA/qrels/SPLIT.tsv."})
+    strategy: str = field(default="rules", metadata={"help": "NAME or NAME=MODEL, as in acqo serve."})
+    clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Numbers of concurrent requests."})
+    requests: int = field(default=96, metadata={"help": "Requests per line of the table."})
+    turns: int = field(default=3, metadata={"help": "Number of parts per line; the servers alternate between parts."})
+    batch_size: int = field(default=32, metadata={"help": "Maximum batch size of the server with batching."})
+    batch_wait_ms: float = field(
+        default=2.0, metadata={"help": "Maximum time that the first query of a batch waits for others."}
+    )
+    seconds: float = field(default=60.0, metadata={"help": "Time limit of a request and of its reformulation."})
 
 
 @dataclass
 class Line:
-    """What was seen of one number of clients at one server."""
+    """The measurements of one server with one number of clients."""
 
     seconds: list[float] = field(default_factory=list)
     passed: float = 0.0
@@ -75,7 +76,7 @@ def make_parser() -> Any:
 
 
 def main(config: BenchmarkConfig) -> None:
-    """Starts the servers, asks, and prints one line for each number of clients and server."""
+    """Starts the servers, sends the requests, and prints one line per number of clients and server."""
     from acqo_rl.data.beir import read_queries
     from acqo_rl.serving.collections import split_paths
 
@@ -138,7 +139,7 @@ def address(process: subprocess.Popen[bytes], log: Path) -> str:
 def measure(
     line: Line, url: str, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
 ) -> None:
-    """One turn of a line."""
+    """Runs one part of a line of the table."""
     before, begin = batches(url), time.perf_counter()
     answers = asyncio.run(ask_all(url, texts, clients, seconds))
     line.passed += time.perf_counter() - begin
@@ -151,7 +152,7 @@ def measure(
 async def ask_all(
     url: str, texts: Sequence[str], clients: int, seconds: float
 ) -> list[tuple[str, dict[str, Any] | None, float]]:
-    """Text, answer and seconds of each request, so many of them at a time; an answer of ``None`` is an error."""
+    """Text, response and seconds of each request, with the given concurrency; a response of ``None`` is an error."""
     import httpx
 
     waiting = iter(enumerate(texts))
@@ -171,7 +172,7 @@ async def ask_all(
 
 
 async def ask(http: httpx.AsyncClient, request_id: str, text: str) -> dict[str, Any] | None:
-    """One answer, with the id it should bear."""
+    """Sends one request; returns the response with the sent id as ``asked as``, or ``None`` on failure."""
     import httpx
 
     body = {"query": text, "limit": 10, "include_rankings": True}
@@ -183,7 +184,7 @@ async def ask(http: httpx.AsyncClient, request_id: str, text: str) -> dict[str, 
 
 
 def content(answer: dict[str, Any] | None) -> Content:
-    """What was searched, whether it came back or not, and the documents found, best first."""
+    """The searched texts (including failed ones) and the documents, best first."""
     if answer is None:
         return frozenset(), ()
     searched = {row["query"] for row in answer["rankings"]} | {f["sub_query"] for f in answer["failures"]}
@@ -191,7 +192,7 @@ def content(answer: dict[str, Any] | None) -> Content:
 
 
 def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content]) -> str:
-    """One of ``VERDICTS``, or ``fine``: whether an answer is whole, and that of its request."""
+    """One of ``VERDICTS``, or ``fine`` if the response is complete and belongs to its request."""
     if answer is None:
         return "errors"
     own = answer["request_id"] == answer["asked as"] and answer["query_rewrite_info"]["original_query"] == text
@@ -207,7 +208,7 @@ def verdict(text: str, answer: dict[str, Any] | None, known: dict[str, Content])
 
 
 def batches(url: str) -> tuple[float, float]:
-    """Queries and calls of the model so far."""
+    """Number of queries and of model calls so far."""
     import httpx
 
     text = httpx.get(f"{url}/metrics", trust_env=False).text
@@ -217,7 +218,7 @@ def batches(url: str) -> tuple[float, float]:
 
 
 def figures(line: Line) -> list[str]:
-    """The cells of a line after its name."""
+    """The measured cells of a line of the table."""
     spent = sorted(line.seconds)
     cuts = statistics.quantiles(spent, n=100, method="inclusive") if len(spent) > 1 else spent * 99
     queries, calls = line.batches

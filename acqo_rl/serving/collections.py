@@ -41,15 +41,16 @@ class Collection:
     scope: Scope = EVERYTHING
 
     def within(self, scope: Scope) -> Collection:
-        """The collection with a part of the documents.
+        """Restricts the collection to a part of the documents.
 
         Raises:
-            ConfigError: it has tenants and none is named, or the reverse, or it cannot be filtered.
+            ConfigError: the collection has tenants but the scope names none, or the reverse, or the collection does not
+                support filters.
         """
         if self.has_tenants and scope.tenant is None:
             raise ConfigError(f"The collection {self.name} has tenants; name one in the field tenant.")
         if not self.has_tenants and scope.tenant is not None:
-            raise ConfigError(f"The collection {self.name} has no tenants; leave the field tenant out.")
+            raise ConfigError(f"The collection {self.name} has no tenants; omit the field tenant.")
         if scope == EVERYTHING:
             return self
         retrievers = tuple(retriever.within(scope) for retriever in self.retrievers)
@@ -57,7 +58,7 @@ class Collection:
         return replace(self, retrievers=retrievers, originals=originals, scope=scope)
 
     def for_probes(self) -> Collection:
-        """The collection for searches that only show whether it answers."""
+        """The collection for searches that only check whether it answers."""
         return self.within(Scope(tenant="") if self.has_tenants else EVERYTHING)
 
     @property
@@ -121,7 +122,7 @@ def open_collection(
     places_of_all = [*singles, *(part for index in originals for part in parts_of(index))]
     tenants = {is_engine(index) and read_location(index).tenant for index in places_of_all}
     if len(tenants) > 1:
-        raise ConfigError(f"Only some of the indexes of {name} have tenants, or in different fields; name one in all.")
+        raise ConfigError(f"The indexes of {name} differ in their tenant field; use the same field in all of them.")
     documents, digest = _documents(data, indexes[0], remote_seconds)
 
     def load(index: str) -> Retriever:

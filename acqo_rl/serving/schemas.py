@@ -143,11 +143,11 @@ class StrategyRequest(QueryRequest):
     )
     filter: Annotated[Any, AfterValidator(_filter), WithJsonSchema(FILTER_SCHEMA)] = Field(
         default={},
-        description="Conditions on the metadata of documents, which all must hold: a value, allowed values, or"
-        " bounds (gt, gte, lt, lte). For collections of search engines.",
+        description="Conditions on the metadata of documents, all of which must be true: a value, allowed values, or"
+        " bounds (gt, gte, lt, lte). Requires collections of search engines.",
     )
     tenant: Name | None = Field(
-        default=None, description="Only documents of this tenant; needed where a collection has tenants."
+        default=None, description="Only documents of this tenant; required if a collection has tenants."
     )
 
     def scope(self) -> Scope:
