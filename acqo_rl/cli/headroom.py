@@ -184,10 +184,9 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
         "decision": advice.decision,
         "reason": advice.sentence,
         "settings": asdict(config),
-        "systems": {summary.name: asdict(summary.overall) for summary in summaries},
-        "by_kind": {s.name: {kind: asdict(group) for kind, group in s.by_kind.items()} for s in summaries},
-        "differences_to_raw": {c.system: asdict(c.differences[measure]) for c in comparisons},
         "forms": headroom.forms,
+        "reformulators": {summary.name: asdict(summary) for summary in summaries},
+        "comparisons": [asdict(comparison) for comparison in comparisons],
     }
     write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])
     print(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acqo_rl.cli import main
+from acqo_rl.cli.reproduce import figures_of
 from acqo_rl.errors import DataError
 from acqo_rl.training.headroom import (
     BEST,
@@ -115,9 +116,10 @@ def estimated(tmp_path_factory):
 def test_the_command_reports_bounds_in_their_order(estimated):
     folder, _ = estimated
     content = json.loads((folder / "headroom.json").read_text())
-    values = {name: group["measures"]["nDCG@10"] for name, group in content["systems"].items()}
+    values = {name: summary["overall"]["measures"]["nDCG@10"] for name, summary in content["reformulators"].items()}
     assert [*values] == ["raw", "rules", "turns", ONE_FORM, FORM_BY_KIND, BEST]
     assert values[BEST] > values["raw"] > 0
+    assert figures_of(folder / "headroom.json").keys() == values.keys()  # acqo reproduce reads it
     assert values[BEST] >= values[ONE_FORM]
     assert content["decision"] in ("train", "try", "use", "leave")
     assert content["reason"] in (folder / "report.md").read_text()
@@ -126,10 +128,10 @@ def test_the_command_reports_bounds_in_their_order(estimated):
 
 def test_a_second_run_scores_nothing_again(estimated, monkeypatch):
     folder, arguments = estimated
-    before = json.loads((folder / "headroom.json").read_text())
+    before = figures_of(folder / "headroom.json")
     monkeypatch.setattr("acqo_rl.training.candidates.candidates_in", None)
     main(arguments)
-    assert json.loads((folder / "headroom.json").read_text()) == before
+    assert figures_of(folder / "headroom.json") == before
 
 
 def test_an_interrupted_run_gives_the_same_report(estimated, tmp_path):
