@@ -35,12 +35,13 @@ def test_every_stage_is_a_valid_command(recipe, tmp_path, name, first):
         recipe.check(stage)
 
 
-def test_a_recipe_splits_long_documents_if_it_is_told_to(recipe, tmp_path):
-    arguments = ["--data", str(tmp_path), "--output_dir", str(tmp_path), "--flat_evaluation", "True"]
-    split = recipe.plan(config_of(recipe, "beir.yaml", *arguments, "--split_passages", "True"))
-    assert [stage.settings.get("split_passages") for stage in split if stage.command == "index"] == [True, True]
-    whole = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
-    assert [stage.settings.get("split_passages") for stage in whole if stage.command == "index"] == [None, None]
+def test_a_recipe_searches_the_index_that_it_is_given(recipe, tmp_path):
+    arguments = ["--data", str(tmp_path), "--output_dir", str(tmp_path), "--index", "qdrant:store/wiki"]
+    stages = recipe.plan(config_of(recipe, "beir.yaml", *arguments))
+    searching = [stage for stage in stages if stage.command in ("warm-start", "grpo", "difficulty", "evaluate")]
+    assert [stage for stage in stages if stage.command == "index"] == []
+    assert {stage.settings["index"] for stage in searching} == {"qdrant:store/wiki"}
+    assert len(searching) == 5
 
 
 @pytest.mark.parametrize("name", ["hotpotqa.yaml", "topiocqa.yaml"])

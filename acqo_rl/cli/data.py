@@ -20,6 +20,10 @@ Your own files:
     acqo data --dataset files --documents docs.jsonl --queries queries.jsonl \
         --qrels qrels.txt --output data/vaswani
 
+The documents of a collection in a search engine, to write questions about it (acqo questions):
+
+    acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
+
 ``embedded`` is generated from facts in PyPI packages: about 8,400 passages on places, languages and currencies, and
 1,500 / 300 / 500 questions. The same seed gives the same bytes.
 
@@ -83,7 +87,8 @@ class PrepareDataConfig:
     )
     seed: int = field(default=0, metadata={"help": "Seed of the random choices, and of the questions of embedded."})
     documents: list[str] = field(
-        default_factory=list, metadata={"help": "files: tables, TREC collections, pages, folders of pages."}
+        default_factory=list,
+        metadata={"help": "files: tables, TREC collections, pages, folders of pages. collection: its location."},
     )
     queries: list[str] = field(default_factory=list, metadata={"help": "files: tables or TREC topics."})
     qrels: list[str] = field(default_factory=list, metadata={"help": "files: SPLIT=FILE for each split, or one FILE."})
@@ -143,7 +148,8 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set to a new folder."""
     if (config.sources or config.joined) and config.dataset != "union":
         raise ConfigError(f"sources and joined require --dataset union, but dataset is {config.dataset}.")
-    if config.dataset != "files" and (given := [key for key in OF_FILES if getattr(config, key)]):
+    of_files = [key for key in OF_FILES if key != "documents" or config.dataset != "collection"]
+    if config.dataset != "files" and (given := [key for key in of_files if getattr(config, key)]):
         raise ConfigError(f"{' and '.join(given)} require --dataset files, but dataset is {config.dataset}.")
     if config.dataset == "union":
         from acqo_rl.data.union import write_union
@@ -164,6 +170,8 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
         if config.limit or config.distractors is not None:
             raise ConfigError("All documents and queries of files are written; omit limit and distractors.")
         write_files(folder, **{key: getattr(config, key) for key in OF_FILES}, command=command_of(config))
+    elif config.dataset == "collection":
+        write_collection(folder, config)
     elif config.dataset == "embedded":
         from acqo_rl.data.embedded import write_embedded
 
@@ -184,6 +192,26 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
             seed=config.seed,
             command=command_of(config),
         )
+
+
+def write_collection(folder: Path, config: PrepareDataConfig) -> None:
+    """Writes the documents of a collection in a search engine.
+
+    Raises:
+        ConfigError: not exactly one collection is given.
+    """
+    from acqo_rl.data.beir import write_atomic, write_beir
+    from acqo_rl.retrieval.engines.location import is_engine
+    from acqo_rl.retrieval.engines.opening import documents_of
+
+    if len(config.documents) != 1 or not is_engine(config.documents[0]):
+        given = " ".join(config.documents) or "nothing"
+        raise ConfigError(
+            f"documents is {given}; give the location of one collection, such as qdrant://HOST:PORT/NAME."
+        )
+    documents = documents_of(config.documents[0])
+    write_beir(folder, documents.values(), [], {})
+    write_atomic(folder / "README.md", [f"# Documents of a collection\n\n`{command_of(config)}`"])
 
 
 def open_table(table: Table) -> dict[str, Iterator[dict[str, Any]]]:

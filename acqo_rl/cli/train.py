@@ -45,12 +45,12 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     encoder: str = field(
         default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
     )
+    index: str | None = field(
+        default=None,
+        metadata={"help": "Index of the data to search, as in acqo search; by default the recipe builds one."},
+    )
     index_kind: Literal["dense", "bm25", "hybrid"] = field(
         default="dense", metadata={"help": "Kind of the index; hybrid is dense and BM25 together."}
-    )
-    split_passages: bool = field(
-        default=False,
-        metadata={"help": "Split documents that are longer than the encoder reads, as acqo index does."},
     )
     index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
     index_build_parameters: str = field(
@@ -152,7 +152,7 @@ def plan(config: RecipeConfig) -> list[Stage]:
     out = Path(config.output_dir).resolve()
     embedded = config.data == "embedded"
     data = out / "data" if embedded else Path(config.data).resolve()
-    index = out / "index"
+    index = config.index or out / "index"
     device = _pick(config, IndexSettings)
     paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
     reward = _pick(config, RewardSettings)
@@ -161,9 +161,7 @@ def plan(config: RecipeConfig) -> list[Stage]:
     warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
     launch = launcher_of(config)
     difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
-    build: Settings = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
-    if config.split_passages:
-        build["split_passages"] = True
+    build = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
     exact = out / "flat_index" if config.flat_evaluation else index
     hardest: Settings = {}
     if config.stage1_hardest < 1:
@@ -196,6 +194,8 @@ def plan(config: RecipeConfig) -> list[Stage]:
                    f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]}),
         Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
     ]  # fmt: skip
+    if config.index:
+        del stages[0]
     names = [stage.name for stage in stages]
     if config.flat_evaluation:
         flat = Stage("flat index", "index", {**build, "output": exact, "factory": "Flat"})
@@ -225,10 +225,10 @@ def show_plan(config: RecipeConfig) -> None:
         f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; "
         f"{processes} {'process' if processes == 1 else 'processes'} {sharding}".rstrip()
     )
-    if config.index_kind != "bm25":
+    if not config.index and config.index_kind != "bm25":
         index = estimate.index_gigabytes(passages, estimate.dimension_of(config.encoder), config.index_factory)
         print(f"dense index ({config.index_factory}) of {passages:,} passages: {index:.1f} GB in memory")
-    if config.index_kind != "dense":
+    if not config.index and config.index_kind != "dense":
         print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
     total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
     policy = policy_settings(config, config.model)

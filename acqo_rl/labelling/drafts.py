@@ -85,7 +85,8 @@ def choose_drafts(
 ) -> list[Draft]:
     """Chooses about ``number`` drafts, as many of each kind and in the shares of the splits.
 
-    A kind gets fewer if there are not enough pairs for it; a document is used again only if there are too few.
+    A kind gets fewer if there are not enough documents or pairs for it. A document is used again only if there are too
+    few, and with another passage.
 
     Args:
         splits: split -> documents; the documents of a draft are of one split.
@@ -102,7 +103,7 @@ def choose_drafts(
             for some in _choose(kind, documents, wanted, retriever, generator):
                 passages = tuple(_passage(document, generator) for document in some)
                 drafts.append(Draft(kind, split, some, passages))
-    return drafts
+    return list(dict.fromkeys(drafts))
 
 
 def _choose(

@@ -8,7 +8,7 @@ import pytest
 from forked import run_command
 from shared import PLACES
 
-from acqo_rl.data.beir import write_beir
+from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.types import Document, Query
 
 DOCUMENTS = [
@@ -52,6 +52,13 @@ def test_evaluate_searches_the_engine(folder):
 
     rules = json.loads((folder / "evaluation" / "summary.json").read_text())["reformulators"]["rules"]
     assert rules["overall"]["measures"] == {"R@100": 1.0}
+
+
+def test_the_documents_of_a_collection_become_a_corpus(folder, tmp_path):
+    place = f"qdrant:{folder}/engine/places"
+    run_command("data", "--dataset", "collection", "--documents", place, "--output", tmp_path / "data")
+    assert read_corpus(tmp_path / "data") == {document.id: document for document in DOCUMENTS}
+    run_command("data", "--dataset", "collection", "--documents", "a.csv", "--output", tmp_path / "x", status=2)
 
 
 @pytest.mark.parametrize("setting", [("--factory", "HNSW64"), ("--kind", "bm25"), ("--ids", "ids.txt")])

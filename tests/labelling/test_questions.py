@@ -84,6 +84,11 @@ class TestDrafts:
             assert {split_of[document.id] for document in one.documents} == {one.split}
             assert len({document.id for document in one.documents}) == (1 if one.kind in ("simple", "follow_up") else 2)
 
+    def test_a_small_corpus_gives_each_draft_once(self):
+        splits = {"train": ALL, "dev": [], "test": []}
+        drafts = choose_drafts(splits, ["simple"], 100, ScriptedRetriever({}), seed=0)
+        assert sorted(one.documents[0].id for one in drafts) == ["anna", "ferry", "hotel", "mill"]
+
 
 class TestReplies:
     def test_a_labelled_line_is_read(self):
