@@ -6,6 +6,7 @@ model.safetensors config.json                            merged into the base mo
 adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
+openvino_model.xml openvino_model.bin                    optional: the same model for OpenVINO, 8-bit weights
 acqo.json                                                settings that the policy must be served with
 export.json                                              fingerprint of the exported model
 README.md                                                the model card
@@ -25,9 +26,12 @@ from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 EXPORT_FILE = "export.json"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _SUFFIXES = (".safetensors", ".json", ".txt", ".md", ".jinja")
+_GRAPH_FILES = ("openvino_model.xml", "openvino_model.bin")
 
 
-def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, card: str = "") -> bool:
+def export_policy(
+    model: str | Path, output: str | Path, *, merge: bool = True, openvino: bool = False, card: str = ""
+) -> bool:
     """Writes a policy to a folder that ``Policy.from_pretrained`` can load.
 
     The folder appears only when it is complete.
@@ -38,6 +42,8 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
             been edited by hand.
         merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
             to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
+        openvino: also write the merged model for OpenVINO, which is faster on a CPU
+            (:mod:`acqo_rl.language_models.openvino`).
         card: text of ``README.md``.
 
     Returns:
@@ -45,12 +51,13 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
 
     Raises:
         GrammarError: the model has another grammar or prompt version.
-        ConfigError: the model cannot be loaded.
+        ConfigError: the model cannot be loaded, or OpenVINO does not support it or is not installed.
         HubError: ``model`` contains no policy, or ``output`` contains something else.
     """
     model, output = Path(model), Path(output)
     settings = read_settings(model)
-    made_from = {"source": fingerprint(model), "form": "merged" if merge else "adapter"}
+    form = f"{'merged' if merge else 'adapter'}{' and OpenVINO' if openvino else ''}"
+    made_from = {"source": fingerprint(model), "form": form}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         _renew_card(output, made_from, card)
         return False
@@ -58,7 +65,7 @@ def export_policy(model: str | Path, output: str | Path, *, merge: bool = True, 
     half_done = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-"))
     try:
         half_done.chmod(0o755)
-        _write_model(model, half_done, settings, merge)
+        _write_model(model, half_done, settings, merge=merge, openvino=openvino)
         settings.save(half_done)
         _write_card(half_done, made_from, card)
         check_export(half_done)
@@ -113,8 +120,9 @@ def check_export(folder: str | Path) -> None:
     folder = Path(folder)
     read_settings(folder)
     for path in sorted(folder.iterdir()):
-        if not path.is_file() or path.suffix not in _SUFFIXES:
-            raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {', '.join(_SUFFIXES)}.")
+        if not path.is_file() or (path.suffix not in _SUFFIXES and path.name not in _GRAPH_FILES):
+            allowed = ", ".join((*_SUFFIXES, *_GRAPH_FILES))
+            raise HubError(f"{path} is not allowed in an export; remove it. Allowed files: {allowed}.")
         if path.suffix == ".json" and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
             raise HubError(f"{path} refers to custom code (auto_map), which is never run; remove this entry.")
     merged = (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
@@ -190,8 +198,8 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
         api.upload_folder(
             repo_id=repo_id,
             folder_path=folder,
-            allow_patterns=[f"*{suffix}" for suffix in _SUFFIXES],
-            delete_patterns=["*.safetensors", "*.json"],
+            allow_patterns=[*(f"*{suffix}" for suffix in _SUFFIXES), *_GRAPH_FILES],
+            delete_patterns=["*.safetensors", "*.json", *_GRAPH_FILES],
             commit_message="Policy exported by acqo_rl",
         )
     except HfHubHTTPError as error:
@@ -206,7 +214,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     return str(url)
 
 
-def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: bool) -> None:
+def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool, openvino: bool) -> None:
     """Writes weights, tokenizer and generation config."""
     import torch
     from transformers import GenerationConfig
@@ -214,7 +222,10 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, merge: boo
     from acqo_rl.embedded import resolve
     from acqo_rl.language_models.chat import end_tokens
     from acqo_rl.language_models.local import TransformersModel, base_model_of
+    from acqo_rl.language_models.openvino import write_graph
 
+    if openvino:
+        write_graph(TransformersModel.from_pretrained(str(model)), folder)
     if merge:
         TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
     else:

@@ -27,11 +27,19 @@ _AS_BASE = "The licence of the base model applies to these weights; the package 
 
 
 class Results(NamedTuple):
-    """The results of an evaluation: facts about its setup, its table, and this model's measures for the metadata."""
+    """The results of an evaluation.
+
+    Attributes:
+        facts: about its setup.
+        table: of all systems.
+        measures: of this model, for the metadata.
+        stand_ins: results of tests of non-inferiority, one sentence each.
+    """
 
     facts: list[tuple[str, str]]
     table: str
     measures: list[EvalResult]
+    stand_ins: list[str]
 
 
 def model_card(
@@ -185,7 +193,8 @@ def _results(folder: Path, model: Path) -> Results:
         )
         for measure, value in systems[this]["overall"]["measures"].items()
     ]
-    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures)
+    stand_ins = [one["sentence"] for one in summary.get("non_inferiority", ())]
+    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures, stand_ins)
 
 
 def _name_of(model: Path, evaluation: Path) -> str:

@@ -219,7 +219,8 @@ def test_push_is_private_and_takes_only_files_of_an_export(full, tmp_path, scrip
     assert scripted_hub.calls["create_repo"] == {"repo_id": "name/model", "private": True, "exist_ok": True}
     upload = scripted_hub.calls["upload_folder"]
     assert upload["folder_path"] == tmp_path / "out"
-    assert set(upload["allow_patterns"]) == {"*.safetensors", "*.json", "*.txt", "*.md", "*.jinja"}
+    assert set(upload["allow_patterns"]) == {
+        "*.safetensors", "*.json", "*.txt", "*.md", "*.jinja", "openvino_model.xml", "openvino_model.bin"}  # fmt: skip
 
 
 def test_a_public_repository_takes_no_private_push(full, tmp_path, scripted_hub, monkeypatch):
@@ -262,3 +263,25 @@ def test_bad_repository_names(repo_id):
     with pytest.raises(HubError, match="repository"):
         hub.check_repo_id(repo_id)
     hub.check_repo_id("name/acqo-demo_1.0")
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_an_export_for_openvino_is_used_with_its_tokenizer_and_limits(merge, adapter, tmp_path):
+    pytest.importorskip("openvino")
+    out = tmp_path / "out"
+    hub.export_policy(adapter, out, merge=merge, openvino=True)
+    assert json.loads((out / "export.json").read_text())["form"] == f"{'merged' if merge else 'adapter'} and OpenVINO"
+    assert {"openvino_model.xml", "openvino_model.bin", "config.json"} <= {path.name for path in out.iterdir()}
+    assert str(tmp_path) not in (out / "config.json").read_text()
+    fast = Policy.from_pretrained(f"openvino:{out}")
+    assert type(fast.model.model).__name__ == "OpenVinoCausalLM"
+    assert fast.model.max_new_tokens == TOKENS
+    assert [len(answer.sub_queries) > 0 for answer in fast.reformulate(QUERIES)] == [True] * len(QUERIES)
+    assert completions(out) == completions(adapter)
+
+
+def test_other_binary_files_stay_forbidden(full, tmp_path):
+    hub.export_policy(full, tmp_path / "out")
+    (tmp_path / "out" / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(HubError, match=r"pytorch_model\.bin"):
+        hub.check_export(tmp_path / "out")

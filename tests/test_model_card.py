@@ -70,6 +70,7 @@ def evaluation(adapter, tmp_path):
             {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
         ],
     }
+    summary["non_inferiority"] = [{"system": "int8", "sentence": "int8 against policy: a loss is excluded."}]
     (folder / "summary.json").write_text(json.dumps(summary))
     finished = {name: {"made_with": {"model": "", "files": ""}} for name in ("raw", "rules")}
     finished["policy"] = {"made_with": {"model": str(adapter), "files": "x"}}
@@ -103,6 +104,7 @@ def test_card_of_a_run_with_its_evaluation(adapter, evaluation, tmp_path):
     [row] = [line for line in text.splitlines() if "policy (this model)" in line]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         "policy (this model)", "0.712", "0.712", "2.25", "+0.212* [+0.202, +0.222]"]  # fmt: skip
+    assert "\nint8 against policy: a loss is excluded.\n" in text
     for fact in ("some_data", "train, 2 queries", "dev, 1 queries", "BM25, 1 documents", manifest.fingerprint):
         assert fact in text
     assert "model: warm\n" in text

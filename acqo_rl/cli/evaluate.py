@@ -13,6 +13,11 @@ Reformulators are compared to the first one; each is NAME or NAME=MODEL:
     policy_else_rules=MODEL  the policy, and where it passes, the rules; any other name with _else_rules behind it
     trained:demo       a policy without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
 
+With openvino: before it, a policy runs with OpenVINO and 8-bit weights. To test whether it finds as much as before:
+
+    acqo evaluate --data data/embedded --split dev --index indexes/embedded --margin 0.005 \
+        --reformulator float32=trained:demo int8=openvino:trained:demo --output evaluations/int8
+
 A policy that reads the first results of the raw query gets as many as it was trained with. What the output folder
 already holds under the same settings is not computed again, so another reformulator can be added later.
 """
@@ -61,6 +66,13 @@ class EvaluateConfig(IndexSettings):
     rounds: int = field(
         default=1, metadata={"help": "Looks of a policy that reads first results; 2: again at what its searches found."}
     )
+    margin: float | None = field(
+        default=None,
+        metadata={
+            "help": "Test whether the others lose at most this much of the first measure, such as 0.005, against the "
+            "first reformulator."
+        },
+    )
     batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
 
 
@@ -72,6 +84,7 @@ def make_parser() -> Any:
 def main(config: EvaluateConfig) -> None:
     """Evaluate what is not there yet, then report on all that was asked for."""
     from acqo_rl.data.beir import read_beir
+    from acqo_rl.evaluation.compare import stands_in
     from acqo_rl.evaluation.folder import EvaluationFolder, failures
     from acqo_rl.evaluation.tables import format_table
 
@@ -97,8 +110,14 @@ def main(config: EvaluateConfig) -> None:
             evaluations[name] = evaluation
 
     finished = [evaluation for evaluation in evaluations.values() if evaluation is not None]
-    folder.report(finished, config.measures)
+    stand_ins = [
+        stands_in(evaluation, finished[0], config.measures[0], config.margin)
+        for evaluation in finished[1:]
+        if config.margin is not None
+    ]
+    folder.report(finished, config.measures, stand_ins)
     print(f"\n{format_table(finished, finished[0], config.measures)}\n")
+    print("".join(f"{one}\n" for one in stand_ins), end="")
     for evaluation in finished:
         if failed := failures(evaluation):
             print(
@@ -114,7 +133,7 @@ def check(config: EvaluateConfig) -> None:
     Raises:
         ConfigError: a number is out of range, or the fusion or a measure is unknown.
     """
-    check_ranges(config, dict.fromkeys(("limit", "batch_size", "rounds"), (1, FINITE)))
+    check_ranges(config, {**dict.fromkeys(("limit", "batch_size", "rounds"), (1, FINITE)), "margin": (0, FINITE)})
     fusion_named(config.fusion)
     check_measures(config.measures, DEPTH)
 

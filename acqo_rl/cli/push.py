@@ -3,8 +3,10 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --dry_run --output exports/acqo-demo
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
-A LoRA adapter is merged into its base model; --adapter exports the adapter alone. The repository is private unless
---public is given. --dry_run writes the folder and prints the model card; it needs neither network nor token.
+A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino adds the merged model with
+8-bit weights for OpenVINO; acqo serve and acqo search then use it on a CPU, and acqo evaluate --margin tests it.
+The repository is private unless --public is given. --dry_run writes the folder and prints the model card; it needs
+neither network nor token.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class PushConfig:
         metadata={"help": "Output folder of acqo evaluate with results of MODEL or its export, for the card."},
     )
     adapter: bool = field(default=False, metadata={"help": "Export the LoRA adapter alone, without merging it."})
+    openvino: bool = field(default=False, metadata={"help": "Also export the merged model for OpenVINO."})
     public: bool = field(default=False, metadata={"help": "Create a public repository."})
     output: str | None = field(default=None, metadata={"help": "Folder in which to keep the export."})
     dry_run: bool = field(default=False, metadata={"help": "Write to OUTPUT and print the card, without pushing."})
@@ -69,7 +72,7 @@ def export(config: PushConfig, folder: Path) -> str:
     around = model.resolve().parent
     run = config.run or (around if (around / "config.json").is_file() else None)
     card = model_card(model, config.repo_id, merged=not config.adapter, run=run, evaluation=config.evaluation)
-    if export_policy(model, folder, merge=not config.adapter, card=card):
+    if export_policy(model, folder, merge=not config.adapter, openvino=config.openvino, card=card):
         print(f"Exported {model} to {folder}.")
     else:
         print(f"{folder} already contains this export; its model card was updated, unless it had been edited.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.cost import fell_back
 from acqo_rl.evaluation.run import Evaluation, QueryResult
-from acqo_rl.evaluation.significance import Difference, paired_bootstrap
+from acqo_rl.evaluation.significance import Difference, NonInferiority, non_inferiority, paired_bootstrap
 from acqo_rl.reformulation.wording import Wording
 from acqo_rl.text import distinct, normalised
 
@@ -151,6 +151,45 @@ def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -
         helped=_mean(change.gain > _SAME for change in changes),
         hurt=_mean(change.gain < -_SAME for change in changes),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """Whether one system may stand in for another, such as a model with smaller weights for the original.
+
+    Attributes:
+        system: name of the evaluated reformulator.
+        baseline: name of the one that it stands in for.
+        measure: the measure of the test.
+        test: paired test on it.
+        unchanged: share of queries with the same searches.
+    """
+
+    system: str
+    baseline: str
+    measure: str
+    test: NonInferiority
+    unchanged: float
+
+    def __str__(self) -> str:
+        verdict = "is excluded" if self.test.shown else "is not excluded"
+        return (
+            f"{self.system} against {self.baseline}, {self.measure}: the mean difference is {self.test.mean:+.4f} over"
+            f" {self.test.queries} queries, and above {self.test.bound:+.4f} with 95 % confidence. A loss of more than"
+            f" {self.test.margin:g} {verdict}. The searches of {self.unchanged:.1%} of the queries are the same."
+        )
+
+
+def stands_in(system: Evaluation, baseline: Evaluation, measure: str, margin: float) -> StandIn:
+    """Tests whether a system loses at most ``margin`` of a measure against the one that it stands in for.
+
+    Raises:
+        DataError: the two are not of the same queries.
+    """
+    changes = _pair(system, baseline, measure)
+    test = non_inferiority(baseline.scores(measure), system.scores(measure), margin)
+    unchanged = _mean(c.before.reformulation.sub_queries == c.after.reformulation.sub_queries for c in changes)
+    return StandIn(system.name, baseline.name, measure, test, unchanged)
 
 
 def biggest_changes(

@@ -10,7 +10,7 @@ from typing import Any
 
 from acqo_rl.data.beir import write_atomic
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.compare import compare, summarise
+from acqo_rl.evaluation.compare import StandIn, compare, summarise
 from acqo_rl.evaluation.report import write_report
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.store import read_per_query, write_per_query, write_trec
@@ -71,12 +71,21 @@ class EvaluationFolder:
         self._finished[evaluation.name] = {"made_with": _plain(made_with), "unmeasured": evaluation.unmeasured}
         self._write()
 
-    def report(self, evaluations: Sequence[Evaluation], measures: Sequence[str]) -> None:
-        """Writes the summary and the report; the first evaluation is the baseline."""
+    def report(
+        self, evaluations: Sequence[Evaluation], measures: Sequence[str], stand_ins: Sequence[StandIn] = ()
+    ) -> None:
+        """Writes the summary and the report; the first evaluation is the baseline.
+
+        Args:
+            evaluations: of the same queries.
+            measures: the first one decides what helps.
+            stand_ins: tests of non-inferiority, for the summary.
+        """
         summary = {
             "settings": self.settings,
             "reformulators": {evaluation.name: asdict(summarise(evaluation)) for evaluation in evaluations},
             "comparisons": [asdict(compare(system, evaluations[0], measures)) for system in evaluations[1:]],
+            "non_inferiority": [{**asdict(one), "sentence": str(one)} for one in stand_ins],
         }
         write_atomic(self.path / "summary.json", [json.dumps(summary, indent=2)])
         shown = {key: value if isinstance(value, str) else json.dumps(value) for key, value in self.settings.items()}

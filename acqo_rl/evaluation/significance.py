@@ -66,6 +66,16 @@ def paired_bootstrap(
     Raises:
         DataError: the two are not aligned, are empty, or hold a value that is not finite.
     """
+    differences = _paired(baseline, system)
+    means = _resampled_means(differences, resamples, np.random.default_rng(seed))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
+    p = min(1.0, max(2 * (one_sided + 1) / (resamples + 1), 2.0 ** (1 - differences.size)))
+    return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
+
+
+def _paired(baseline: ArrayLike, system: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     before, after = np.asarray(baseline, dtype=np.float64), np.asarray(system, dtype=np.float64)
     if before.shape != after.shape or before.ndim != 1 or not before.size:
         raise DataError(
@@ -75,12 +85,46 @@ def paired_bootstrap(
     differences = after - before
     if not np.isfinite(differences).all():
         raise DataError("A paired test needs finite values: a measure is NaN or infinite for at least one query.")
-    means = _resampled_means(differences, resamples, np.random.default_rng(seed))
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    one_sided = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
-    p = min(1.0, max(2 * (one_sided + 1) / (resamples + 1), 2.0 ** (1 - differences.size)))
-    return Difference(float(differences.mean()), float(low), float(high), float(p), differences.size)
+    return differences
+
+
+@dataclass(frozen=True, slots=True)
+class NonInferiority:
+    """Whether a system is at most slightly worse than a baseline.
+
+    Attributes:
+        mean: mean paired difference, system minus baseline.
+        bound: lower end of the one-sided 95 % interval of the mean.
+        margin: largest loss that is accepted.
+        queries: number of pairs.
+    """
+
+    mean: float
+    bound: float
+    margin: float
+    queries: int
+
+    @property
+    def shown(self) -> bool:
+        """Whether a loss larger than the margin is excluded with 95 % confidence."""
+        return self.bound > -self.margin
+
+
+def non_inferiority(baseline: ArrayLike, system: ArrayLike, margin: float) -> NonInferiority:
+    """Tests whether a system is worse than a baseline by at most ``margin``, by paired bootstrap over queries.
+
+    Args:
+        baseline: float[queries], one value a query.
+        system: float[queries], the same queries in the same order.
+        margin: largest loss of the mean that is accepted.
+
+    Raises:
+        DataError: as :func:`paired_bootstrap`.
+    """
+    differences = _paired(baseline, system)
+    means = _resampled_means(differences, RESAMPLES, np.random.default_rng(0))
+    bound = float(np.quantile(means, 1 - CONFIDENCE))
+    return NonInferiority(float(differences.mean()), bound, margin, differences.size)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

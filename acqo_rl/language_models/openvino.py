@@ -26,7 +26,6 @@ _WEIGHTS_FILE = "openvino_model.bin"
 _VERSION = "1"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
-WEIGHTS: Weights = "int8"
 _GROUP = 64
 """Number of activations that share a scale where a product of int8 weights is computed in integers."""
 _OUT_OF_SIGHT = -1e9
@@ -142,17 +141,19 @@ def fastest(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def write_graph(model: TransformersModel, folder: Path) -> None:
-    """Writes graph, 8-bit weights, config and generation config of a model to a folder.
+def write_graph(model: TransformersModel, folder: Path, weights: Weights = "int8") -> None:
+    """Writes graph, weights, config and generation config of a model to a folder.
 
     Raises:
-        ConfigError: the architecture is not supported.
+        ConfigError: the architecture is not supported, or OpenVINO is not installed.
     """
-    import openvino
-
+    try:
+        import openvino
+    except ModuleNotFoundError as error:
+        raise ConfigError("A graph for OpenVINO needs the package openvino; install acqo-rl[openvino].") from error
     from acqo_rl.language_models.openvino_graph import build_graph
 
-    openvino.save_model(build_graph(model.model, WEIGHTS), folder / GRAPH_FILE, compress_to_fp16=False)
+    openvino.save_model(build_graph(model.model, weights), folder / GRAPH_FILE, compress_to_fp16=False)
     model.model.config.save_pretrained(folder)
     model.model.generation_config.save_pretrained(folder)
 
@@ -206,7 +207,7 @@ def graph_folder(name: str) -> Path:
     if exported := _exported(resolve(name)):
         return exported
     base, adapter = base_model_of(name)
-    made_from = [_VERSION, WEIGHTS, _content(resolve(base), "config.json")]
+    made_from = [_VERSION, _content(resolve(base), "config.json")]
     made_from += [_content(adapter, "adapter_config.json")] if adapter else []
     key = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
     target = cache_folder() / "openvino" / key[:16]

@@ -15,7 +15,7 @@ from openvino import opset13 as ops
 
 from acqo_rl.errors import ConfigError
 
-Weights = Literal["float32", "bfloat16", "int8"]
+Weights = Literal["float32", "int8"]
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
 
@@ -33,8 +33,7 @@ def build_graph(model: Any, weights: Weights) -> ov.Model:
 
     Args:
         model: a model of transformers, in float32 and without an adapter.
-        weights: type of the stored weights; int8 has one scale per row. Sums are in float32, except with ``bfloat16``
-            on a CPU that supports it.
+        weights: type of the stored weights; int8 has one scale per row. Sums are in float32.
 
     Raises:
         ConfigError: the architecture is not supported.
@@ -146,8 +145,6 @@ class _Builder:
         """A matrix as it is stored, and its conversion to float32, which OpenVINO merges into the product."""
         if self.weights == "float32":
             return ops.constant(weights)
-        if self.weights == "bfloat16":
-            return ops.convert(ops.constant(weights, ov.Type.bf16), np.float32)
         scales = np.maximum(np.abs(weights).max(axis=-1, keepdims=True) / 127, np.finfo(np.float32).tiny)
         stored = ops.constant(np.rint(weights / scales).astype(np.int8))
         return ops.multiply(ops.convert(stored, np.float32), ops.constant(scales))

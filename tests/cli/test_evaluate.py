@@ -115,6 +115,12 @@ def test_compares_reports_and_computes_nothing_twice(data, index, untrained, tmp
     assert rules["overall"]["queries"] == 18
     assert policy["tokens"] > 0
     assert policy["problem_rate"] + policy["pass_rate"] > 0
+    tested = run(*shared, "--reformulator", "rules", "raw", "--margin", 0.3)
+    [stand_in] = json.loads((output / "summary.json").read_text())["non_inferiority"]
+    assert (stand_in["system"], stand_in["baseline"], stand_in["test"]["margin"]) == ("raw", "rules", 0.3)
+    assert 0 < stand_in["unchanged"] < 1
+    assert stand_in["sentence"] in tested.stdout
+
     twice = run(*shared, "--reformulator", "raw", f"twice={untrained}", "--rounds", 2)
     assert "raw is evaluated already" in twice.stdout
     looks = json.loads((output / "summary.json").read_text())["reformulators"]["twice"]

@@ -9,7 +9,7 @@ import pytest
 from by_hand import evaluated
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.compare import biggest_changes, compare, summarise
+from acqo_rl.evaluation.compare import biggest_changes, compare, stands_in, summarise
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.evaluation.tables import Table, aligned, build_tables, format_table
 from acqo_rl.fusion import RankScoreFusion
@@ -130,6 +130,23 @@ def test_comparison_by_hand(raw, good, bad):
     down = compare(bad, raw, measures)
     assert (down.helped, down.hurt) == (0, pytest.approx(1 / 3))
     assert down.by_kind["simple"].mean == -1
+
+
+def test_a_stand_in_by_hand(raw, good, bad):
+    same = stands_in(raw, raw, "RR@10", 0.005)
+    assert (same.unchanged, same.test.bound, same.test.shown) == (1.0, 0.0, True)
+    assert "0.005 is excluded" in str(same)
+    worse = stands_in(bad, raw, "RR@10", 0.005)
+    assert (worse.system, worse.baseline, worse.measure) == ("bad", "raw", "RR@10")
+    assert worse.unchanged == pytest.approx(
+        sum(
+            a.reformulation.sub_queries == b.reformulation.sub_queries
+            for a, b in zip(raw.results, bad.results, strict=True)
+        )
+        / 3
+    )
+    assert worse.unchanged < 1
+    assert (worse.test.mean, worse.test.shown) == (compare(bad, raw, ["RR@10"]).differences["RR@10"].mean, False)
 
 
 def test_biggest_changes_are_gains_and_losses_only(raw, good, bad):

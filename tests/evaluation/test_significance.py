@@ -99,3 +99,23 @@ def test_the_interval_holds_the_share(counts):
     low, high = wilson(*counts)
     assert 0 <= low <= counts[0] / counts[1] + 1e-12
     assert counts[0] / counts[1] - 1e-12 <= high <= 1
+
+
+def test_non_inferiority_against_every_resample_of_four_queries():
+    differences = np.array([0.5, 0.3, 0.25, -0.35])
+    exact = np.array([np.mean(draw) for draw in product(differences, repeat=4)])
+    got = significance.non_inferiority(np.zeros(4), differences, 0.2)
+    assert (got.mean, got.margin, got.queries) == (pytest.approx(0.175), 0.2, 4)
+    assert got.bound == pytest.approx(np.quantile(exact, 0.05), abs=0.03)
+
+
+@pytest.mark.parametrize(("lost", "shown"), [(0.0, True), (0.004, True), (0.005, False), (0.1, False)])
+def test_a_constant_loss_is_shown_to_be_within_the_margin_if_it_is_smaller(lost, shown):
+    got = significance.non_inferiority(np.full(8, 0.5), np.full(8, 0.5 - lost), 0.005)
+    assert got.bound == pytest.approx(-lost)
+    assert got.shown is shown
+
+
+def test_rare_large_changes_leave_a_loss_possible():
+    changed = np.array([0.3, -0.3] + [0.0] * 60)
+    assert not significance.non_inferiority(np.zeros(62), changed, 0.005).shown

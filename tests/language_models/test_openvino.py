@@ -52,16 +52,15 @@ def random_model(kind):
     return TransformersModel(model, tokenizer, max_new_tokens=12, batch_size=4)
 
 
-def on_openvino(model, folder):
+def on_openvino(model, folder, weights="float32"):
     folder.mkdir()
-    write_graph(model, folder)
+    write_graph(model, folder, weights)
     return TransformersModel(OpenVinoCausalLM(folder), model.tokenizer, max_new_tokens=12, batch_size=4)
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
-def test_float32_writes_what_transformers_writes(kind, tmp_path, monkeypatch):
+def test_float32_writes_what_transformers_writes(kind, tmp_path):
     """Grouped heads, biases, norms of heads, tied and separate output weights; rows join and leave the batch."""
-    monkeypatch.setattr(openvino, "WEIGHTS", "float32")
     original = random_model(kind)
     expected = original.generate(CONVERSATIONS)
     assert on_openvino(original, tmp_path / "graph").generate(CONVERSATIONS) == expected
@@ -70,7 +69,7 @@ def test_float32_writes_what_transformers_writes(kind, tmp_path, monkeypatch):
 
 def test_int8_stays_close(tmp_path):
     original = random_model("llama")
-    fast = on_openvino(original, tmp_path / "graph")
+    fast = on_openvino(original, tmp_path / "graph", "int8")
     ids = torch.tensor([original._ids(CONVERSATIONS[3])])
     with torch.no_grad():
         wanted = original.model(ids).logits[0, -1]
@@ -89,8 +88,7 @@ def decoding_cache(model):
     return _empty_cache(model)
 
 
-def test_a_batch_equals_one_by_one_and_a_known_prefix_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(openvino, "WEIGHTS", "float32")
+def test_a_batch_equals_one_by_one_and_a_known_prefix_changes_nothing(tmp_path):
     model = on_openvino(random_model("llama"), tmp_path / "graph")
     plain = model.generate(CONVERSATIONS)
     model.fixed_weights = True
