@@ -77,6 +77,6 @@ def engine_index(tmp_path_factory, request):
         if engine == "postgresql":
             return f"{request.getfixturevalue('postgres')}/{name}_{next(numbers)}"
         folder = tmp_path_factory.mktemp(engine)
-        return {"qdrant": f"qdrant:{folder}/{name}", "milvus": f"milvus:{folder}/here.db/{name}"}[engine]
+        return f"{engine}:{folder}{'/here.db' if engine == 'milvus' else ''}/{name}"
 
     return located

@@ -189,6 +189,7 @@ FILTERS = {
     "truth": ({"draft": True}, lambda m: m["draft"]),
     "range": ({"year": {"gt": 1991, "lte": 2000}}, lambda m: 1991 < m["year"] <= 2000),
     "date": ({"date": {"gte": "2024-01-10"}}, lambda m: m["date"] >= "2024-01-10"),
+    "decimals": ({"year": [1990.5, 1991]}, lambda m: m["year"] == 1991),
     "both": ({"lang": "en", "year": {"lt": 1999.5}}, lambda m: m["lang"] == "en" and m["year"] < 1999.5),
     "missing": ({"colour": "red"}, lambda m: False),
     "other type": ({"lang": 3}, lambda m: False),

@@ -141,8 +141,8 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
 
 
 def _engine_class(scheme: str) -> Any:
-    modules = {"qdrant": "QdrantEngine", "milvus": "MilvusEngine", "postgresql": "PostgresqlEngine"}
-    return getattr(importlib.import_module(f"acqo_rl.retrieval.engines.{scheme}"), modules[scheme])
+    module = importlib.import_module(f"acqo_rl.retrieval.engines.{scheme}")
+    return getattr(module, f"{scheme.capitalize()}Engine")
 
 
 def _check_vectors(location: Location, schema: Schema, note: Note | None) -> None:

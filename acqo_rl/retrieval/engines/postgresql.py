@@ -19,7 +19,7 @@ from psycopg_pool import ConnectionPool
 from acqo_rl.errors import DataError
 from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document
+from acqo_rl.retrieval.engines.rows import as_document, json_path
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ _MOST_INDEXED = 2000
 
 _CONNECTIONS = 8
 _PAGE = 1000
-_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 class PostgresqlEngine:
@@ -178,7 +177,7 @@ class PostgresqlEngine:
         self._run("ANALYZE {table}")
 
     def _search(self, one: str, asked: list[str], k: int, where: Filter) -> list[Hits]:
-        conditions = [part for condition in where for part in self._condition(condition)]
+        conditions = [self._condition(condition) for condition in where]
         words: sql.Composable = sql.Identifier("t", Fields().words)
         if self._fields != Fields():
             title = sql.SQL("''") if self._fields.title == Fields().title else sql.Identifier("t", self._fields.title)
@@ -199,14 +198,9 @@ class PostgresqlEngine:
                 hits[number - 1].append((doc_id, score))
         return hits
 
-    def _condition(self, condition: Condition) -> Iterator[sql.Composable]:
-        """A path of jsonpath, which compares values of equal types only and looks into arrays."""
-        path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
-        tests = [f"@ {_SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
-        if condition.any_of:
-            tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
+    def _condition(self, condition: Condition) -> sql.Composable:
         metadata = sql.Identifier("t", self._fields.metadata) if self._fields.metadata else sql.SQL("to_jsonb(t)")
-        yield sql.SQL("{} @? {}::jsonpath").format(metadata, sql.Literal(f"${path} ? ({' && '.join(tests)})"))
+        return sql.SQL("{} @? {}::jsonpath").format(metadata, sql.Literal(json_path(condition)))
 
     def _rows(self) -> sql.Composed:
         hidden = [self._fields.vector, Fields().words] if self._fields == Fields() else [self._fields.vector]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from acqo_rl.retrieval.engines.location import Fields
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.types import Document
+from acqo_rl.types import Condition, Document
+
+_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 def as_row(document: Document) -> dict[str, Any]:
@@ -31,3 +34,12 @@ def as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Document
         own = {fields.id, fields.title, fields.text, fields.vector}
         metadata = {name: value for name, value in row.items() if name not in own}
     return Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
+
+
+def json_path(condition: Condition) -> str:
+    """A path of SQL/JSON that exists where the condition holds: it compares equal types only, and looks into arrays."""
+    path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
+    tests = [f"@ {_SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
+    if condition.any_of:
+        tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
+    return f"${path} ? ({' && '.join(tests)})"

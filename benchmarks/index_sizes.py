@@ -1,0 +1,197 @@
+r"""Build time, size, search time and recall of indexes over synthetic vectors: which index suits which corpus.
+
+    python benchmarks/index_sizes.py
+    python benchmarks/index_sizes.py --sizes 10000 100000 --postgres postgresql://me@localhost:5432/mine
+
+The vectors lie around random centres, as the embeddings of a corpus lie around its subjects, and the queries near
+vectors. Recall@100 is the share of the 100 nearest vectors (Flat) that an index finds. Every index is searched by this
+package's own retriever, in a new process; memory is what this process grows by, so that of a server is not in it.
+Times are wall times: other work on the machine makes them longer.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acqo_rl.cli import command
+from acqo_rl.ranges import FINITE, check_ranges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from acqo_rl.types import Retriever
+
+K, BATCH, SINGLES = 100, 256, 32
+
+
+@dataclass
+class BenchmarkConfig:
+    """Settings of the benchmark."""
+
+    sizes: list[int] = field(default_factory=lambda: [10_000], metadata={"help": "Numbers of passages."})
+    dim: int = field(default=384, metadata={"help": "Dimensions of a vector; a multiple of 48."})
+    indexes: list[str] = field(
+        default_factory=lambda: ["Flat", "HNSW32", "IVF-PQ", "milvus", "postgresql", "OPQ"],
+        metadata={"help": "Flat, HNSW32, IVF-PQ, milvus (Milvus Lite), qdrant (its local mode), postgresql, OPQ."},
+    )
+    postgres: str = field(default="", metadata={"help": "Database for tables of the benchmark; without it, none."})
+
+
+class Vectors:
+    """An encoder of numbers: the text ``17`` is query 17."""
+
+    fingerprint, settings = "benchmark", None
+
+    def __init__(self, queries: NDArray[np.float32]) -> None:
+        self.dim = queries.shape[1]
+        self._queries = queries
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The queries of these numbers."""
+        return self._queries[[int(text) for text in texts]]
+
+    encode_passages = encode_queries
+
+
+def make_parser() -> Any:
+    """The parser of this script."""
+    return command.make_parser(BenchmarkConfig, description=__doc__)
+
+
+def main(config: BenchmarkConfig) -> None:
+    """Prints a table with one row for each size and index."""
+    check_ranges(config, {"dim": (48, FINITE)})
+    columns = ["passages", "index", "build s", "disk MB", "memory MB", "ms, 1 text", "ms, 256 texts", "recall@100"]
+    print(f"| {' | '.join(columns)} |\n|{' ---: |' * len(columns)}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for size in config.sizes:
+            vectors, queries = make_vectors(size, config.dim)
+            nearest = np.argsort(-(queries @ vectors.T), axis=1)[:, :K]
+            for name in config.indexes:
+                if name != "postgresql" or config.postgres:
+                    row = measure(name, Path(folder, f"{name}_{size}"), vectors, queries, nearest, config.postgres)
+                    print(f"| {size:,} | {name} | {' | '.join(row)} |", flush=True)
+
+
+def make_vectors(size: int, dim: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Passages and queries around the same centres, unit vectors."""
+    generator = np.random.default_rng(0)
+    centres = generator.standard_normal((max(1, size // 100), dim), dtype=np.float32)
+    vectors = centres[generator.integers(len(centres), size=size)]
+    vectors += 0.6 * generator.standard_normal((size, dim), dtype=np.float32)
+    queries = vectors[generator.integers(size, size=BATCH)]
+    queries = queries + 0.4 * generator.standard_normal(queries.shape, dtype=np.float32)
+    return tuple(rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (vectors, queries))  # type: ignore
+
+
+def measure(
+    name: str,
+    folder: Path,
+    vectors: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    nearest: NDArray[np.int64],
+    postgres: str,
+) -> list[str]:
+    """The cells of one index: built here, searched in a new process."""
+    folder.mkdir()
+    place = {
+        "milvus": f"milvus:{folder}/lite.db/passages",
+        "qdrant": f"qdrant:{folder}/passages",
+        "postgresql": f"{postgres}/benchmark_{len(vectors)}",
+    }.get(name, str(folder / "index"))
+    spawned = multiprocessing.get_context("spawn")
+    with spawned.Pool(1) as pool:
+        build_seconds = pool.apply(build, (name, place, vectors, queries))
+    with spawned.Pool(1) as pool:
+        memory, single, batched, found = pool.apply(search, (place, queries))
+    recall = np.mean(
+        [len({int(d) for d in ids} & set(row)) / K for ids, row in zip(found, nearest.tolist(), strict=True)]
+    )
+    disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    cells = [f"{build_seconds:,.1f}", f"{(disk or table_bytes(place)) / 1e6:,.0f}", f"{memory / 1e6:,.0f}"]
+    return [*cells, f"{1000 * single:,.1f}", f"{1000 * batched:,.1f}", f"{recall:.3f}"]
+
+
+def build(name: str, place: str, vectors: NDArray[np.float32], queries: NDArray[np.float32]) -> float:
+    """Builds an index; the seconds that it took."""
+    from acqo_rl.retrieval.build import build_embeddings_index
+    from acqo_rl.retrieval.engines.build import build_engine_index
+    from acqo_rl.retrieval.engines.location import is_engine
+    from acqo_rl.types import Document
+
+    ids = [str(row) for row in range(len(vectors))]
+    load_libraries(place)
+    begin = time.perf_counter()
+    if is_engine(place):
+        build_engine_index(place, [Document(i, "", f"passage {i}") for i in ids], Vectors(queries), embeddings=vectors)
+    else:
+        factory = {"IVF-PQ": f"IVF{lists(len(ids))},PQ48", "OPQ": f"OPQ48,IVF{lists(len(ids))},PQ48"}.get(name, name)
+        build_embeddings_index(place, vectors, ids, Vectors(queries), factory=factory)
+    return time.perf_counter() - begin
+
+
+def lists(size: int) -> int:
+    """Inverted lists of an IVF index: four times the root of the number of vectors."""
+    return round(4 * size**0.5)
+
+
+def search(place: str, queries: NDArray[np.float32]) -> tuple[int, float, float, list[tuple[str, ...]]]:
+    """Bytes that the process grows by, seconds of one text and of a batch, and the ids that are found."""
+    from acqo_rl.retrieval.build import load_retriever
+
+    encoder = Vectors(queries)
+    load_libraries(place)
+    before = resident_bytes()
+    retriever: Retriever = load_retriever(place, encoder=encoder)
+    texts = [str(row) for row in range(len(queries))]
+    retriever.search(texts[:1], K)
+    begin = time.perf_counter()
+    for text in texts[:SINGLES]:
+        retriever.search([text], K)
+    single = (time.perf_counter() - begin) / SINGLES
+    begin = time.perf_counter()
+    rankings = retriever.search(texts, K)
+    batched = time.perf_counter() - begin
+    return resident_bytes() - before, single, batched, [ranking.doc_ids for ranking in rankings]
+
+
+def load_libraries(place: str) -> None:
+    """Imports what the retriever needs, which is not memory of the index."""
+    from acqo_rl.retrieval.engines.location import is_engine, read_location
+    from acqo_rl.retrieval.engines.opening import _engine_class
+    from acqo_rl.retrieval.faiss_index import import_faiss
+
+    if is_engine(place):
+        _engine_class(read_location(place).scheme)
+    else:
+        import_faiss()
+
+
+def resident_bytes() -> int:
+    """Memory of this process on Linux."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def table_bytes(place: str) -> int:
+    """Size of a table with its indexes."""
+    import psycopg
+
+    address, _, table = place.rpartition("/")
+    with psycopg.connect(address) as connection:
+        [size] = connection.execute("SELECT pg_total_relation_size(%s)", [table]).fetchone() or [0]
+        connection.execute(f"DROP TABLE {table}")  # type: ignore
+    return int(size)
+
+
+if __name__ == "__main__":
+    command.run(main, make_parser(), sys.argv[1:])
