@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From nothing to a trained, evaluated, exported and searchable reformulator, offline but for the package registry.
-# Start it again after an interruption: it goes on where it was.
+# Trains, evaluates and exports a policy, and searches with it; needs only the package registry, no model hub.
+# Run it again after an interruption to resume.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv and installs pinned dependencies into it; does nothing where that is done. demo.sh and test.sh source it;
-# in a shell of your own run it, then: source .venv/bin/activate
+# Creates .venv and installs pinned dependencies, unless this has been done. demo.sh and test.sh source this script.
+# In your own shell, run it, and then: source .venv/bin/activate
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Everything that has to hold before a change lands: style, types, one-way imports, tests.
+# All checks before a change is merged: style, types, imports, tests.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-# Two processes of one thread each: most tests wait for imports and files, and small models gain nothing from threads.
+# Two processes with one thread each, because most tests wait for imports and files, and small models do not use threads.
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1
 ruff check .
 ruff format --check .

@@ -27,7 +27,7 @@ def tokenizer():
 
 @pytest.fixture(scope="session")
 def tiny_model(tokenizer, tmp_path_factory):
-    """Folder of a Llama of random weights (2 layers, width 16) with the real tokenizer."""
+    """Folder of a Llama model with random weights (2 layers, width 16) and the real tokenizer."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -53,7 +53,7 @@ def tiny_model(tokenizer, tmp_path_factory):
 
 @pytest.fixture(params=["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
 def dead_proxy(request, monkeypatch):
-    """All proxies of the environment are one that nobody runs; of SOCKS, the packages of the client may be missing."""
+    """Sets all proxy variables to a proxy that does not run; packages for SOCKS may be missing."""
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):

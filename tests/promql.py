@@ -15,7 +15,7 @@ _TOKEN = re.compile(r'\s*([A-Za-z_][\w:]*|\d+(?:\.\d+)?|"[^"]*"|[-/(){}\[\],=])'
 
 
 class Scrapes:
-    """Two scrapes of one service, so many seconds apart."""
+    """Two scrapes of a service, with the time between them."""
 
     def __init__(self, before, after, seconds=300.0):
         self.before, self.after, self.seconds = _samples(before), _samples(after), seconds
@@ -124,7 +124,7 @@ class _Parser:
 
 
 def _combined(left, right, operator, ignored):
-    """Of a number and a vector, or of two vectors whose labels are the same but for those that are ignored."""
+    """Applies an operator to a number and a vector, or to two vectors with equal labels (except ignored ones)."""
     if not isinstance(left, dict):
         return {labels: operator(left, value) for labels, value in right.items()}
     if not isinstance(right, dict):
@@ -134,7 +134,7 @@ def _combined(left, right, operator, ignored):
 
 
 def _quantiles(share, buckets):
-    """By linear interpolation within the bucket, as ``histogram_quantile`` does."""
+    """Interpolates linearly within the bucket, like ``histogram_quantile``."""
     by_labels = defaultdict(list)
     for labels, count in buckets.items():
         others = tuple(pair for pair in labels if pair[0] != "le")

@@ -1,4 +1,4 @@
-"""Concurrent calls reach a model as one, and each gets its own answer."""
+"""Concurrent calls are combined into one call, and each caller gets its own result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acqo_rl.types import Query
 
 
 def together(reformulator, count, **settings):
-    """Answers of so many calls at once, the first of which keeps the model busy until all others wait."""
+    """Makes concurrent calls; the first one keeps the model busy until all others wait."""
     gate = Gate()
     first = [True]
 
@@ -43,7 +43,7 @@ def together(reformulator, count, **settings):
         return [future.result(20) for future in [opening, *rest]]
 
 
-def test_calls_that_wait_become_one():
+def test_waiting_calls_are_combined():
     model, sizes = Parts(), []
     answers = together(model, 9, on_batch=sizes.append)
     assert sizes == [1, 8]
@@ -51,13 +51,13 @@ def test_calls_that_wait_become_one():
     assert [answer[0].query.text for answer in answers] == [f"query {i}" for i in range(9)]
 
 
-def test_a_batch_has_its_size():
+def test_batches_do_not_exceed_their_size():
     model = Parts()
     together(model, 9, size=3)
     assert [len(batch) for batch in model.batches] == [1, 3, 3, 2]
 
 
-def test_the_first_waits_for_others():
+def test_the_first_call_waits_for_others():
     model = Echo()
     batched = BatchedModel(model, partial(Batcher, wait=0.5, size=4))
     with ThreadPoolExecutor(4) as pool:
@@ -66,7 +66,7 @@ def test_the_first_waits_for_others():
     assert model.sizes == [4]  # and not half a second later: the batch was full
 
 
-def test_a_call_that_hangs_holds_one_thread():
+def test_a_hanging_call_blocks_only_one_thread():
     begun, released = threading.Event(), threading.Event()
 
     def call(items):
@@ -85,7 +85,7 @@ def test_a_call_that_hangs_holds_one_thread():
         assert late.result(20) == ["HANG"]
 
 
-def test_one_that_fails_fails_alone():
+def test_a_failing_item_does_not_affect_others():
     class Touchy(Parts):
         def reformulate(self, queries):
             if any(query.text == "query 3" for query in queries):
@@ -99,13 +99,13 @@ def test_one_that_fails_fails_alone():
     assert [i for i, error in enumerate(errors) if error] == [3]
 
 
-def test_too_few_answers_are_an_error():
+def test_too_few_results_are_an_error():
     batcher = Batcher(lambda items: items[:-1])
     with pytest.raises(ValueError, match=r"1 answers .* 2 items"):
         batcher.ask([1, 2])
 
 
-def test_who_is_late_is_dropped_from_the_queue():
+def test_timed_out_callers_are_removed_from_the_queue():
     asked = []
     batcher = Batcher(lambda items: asked.extend(items) or time.sleep(0.3) or items, timeout=0.1, size=1)
     with ThreadPoolExecutor(2) as pool:
@@ -115,7 +115,7 @@ def test_who_is_late_is_dropped_from_the_queue():
     assert len(asked) == 1
 
 
-def test_a_time_out_of_the_call_itself_is_told_as_it_is():
+def test_a_timeout_raised_by_the_call_is_propagated():
     def late(items):
         raise TimeoutError("the server's own")
 
@@ -124,7 +124,7 @@ def test_a_time_out_of_the_call_itself_is_told_as_it_is():
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=8), st.integers(1, 5))
-def test_answers_are_position_for_position(calls, size):
+def test_results_are_in_input_order(calls, size):
     batcher = Batcher(lambda items: [2 * item for item in items], size=size)
     with ThreadPoolExecutor(len(calls)) as pool:
         assert list(pool.map(batcher.ask, calls)) == [[2 * item for item in call] for call in calls]
@@ -143,8 +143,8 @@ class Depths:
         return [ranking(*(f"{text}{i}" for i in range(k)), retriever=self.name, query=text) for text in texts]
 
 
-def test_searches_of_several_depths_are_one_call():
-    """As deep as the deepest, each text once; every caller gets its own depth."""
+def test_searches_with_different_depths_are_one_call():
+    """The call has the largest depth and each text once; every caller gets its own depth."""
     retriever = Depths()
     batched = BatchedRetriever(retriever, partial(Batcher, wait=0.5, size=3))
     with ThreadPoolExecutor(2) as pool:

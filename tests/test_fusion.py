@@ -1,4 +1,4 @@
-"""Fusion against hand arithmetic and exact fractions."""
+"""Fusion, compared with values computed by hand and with exact fractions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def fuse(fusion, *lists, k=10):
 
 @st.composite
 def result_lists(draw):
-    """Up to four lists of one retriever, without repeated documents, scores falling in steps that often tie."""
+    """Up to four lists of one retriever, without duplicates; scores decrease and often tie."""
     lists = draw(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4))
     steps = [sorted(draw(st.lists(st.integers(-3, 3), min_size=len(d), max_size=len(d))), reverse=True) for d in lists]
     return [ranking(*d, scores=s) for d, s in zip(lists, steps, strict=True)]
 
 
 def exact_order(lists, exact_score):
-    """Documents by the definition, in exact arithmetic; and the score of each."""
+    """The ranking and scores according to the definition, in exact arithmetic."""
     fused, similarity, first_list = {}, {}, {}
     for i, found in enumerate(lists):
         for rank, (doc_id, score) in enumerate(zip(found.doc_ids, found.scores, strict=True), start=1):
@@ -41,35 +41,35 @@ def exact_order(lists, exact_score):
 
 class TestRankScoreFusion:
     def test_worked_example(self):
-        """Ranks (2, 5) give P = 10/7, rank 1 in one list gives P = 1, and the smaller P is first."""
+        """Ranks 2 and 5 give P = 10/7, and rank 1 in one list gives P = 1; the smaller P comes first."""
         fused = fuse(RankScoreFusion(), ranking("b", "a", "x", "y", "z"), ranking("p", "q", "r", "s", "a"))
         harmonic_rank = {d: 1 / score for d, score in zip(fused.doc_ids, fused.scores, strict=True)}
         assert harmonic_rank["a"] == pytest.approx(10 / 7)
         assert harmonic_rank["b"] == harmonic_rank["p"] == 1.0
         assert fused.doc_ids[:3] == ("b", "p", "a")
 
-    def test_first_everywhere_comes_first(self):
-        """Sorted the other way round, the document at rank 1 of every list would be last."""
+    def test_a_document_that_is_first_in_every_list_comes_first(self):
+        """With the opposite sort order, it would be last."""
         lists = [ranking("best", *(f"{i}-{j}" for j in range(9))) for i in range(3)]
         fused = fuse(RankScoreFusion(), *lists, k=100)
         assert fused.doc_ids[0] == "best"
         assert fused.scores[0] == pytest.approx(3.0)
 
     def test_absent_documents_add_nothing(self):
-        """Three ranks of 2 make 3/2, more than one rank of 1."""
+        """Rank 2 in three lists gives 3/2, more than rank 1 in one list."""
         fused = fuse(RankScoreFusion(), ranking("a", "b"), ranking("c", "b"), ranking("d", "b"))
         assert fused.doc_ids[0] == "b"
         assert fused.scores == pytest.approx((1.5, 1, 1, 1))
 
     def test_best_score_breaks_ties_within_one_retriever(self):
-        """P = 1 for all (c has two ranks of 2), S = max score decides and stays apart from P."""
+        """P = 1 for all documents (c has rank 2 twice), so S, the best score, decides."""
         fused = fuse(RankScoreFusion(), ranking("a", "c", scores=(0.4, 0.3)), ranking("b", "c", scores=(0.9, 0.5)))
         assert fused.doc_ids == ("b", "c", "a")
         assert fused.scores == (1.0, 1.0, 1.0)
         assert fused.similarities == (0.9, 0.5, 0.4)
 
     def test_scores_of_two_retrievers_are_not_compared(self):
-        """A BM25 score of 30 says nothing beside a cosine; the order of the sub-queries decides."""
+        """A BM25 score is not comparable with a cosine, so the order of the sub-queries decides."""
         dense, sparse = ranking("a", scores=(0.9,)), ranking("b", scores=(30.0,), retriever="bm25")
         assert fuse(RankScoreFusion(), dense, sparse).doc_ids == ("a", "b")
         assert fuse(RankScoreFusion(), sparse, dense).doc_ids == ("b", "a")
@@ -79,23 +79,23 @@ class TestRankScoreFusion:
         assert fuse(RankScoreFusion(), *lists).doc_ids == ("b", "a")
 
     def test_ties_in_both_keys_keep_the_order_of_the_sub_queries(self):
-        """Within one list, where a retriever gave equal scores, ranks differ and so does P."""
+        """In one list, equal scores have different ranks, so P differs."""
         fused = fuse(RankScoreFusion(), ranking("z", scores=(0.5,)), ranking("a", scores=(0.5,)))
         assert fused.doc_ids == ("z", "a")
 
-    def test_a_document_counts_once_a_list(self):
-        """At its first rank, with its first score."""
+    def test_a_document_counts_once_per_list(self):
+        """It counts at its first rank, with its first score."""
         fused = fuse(RankScoreFusion(), ranking("a", "b", "b", scores=(0.9, 0.5, 0.7)), ranking("c", "b"))
         assert fused.scores[fused.doc_ids.index("b")] == 1.0
 
-    def test_empty_lists_are_left_out(self):
+    def test_empty_lists_are_skipped(self):
         alone = fuse(RankScoreFusion(), ranking("a", "b"))
         assert fuse(RankScoreFusion(), ranking("a", "b"), ranking()) == alone
         assert fuse(RankScoreFusion(), ranking(), ranking()).doc_ids == ()
         assert fuse(RankScoreFusion()).doc_ids == ()
         assert RankScoreFusion().fuse([], 10) == []
 
-    def test_cut_to_k(self):
+    def test_returns_at_most_k_documents(self):
         fused = fuse(RankScoreFusion(), ranking(*"abcdef"), ranking(*"ghij"), k=3)
         assert len(fused.doc_ids) == len(fused.scores) == len(fused.similarities) == 3
 
@@ -104,8 +104,8 @@ class TestRankScoreFusion:
         fused = fuse(RankScoreFusion(), ranking("s1", "s2", "s3"), ranking("l1", "l2", "l3"))
         assert fused.doc_ids == ("s1", "l1", "s2", "l2", "s3", "l3")
 
-    def test_floating_point_noise_orders_no_ties(self):
-        """1/2 + 1/3 + 1/6 = 1 is not 1.0 in every order of summing; both must tie with rank 1 of one list."""
+    def test_rounding_errors_do_not_order_ties(self):
+        """1/2 + 1/3 + 1/6 is not exactly 1.0 in every order of summation, but must tie with rank 1 in one list."""
         fillers = iter(range(100))
 
         def at(rank, doc_id):
@@ -118,7 +118,7 @@ class TestRankScoreFusion:
         assert scores["sum"] == scores["mus"] == scores["one"]
 
     def test_weights_count(self):
-        """P of b is 1 / (0.8 / 1 + 0.8 / 2): several rewrites of little weight do not outvote the query itself."""
+        """P of b is 1 / (0.8 / 1 + 0.8 / 2); several sub-queries with small weights do not outvote the raw query."""
         fused = fuse(RankScoreFusion(), ranking("a"), ranking("b", weight=0.8), ranking("c", "b", weight=0.8))
         assert fused.doc_ids == ("b", "a", "c")
         assert fused.scores == pytest.approx((1.2, 1.0, 0.8))
@@ -126,7 +126,7 @@ class TestRankScoreFusion:
         assert fused.doc_ids == ("a", "b", "c")
 
     @given(result_lists())
-    def test_is_the_definition_in_exact_arithmetic(self, lists):
+    def test_equals_the_definition_in_exact_arithmetic(self, lists):
         """P ascending is reciprocal rank fusion with k = 0 descending, then S, list, id."""
         order, exact = exact_order(lists, lambda rank, _: Fraction(1, rank))
         fused = fuse(RankScoreFusion(), *lists, k=100)
@@ -143,30 +143,30 @@ class TestReciprocalRankFusion:
         assert fused.scores == pytest.approx((1 / 61 + 1 / 62, 1 / 61, 1 / 62))
 
     def test_weights_count(self):
-        """Several rewrites of little weight do not outvote the query itself."""
+        """Several sub-queries with small weights do not outvote the raw query."""
         rewrites = [ranking("b", weight=0.3) for _ in range(3)]
         fused = fuse(ReciprocalRankFusion(), ranking("a", weight=1.0), *rewrites)
         assert fused.doc_ids == ("a", "b")
         assert fused.scores == pytest.approx((1 / 61, 0.9 / 61))
 
-    def test_ten_by_ten(self):
+    def test_ten_lists_of_ten_documents(self):
         """Documents are identified by their id; each occurs once in the fused list."""
         fused = fuse(ReciprocalRankFusion(), ranking("a", "b", "a"), ranking("a"))
         assert fused.doc_ids == ("a", "b")
         assert fused.scores == pytest.approx((2 / 61, 1 / 62))
 
-    def test_similarity_is_kept_apart(self):
-        """A threshold on similarity means the same however many lists were fused."""
+    def test_similarities_are_separate_from_scores(self):
+        """A similarity threshold has the same meaning for any number of lists."""
         fused = fuse(ReciprocalRankFusion(), ranking("a", scores=(0.8,)), ranking("a", scores=(0.6,)))
         assert fused.similarities == (0.8,)
         assert fused.scores == pytest.approx((2 / 61,))
 
     @given(result_lists(), st.integers(0, 100))
-    def test_is_the_definition_in_exact_arithmetic(self, lists, rank_constant):
+    def test_equals_the_definition_in_exact_arithmetic(self, lists, rank_constant):
         order, _ = exact_order(lists, lambda rank, _: Fraction(1, rank_constant + rank))
         assert list(fuse(ReciprocalRankFusion(rank_constant), *lists, k=100).doc_ids) == order
 
-    def test_a_negative_constant_is_refused(self):
+    def test_a_negative_constant_is_rejected(self):
         with pytest.raises(ConfigError, match="rank_constant is -1"):
             ReciprocalRankFusion(-1)
 
@@ -177,19 +177,19 @@ class TestScoreFusion:
         ranking("b", "d", scores=(0.9, 0.4), weight=0.5),
     )
 
-    def test_each_list_is_scaled_by_itself(self):
-        """A: 1; b: 1/2 + 0.5 * 1; c and d are the last of their lists."""
+    def test_each_list_is_scaled_separately(self):
+        """Document a gets 1, b gets 1/2 + 0.5 * 1; c and d are last in their lists."""
         fused = fuse(ScoreFusion(), *self.LISTS)
         assert fused.doc_ids == ("a", "b", "c", "d")
         assert fused.scores == pytest.approx((1.0, 1.0, 0.0, 0.0))
 
-    def test_hits_multiply(self):
-        """CombMNZ: b is in two lists, of weight 1 and 0.5."""
+    def test_combmnz_multiplies_by_the_hits(self):
+        """b is in two lists with the weights 1 and 0.5."""
         fused = fuse(ScoreFusion(multiply_by_hits=True), *self.LISTS)
         assert fused.doc_ids == ("b", "a", "c", "d")
         assert fused.scores == pytest.approx((1.5, 1.0, 0.0, 0.0))
 
-    def test_a_list_of_equal_scores_counts_in_full(self):
+    def test_equal_scores_in_a_list_become_1(self):
         assert fuse(ScoreFusion(), ranking("a", "b", scores=(0.3, 0.3))).scores == (1.0, 1.0)
 
     def test_scale_and_shift_of_a_list_do_not_matter(self):
@@ -235,14 +235,14 @@ class TestAgainstPublicLibraries:
         ],
     )  # fmt: skip
     def test_haystack_with_and_without_weights(self, weights, expected):
-        """Its scores are these sums of reciprocal ranks with weights that add up to 1, times 61, the greatest at 1."""
+        """Haystack normalises the weights to a sum of 1 and multiplies the scores by 61, so that the maximum is 1."""
         fused = self.fused(*weights)
         assert fused.doc_ids == tuple(expected)
         assert [61 * score / sum(weights) for score in fused.scores] == pytest.approx(list(expected.values()))
 
     @given(lists=result_lists(), weights=st.lists(st.sampled_from([0.5, 0.8, 1.0, 1.5]), min_size=4, max_size=4))
-    def test_langchains_arithmetic(self, lists, weights):
-        """Its weighted_reciprocal_rank: the sum of weight / (rank + 60), whatever the order of the lists."""
+    def test_equals_langchain(self, lists, weights):
+        """LangChain's weighted_reciprocal_rank is the sum of weight / (rank + 60)."""
         weighted = [replace(found, weight=w) for found, w in zip(lists, weights, strict=False)]
         expected = {}
         for found in weighted:
@@ -253,7 +253,7 @@ class TestAgainstPublicLibraries:
             assert dict(zip(fused.doc_ids, fused.scores, strict=True)) == pytest.approx(expected)
 
     def test_ranx_min_max_sums(self):
-        """Sum, sum with weights 1 and 0.5, and MNZ over the same two lists."""
+        """CombSUM, CombSUM with the weights 1 and 0.5, and CombMNZ over the same two lists."""
         bm25 = ranking("a", "b", "c", scores=(30.0, 20.0, 5.0), retriever="bm25")
         for fusion, weight, expected in (
             (ScoreFusion(), 1.0, {"b": 1.6, "a": 1.0, "d": 0.5, "c": 0.0}),
@@ -286,7 +286,7 @@ class TestEveryFusion:
         assert by_weight.similarities == by_copies.similarities
 
     @given(lists=result_lists(), factor=st.sampled_from([0.25, 0.5, 2.0, 4.0]))
-    def test_only_the_ratio_of_weights_orders(self, fusion, lists, factor):
+    def test_only_the_ratio_of_weights_matters(self, fusion, lists, factor):
         scaled = [replace(found, weight=factor) for found in lists]
         assert fuse(fusion, *scaled, k=100).doc_ids == fuse(fusion, *lists, k=100).doc_ids
 
@@ -302,12 +302,12 @@ class TestEveryFusion:
                 fuse(fusion, replace(ranking(*doc_ids), scores=(1.0,)))
 
     @pytest.mark.parametrize("weight", [-0.5, float("nan"), float("inf")])
-    def test_a_weight_that_is_none_is_refused(self, fusion, weight):
+    def test_an_invalid_weight_is_rejected(self, fusion, weight):
         with pytest.raises(ConfigError, match=str(weight)):
             fuse(fusion, ranking("a", weight=weight))
 
     @given(lists=result_lists())
-    def test_is_a_ranking(self, fusion, lists):
+    def test_returns_a_valid_ranking(self, fusion, lists):
         fused = fuse(fusion, *lists, k=100)
         assert set(fused.doc_ids) == {d for found in lists for d in found.doc_ids}
         assert len(set(fused.doc_ids)) == len(fused.doc_ids)
@@ -328,6 +328,6 @@ def test_the_rank_constant_of_rrf_can_be_set():
         fusion_named("rrf", -2)
 
 
-def test_an_unknown_fusion_is_refused():
+def test_an_unknown_fusion_is_rejected():
     with pytest.raises(ConfigError, match=r"'borda'.* rsf, rrf, combsum, combmnz"):
         fusion_named("borda")

@@ -1,4 +1,4 @@
-"""Export and push, with tiny models of random weights."""
+"""Export and push, with tiny random models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def completions(folder):
 
 
 @pytest.mark.parametrize(("kind", "merge"), [("full", True), ("adapter", True), ("adapter", False)])
-def test_an_export_completes_as_its_source(kind, merge, request, tmp_path):
+def test_an_export_gives_the_completions_of_its_source(kind, merge, request, tmp_path):
     source = request.getfixturevalue(kind)
     assert hub.export_policy(source, tmp_path / "out", merge=merge, card="# card\n")
     exported = {path.name for path in (tmp_path / "out").iterdir()}
@@ -75,7 +75,7 @@ def test_merged_weights_are_bfloat16_and_generation_is_greedy(adapter, tmp_path)
     assert "lora" not in written.lower()
 
 
-def test_the_same_export_is_kept_with_a_new_card_and_another_one_refused(full, adapter, tmp_path):
+def test_a_repeated_export_updates_the_card_and_another_export_is_rejected(full, adapter, tmp_path):
     out = tmp_path / "out"
     assert hub.export_policy(full, out, card="first")
     before = (out / "model.safetensors").stat().st_mtime_ns
@@ -104,7 +104,7 @@ def interrupt(*_, **__):
 
 
 @pytest.mark.parametrize(("key", "what"), [("grammar_version", "grammar"), ("prompt_version", "prompt")])
-def test_another_grammar_or_prompt_is_refused(full, tmp_path, key, what):
+def test_another_grammar_or_prompt_version_is_rejected(full, tmp_path, key, what):
     model = shutil.copytree(full, tmp_path / "model")
     settings = json.loads((model / "acqo.json").read_text())
     (model / "acqo.json").write_text(json.dumps(settings | {key: "0"}))
@@ -140,7 +140,7 @@ def test_pickles_are_never_read(full, adapter, tmp_path):
 
 
 @pytest.mark.parametrize("model_type", ["llama", "unheard_of"])
-def test_code_of_a_model_is_never_run(full, tmp_path, model_type, monkeypatch):
+def test_custom_code_of_a_model_is_never_run(full, tmp_path, model_type, monkeypatch):
     model = shutil.copytree(full, tmp_path / "model")
     (model / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: ...\nclass Model: ...\n")
     config = json.loads((model / "config.json").read_text()) | {
@@ -161,7 +161,7 @@ def test_code_of_a_model_is_never_run(full, tmp_path, model_type, monkeypatch):
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_is_no_policy_is_refused(full, tmp_path):
+def test_a_folder_without_a_policy_is_rejected(full, tmp_path):
     with pytest.raises(HubError, match=r"acqo\.json"):
         hub.export_policy(tmp_path, tmp_path / "out")
     with pytest.raises(HubError, match="--adapter"):
@@ -173,7 +173,7 @@ def test_what_is_no_policy_is_refused(full, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["./modle", "/no/such/model", "~/model", "runs/acqo/model", "tests/modle"])
-def test_a_mistyped_folder_is_refused_without_asking_the_hub(name, monkeypatch):
+def test_a_mistyped_folder_is_rejected_without_calling_the_hub(name, monkeypatch):
     from acqo_rl.language_models.local import TransformersModel
 
     monkeypatch.chdir(Path(__file__).parents[1])
@@ -185,7 +185,7 @@ def test_a_mistyped_folder_is_refused_without_asking_the_hub(name, monkeypatch):
 
 
 class ScriptedHub:
-    """Stands in for ``HfApi``: takes calls and says what is there."""
+    """A stand-in for ``HfApi`` that records calls."""
 
     private = True
     calls: dict[str, dict]
@@ -213,7 +213,7 @@ def scripted_hub(monkeypatch):
     return ScriptedHub
 
 
-def test_push_is_private_and_takes_only_files_of_an_export(full, tmp_path, scripted_hub):
+def test_push_is_private_and_uploads_only_files_of_an_export(full, tmp_path, scripted_hub):
     hub.export_policy(full, tmp_path / "out")
     assert hub.push(tmp_path / "out", "name/model") == "https://huggingface.co/name/model"
     assert scripted_hub.calls["create_repo"] == {"repo_id": "name/model", "private": True, "exist_ok": True}
@@ -223,7 +223,7 @@ def test_push_is_private_and_takes_only_files_of_an_export(full, tmp_path, scrip
         "*.safetensors", "*.json", "*.txt", "*.md", "*.jinja", "openvino_model.xml", "openvino_model.bin"}  # fmt: skip
 
 
-def test_a_public_repository_takes_no_private_push(full, tmp_path, scripted_hub, monkeypatch):
+def test_a_private_push_to_a_public_repository_is_rejected(full, tmp_path, scripted_hub, monkeypatch):
     monkeypatch.setattr(scripted_hub, "private", False)
     hub.export_policy(full, tmp_path / "out")
     with pytest.raises(HubError, match=r"name/model .*--public"):
@@ -259,7 +259,7 @@ def test_push_without_token_or_network(full, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("repo_id", ["model", "a/b/c", "na me/model", "name/--model", "name/", ""])
-def test_bad_repository_names(repo_id):
+def test_invalid_repository_names_are_rejected(repo_id):
     with pytest.raises(HubError, match="repository"):
         hub.check_repo_id(repo_id)
     hub.check_repo_id("name/acqo-demo_1.0")

@@ -1,4 +1,4 @@
-"""Measures against pytrec_eval, ties included, and by hand."""
+"""Measures, compared with pytrec_eval (including ties) and with values computed by hand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_measure_equals_pytrec_eval_ties_included(qrels, run):
 
 @settings(max_examples=100, deadline=None)
 @given(QRELS, TIED_RUN)
-def test_cut_reciprocal_rank_is_the_whole_one_where_it_reaches(qrels, run):
+def test_rr_at_a_cutoff_equals_rr_within_the_cutoff(qrels, run):
     if not judged(qrels):
         return
     got = per_query(["RR", "RR@10"], qrels, run)
@@ -66,7 +66,7 @@ def test_cut_reciprocal_rank_is_the_whole_one_where_it_reaches(qrels, run):
 
 @settings(max_examples=100, deadline=None)
 @given(QRELS, TIED_RUN)
-def test_all_gold_is_one_exactly_where_recall_is(qrels, run):
+def test_all_gold_is_1_exactly_if_recall_is_1(qrels, run):
     if not judged(qrels):
         return
     got = per_query(["AllGold@3", "AllGold@10", "R@10", "R@3"], qrels, run)
@@ -76,7 +76,7 @@ def test_all_gold_is_one_exactly_where_recall_is(qrels, run):
 
 
 def test_by_hand():
-    """Gold at ranks 1 and 4 of ten, a third one not found."""
+    """Two gold documents at ranks 1 and 4; a third one is not found."""
     run = to_run({"q": ranking("g1", "x", "y", "g2", *"abcdef")})
     got = mean(per_query(MEASURES, {"q": {"g1": 1, "g2": 1, "g3": 1}}, run))
     ideal = 1 + 1 / math.log2(3) + 1 / math.log2(4)
@@ -98,7 +98,7 @@ def test_all_gold_by_hand(rank_of_last, value):
     assert got == {"AllGold@10": {"q": value}}
 
 
-def test_queries_without_result_count_zero_and_those_without_relevant_document_are_left_out():
+def test_queries_without_results_score_0_and_queries_without_relevant_documents_are_skipped():
     qrels = {"found": {"d": 1}, "empty": {"d": 1}, "missing": {"d": 1}, "nothing_relevant": {"d": 0}}
     run = to_run(
         {"found": ranking("d"), "empty": ranking(), "nothing_relevant": ranking("d"), "unjudged": ranking("d")}
@@ -109,12 +109,12 @@ def test_queries_without_result_count_zero_and_those_without_relevant_document_a
     assert mean(values)["nDCG@10"] == pytest.approx(1 / 3)
 
 
-def test_a_run_without_any_result_is_zero():
+def test_an_empty_run_scores_0():
     values = per_query(MEASURES, {"q": {"d": 1}}, {})
     assert all(value == {"q": 0.0} for value in values.values())
 
 
-def test_scores_of_a_ranking_do_not_matter_only_its_order():
+def test_only_the_order_of_a_ranking_matters():
     tied = Ranking(doc_ids=("b", "c", "a"), scores=(1.0, 1.0, 1.0))
     run = to_run({"q": tied})
     assert sorted(run["q"], key=run["q"].__getitem__, reverse=True) == ["b", "c", "a"]
@@ -123,19 +123,19 @@ def test_scores_of_a_ranking_do_not_matter_only_its_order():
 
 
 @pytest.mark.parametrize("name", ["nDCG@0", "R@101"])
-def test_a_cutoff_beyond_the_depth_of_a_ranking_is_refused(name):
-    """trec_eval dies of the first, and would give the second the value of R@100."""
+def test_a_cutoff_beyond_the_depth_of_rankings_is_rejected(name):
+    """trec_eval crashes on the first, and would return R@100 for the second."""
     with pytest.raises(ConfigError, match=f"{name}.*1 to 100"):
         check_measures([name], 100)
 
 
 @pytest.mark.parametrize("name", ["nonsense", "nDCG@ten", "nDCG(", "R", "AllGold@0", "AllGold", "nDCG(depth=3)@10", ""])
-def test_an_unknown_measure_is_refused_by_name(name):
+def test_an_unknown_measure_is_rejected(name):
     with pytest.raises(ConfigError, match=re.escape(repr(name))):
         per_query([name], {"q": {"d": 1}}, {})
 
 
-def test_a_measure_that_needs_another_package_is_refused():
+def test_a_measure_that_needs_a_missing_package_is_rejected():
     with pytest.raises(ConfigError, match="alpha_nDCG@10"):
         per_query(["alpha_nDCG@10"], {"q": {"d": 1}}, {})
 

@@ -1,4 +1,4 @@
-"""The model card, with tiny models of random weights."""
+"""The model card, with tiny random models."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ def test_card_of_the_embedded_base_model(adapter, tmp_path):
     assert "quantised to 4 bits" in text
 
 
-def test_the_base_of_a_full_model_is_found_through_its_runs(full, adapter, tmp_path):
+def test_the_base_of_a_full_model_is_found_through_its_training_runs(full, adapter, tmp_path):
     for stage, begins_with in (("one", "embedded:smollm2"), ("two", str(tmp_path / "one" / "model"))):
         shutil.copytree(full, tmp_path / stage / "model")
         (tmp_path / stage / "config.json").write_text(json.dumps({"model": begins_with}))
     assert "HuggingFaceTB/SmolLM2-135M-Instruct" in model_card(tmp_path / "two" / "model", "name/model")
 
 
-def test_an_evaluation_of_the_export_counts(adapter, full, evaluation, tmp_path):
+def test_an_evaluation_of_the_export_is_accepted(adapter, full, evaluation, tmp_path):
     finished = json.loads((evaluation / "settings.json").read_text())
     for source, name in ((adapter, "policy"), (full, "rules")):
         hub.export_policy(source, tmp_path / name)
@@ -147,7 +147,7 @@ def test_an_evaluation_of_the_export_counts(adapter, full, evaluation, tmp_path)
         assert f"{name} (this model)" in model_card(source, "name/model", evaluation=evaluation)
 
 
-def test_an_evaluation_of_another_model_is_refused(full, evaluation):
+def test_an_evaluation_of_another_model_is_rejected(full, evaluation):
     with pytest.raises(HubError, match=f"{full}.* raw, rules, policy"):
         model_card(full, "name/model", evaluation=evaluation)
     with pytest.raises(HubError, match="cannot be read"):

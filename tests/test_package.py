@@ -13,18 +13,18 @@ import acqo_rl
 HEAVY = {"torch", "transformers", "faiss", "trl", "datasets", "peft", "sentence_transformers", "numpy"}
 
 
-def test_importing_it_is_light():
+def test_the_import_is_light():
     code = "import acqo_rl, json, sys; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     assert not HEAVY & set(loaded)
 
 
 @pytest.mark.parametrize("name", acqo_rl.__all__)
-def test_every_public_name_is_there(name):
+def test_every_public_name_can_be_imported(name):
     assert getattr(acqo_rl, name) is not None
     assert name in dir(acqo_rl)
 
 
-def test_a_name_that_is_not_there():
+def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError):
         acqo_rl.Nothing  # noqa: B018

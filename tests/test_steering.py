@@ -41,7 +41,7 @@ WORDS = 28
 
 
 class EverythingRetriever(ScriptedRetriever):
-    """A stand-in that finds the documents that it was given for every text."""
+    """A retriever that returns the given documents for every text."""
 
     def __init__(self, *doc_ids):
         super().__init__({})
@@ -53,7 +53,7 @@ class EverythingRetriever(ScriptedRetriever):
 
 
 class ObedientModel:
-    """A stand-in that does all that a document can ask of a model.
+    """A model that obeys every instruction in a document.
 
     It writes the documents themselves, the instructed 40 searches, or another turn with other instructions.
     """
@@ -77,7 +77,7 @@ def fed(doc_ids, query=QUERY):
 
 
 def searched(policy, doc_ids):
-    """The texts that reach the retriever for one query, and what was read from the completion."""
+    """Returns the texts that reach the retriever for one query, and the parsed completion."""
     retriever = EverythingRetriever(*doc_ids)
     [reformulation] = policy.reformulate([fed(doc_ids)])
     search([reformulation], retriever, RankScoreFusion())
@@ -113,7 +113,7 @@ def test_an_obedient_model_searches_no_more_than_the_grammar_allows(doc_ids, tag
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A real policy of random weights."""
+    """A real policy with random weights."""
     folder = full_model(tmp_path_factory.mktemp("steered"), feedback_results=3, max_new_tokens=24)
     return Policy.from_pretrained(str(folder))
 
@@ -142,7 +142,7 @@ class TestPrompt:
         return [i for i in ids if i in marks]
 
     @pytest.mark.parametrize("doc_ids", TRIPLES, ids=KINDS)
-    def test_documents_stay_text_on_lines_of_their_own(self, tokenizer, doc_ids):
+    def test_documents_stay_on_separate_lines(self, tokenizer, doc_ids):
         plain, plain_ids = self.render(tokenizer, QUERY)
         content, ids = self.render(tokenizer, fed(doc_ids))
         assert self.special(tokenizer, ids) == self.special(tokenizer, plain_ids)
@@ -152,15 +152,15 @@ class TestPrompt:
         assert [line for line in lines if line.lstrip().startswith("Question:")] == [f"Question: {QUERY.text}"]
 
     @pytest.mark.parametrize("doc_ids", TRIPLES, ids=KINDS)
-    def test_feedback_takes_its_share_of_the_prompt_and_no_more(self, doc_ids, tokenizer):
-        """The question comes last and whole, after at most 200 + 16 * 28 characters a document and their marks."""
+    def test_feedback_does_not_exceed_its_share_of_the_prompt(self, doc_ids, tokenizer):
+        """The question is complete and comes last, after at most 200 + 16 * 28 characters per document."""
         content, _ = self.render(tokenizer, fed(doc_ids))
         assert content.endswith(f"\nQuestion: {QUERY.text}")
         longest = 2 * (200 + 16 * WORDS) + len("- : ")  # a space after every bracket at worst
         assert max(len(line) for line in content.splitlines()) <= longest
 
-    def test_turns_of_the_conversation_cannot_pose_as_the_question(self, tokenizer):
-        """A system's turn may quote a document."""
+    def test_turns_of_the_conversation_cannot_imitate_the_question(self, tokenizer):
+        """A turn of the system may quote a document."""
         for planted in PLANTED:
             query = Query("q", QUERY.text, (planted[:300], "U: and?"), fed(TRIPLES[0]).feedback)
             content, _ = self.render(tokenizer, query)

@@ -1,4 +1,4 @@
-"""Lone surrogates: no value of the package holds one, so that no file, tokenizer or answer meets it."""
+"""Lone surrogates are removed from all values, because files, tokenizers and JSON reject them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANY = st.text(st.characters(exclude_categories=()))
         ("\ufeffa\ud800", "\ufeffa\ufffd"),
     ],
 )
-def test_halves_become_replacement_characters(text, expected):
+def test_lone_surrogates_become_replacement_characters(text, expected):
     assert well_formed(text) == expected
 
 
@@ -42,7 +42,7 @@ def test_every_text_can_be_written(text):
         assert clean == text
 
 
-def test_queries_and_documents_hold_none():
+def test_queries_and_documents_contain_none():
     query = Query("q\ud800", "a\ud83d", ["U: b\ud83d", {"role": "assistant", "content": "c\ude00"}])
     assert (query.id, query.text, [turn.text for turn in query.history]) == (
         "q\ufffd",
@@ -54,7 +54,7 @@ def test_queries_and_documents_hold_none():
     json.dumps([query.text, document.text], ensure_ascii=False).encode()
 
 
-def test_they_are_written_indexed_and_searched(tmp_path):
+def test_texts_with_broken_characters_are_written_indexed_and_searched(tmp_path):
     documents = [Document("d", "red \ud83d", "Red things."), Document("e", "", "Blue \ude00 things.")]
     queries = [Query("q", "red \ud83d", ["where \ud83d?", "here"])]
     write_beir(tmp_path, documents, queries, {"dev": {"q": {"d": 1}}})

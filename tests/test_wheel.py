@@ -1,4 +1,4 @@
-"""The package as it is installed from its wheel, without the repository."""
+"""The package installed from its wheel, without the repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The folder into which the wheel is installed, beside the dependencies of the tests."""
+    """The folder in which the wheel is installed; dependencies are those of the tests."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], check=True, timeout=300)
@@ -70,7 +70,7 @@ def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
     assert page.status_code == 200
 
 
-def test_what_is_imported_is_the_wheel(installed, tmp_path):
+def test_the_wheel_is_imported(installed, tmp_path):
     code = "import acqo_rl; print(acqo_rl.__file__)"
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Policy folders of random weights that load at once: one token a byte, two layers, width 16."""
+"""Small policies with random weights: one token per byte, two layers, width 16."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHAT_TEMPLATE = (
 
 
 def byte_tokenizer():
-    """One token a byte, and the turns of SmolLM2's chat template."""
+    """A tokenizer with one token per byte and SmolLM2's chat template."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -66,7 +66,7 @@ def _random_llama(seed):
 
 
 def _save(model, folder, settings):
-    """Writes a policy as training does."""
+    """Writes a policy in the form of training."""
     model.save_pretrained(folder)
     byte_tokenizer().save_pretrained(folder)
     PolicySettings(**settings).save(folder)
