@@ -12,8 +12,9 @@ pooled. A judge grades each pair of query and document from 0 to 3; the grades 2
 language model (openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder) or a cross-encoder of
 sentence-transformers (cross-encoder:NAME).
 
-The number of pairs and the length of the prompts are printed first, and --plan prints nothing else. Every grade is kept
-in judgements.jsonl, so that the same command continues after an interruption.
+The number of pairs and the length of the prompts are printed first; with --plan, the command stops there. Every grade
+is kept in judgements.jsonl, so that the same command continues after an interruption. With other settings, the grades
+are used again and the data set is written anew.
 
 OUTPUT is a BEIR folder with the queries that have a relevant document, divided into train, dev and test. With --gold,
 the report also says how far the judgements agree with qrels/SPLIT.tsv of --data: Cohen's kappa on documents, and the

@@ -9,15 +9,16 @@ The questions are of every kind that a policy must tell apart: simple, several (
 comparison, bridge (over two documents, one of which mentions the other), follow_up (in a conversation) and ambiguous (a
 name that two documents share).
 
-Filters drop questions that copy their passage, that are not of their kind, that repeat another one, and whose documents
-the index does not find among the first 100. Of the questions whose documents the raw query ranks first, only as many
+Filters drop questions that copy their passage or name nothing of it, that are not of their kind, that repeat another
+one, and whose documents the index does not find among the first 100. Of the questions whose documents the raw query ranks first, only as many
 are kept as --easy allows. Documents are divided into train, dev and test before anything is written, so that no
 question of dev or test is about a document of the training questions.
 
-The number of calls and the length of the prompts are printed first, and --plan prints nothing else.
+The number of calls and the length of the prompts are printed first; with --plan, the command stops there.
 
 OUTPUT is a BEIR folder with all documents. Its report.md has the counts, the reasons and samples; read it before you
-train. Every reply is kept in replies.jsonl, so that the same command continues after an interruption.
+train. Every reply is kept in replies.jsonl, so that the same command continues after an interruption. With other
+settings, the replies are used again and the data set is written anew.
 """
 
 from __future__ import annotations
