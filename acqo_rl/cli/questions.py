@@ -10,9 +10,9 @@ comparison, bridge (over two documents, one of which mentions the other), follow
 name that two documents share).
 
 Filters drop questions that copy their passage or name nothing of it, that are not of their kind, that repeat another
-one, and whose documents the index does not find among the first 100. Of the questions whose documents the raw query ranks first, only as many
-are kept as --easy allows. Documents are divided into train, dev and test before anything is written, so that no
-question of dev or test is about a document of the training questions.
+one, and whose documents the index does not find among the first 100. Of the questions whose documents the raw query
+ranks first, only as many are kept as --easy allows. Documents are divided into train, dev and test before anything is
+written, so that no question of dev or test is about a document of the training questions.
 
 The number of calls and the length of the prompts are printed first; with --plan, the command stops there.
 
