@@ -6,7 +6,7 @@ model.safetensors config.json                            merged into the base mo
 adapter_model.safetensors adapter_config.json            or the LoRA adapter alone
 tokenizer.json tokenizer_config.json chat_template.jinja
 generation_config.json                                   greedy
-openvino_model.xml openvino_model.bin                    optional: the same model for OpenVINO, 8-bit weights
+openvino_model.xml openvino_model.bin                    optional: the same model for OpenVINO
 acqo.json                                                settings that the policy must be served with
 export.json                                              fingerprint of the exported model
 README.md                                                the model card
@@ -19,9 +19,13 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acqo_rl.errors import HubError
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
+
+if TYPE_CHECKING:
+    from acqo_rl.language_models.openvino_graph import Weights
 
 EXPORT_FILE = "export.json"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
@@ -30,7 +34,7 @@ _GRAPH_FILES = ("openvino_model.xml", "openvino_model.bin")
 
 
 def export_policy(
-    model: str | Path, output: str | Path, *, merge: bool = True, openvino: bool = False, card: str = ""
+    model: str | Path, output: str | Path, *, merge: bool = True, openvino: Weights | None = None, card: str = ""
 ) -> bool:
     """Writes a policy to a folder that ``Policy.from_pretrained`` can load.
 
@@ -42,7 +46,7 @@ def export_policy(
             been edited by hand.
         merge: merge a LoRA adapter into its base model; otherwise export the adapter alone. Merged weights are rounded
             to bfloat16, so a near tie between two tokens may be resolved differently than in float32.
-        openvino: also write the merged model for OpenVINO, which is faster on a CPU
+        openvino: also write the merged model for OpenVINO, which is faster on a CPU, with this type of weights
             (:mod:`acqo_rl.language_models.openvino`).
         card: text of ``README.md``.
 
@@ -56,7 +60,7 @@ def export_policy(
     """
     model, output = Path(model), Path(output)
     settings = read_settings(model)
-    form = f"{'merged' if merge else 'adapter'}{' and OpenVINO' if openvino else ''}"
+    form = f"{'merged' if merge else 'adapter'}{f' and OpenVINO {openvino}' if openvino else ''}"
     made_from = {"source": fingerprint(model), "form": form}
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         _renew_card(output, made_from, card)
@@ -214,7 +218,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     return str(url)
 
 
-def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool, openvino: bool) -> None:
+def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: bool, openvino: Weights | None) -> None:
     """Writes weights, tokenizer and generation config."""
     import torch
     from transformers import GenerationConfig
@@ -225,7 +229,7 @@ def _write_model(model: Path, folder: Path, settings: PolicySettings, *, merge: 
     from acqo_rl.language_models.openvino import write_graph
 
     if openvino:
-        write_graph(TransformersModel.from_pretrained(str(model)), folder)
+        write_graph(TransformersModel.from_pretrained(str(model)), folder, openvino)
     if merge:
         TransformersModel.from_pretrained(str(model)).model.to(torch.bfloat16).save_pretrained(folder)
     else:

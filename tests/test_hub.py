@@ -269,8 +269,11 @@ def test_invalid_repository_names_are_rejected(repo_id):
 def test_an_export_for_openvino_is_used_with_its_tokenizer_and_limits(merge, adapter, tmp_path):
     pytest.importorskip("openvino")
     out = tmp_path / "out"
-    hub.export_policy(adapter, out, merge=merge, openvino=True)
-    assert json.loads((out / "export.json").read_text())["form"] == f"{'merged' if merge else 'adapter'} and OpenVINO"
+    hub.export_policy(adapter, out, merge=merge, openvino="float16")
+    assert (
+        json.loads((out / "export.json").read_text())["form"]
+        == f"{'merged' if merge else 'adapter'} and OpenVINO float16"
+    )
     assert {"openvino_model.xml", "openvino_model.bin", "config.json"} <= {path.name for path in out.iterdir()}
     assert str(tmp_path) not in (out / "config.json").read_text()
     fast = Policy.from_pretrained(f"openvino:{out}")

@@ -13,10 +13,11 @@ Reformulators are compared to the first one; each is NAME or NAME=MODEL:
     policy_else_rules=MODEL  the policy, and where it passes, the rules; any other name with _else_rules behind it
     trained:demo       a policy without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
 
-With openvino: before it, a policy runs with OpenVINO and 8-bit weights. To test whether it finds as much as before:
+With openvino: before its name, a policy runs with OpenVINO, and with openvino-int8: it also has 8-bit weights. To test
+whether it still finds as much:
 
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --margin 0.005 \
-        --reformulator float32=trained:demo int8=openvino:trained:demo --output evaluations/int8
+        --reformulator float32=trained:demo int8=openvino-int8:trained:demo --output evaluations/int8
 
 A policy that reads the first results of the raw query gets as many as it was trained with. What the output folder
 already holds under the same settings is not computed again, so another reformulator can be added later.

@@ -3,8 +3,8 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --dry_run --output exports/acqo-demo
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
-A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino adds the merged model with
-8-bit weights for OpenVINO; acqo serve and acqo search then use it on a CPU, and acqo evaluate --margin tests it.
+A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino adds the merged
+model for OpenVINO. acqo serve and acqo search then use it on a CPU, and acqo evaluate --margin tests its 8-bit weights.
 The repository is private unless --public is given. --dry_run writes the folder and prints the model card; it needs
 neither network nor token.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
@@ -34,7 +34,9 @@ class PushConfig:
         metadata={"help": "Output folder of acqo evaluate with results of MODEL or its export, for the card."},
     )
     adapter: bool = field(default=False, metadata={"help": "Export the LoRA adapter alone, without merging it."})
-    openvino: bool = field(default=False, metadata={"help": "Also export the merged model for OpenVINO."})
+    openvino: Literal["float16", "int8"] | None = field(
+        default=None, metadata={"help": "Also export the merged model for OpenVINO, with weights of this type."}
+    )
     public: bool = field(default=False, metadata={"help": "Create a public repository."})
     output: str | None = field(default=None, metadata={"help": "Folder in which to keep the export."})
     dry_run: bool = field(default=False, metadata={"help": "Write to OUTPUT and print the card, without pushing."})

@@ -10,7 +10,7 @@ from typing import Any
 
 from acqo_rl import __version__
 from acqo_rl.embedded import resolve
-from acqo_rl.language_models.openvino import PREFIX
+from acqo_rl.language_models.openvino import split_prefix
 from acqo_rl.reformulation.load import StrategySettings, asks_model, made_with
 from acqo_rl.types import Qrels, Query
 
@@ -20,7 +20,7 @@ def fingerprint(model: str) -> str:
 
     ``README.md`` and ``export.json`` do not count, because a new model card does not change the model.
     """
-    model = model.removeprefix(PREFIX)
+    model = split_prefix(model)[1]
     folder = Path(resolve(model) if model.startswith("trained:") else model)
     if not model or not folder.is_dir():
         return ""

@@ -173,17 +173,19 @@ class TransformersModel:
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
         """Loads a model from a Hub id, a folder or an ``embedded:`` name; an adapter is merged into its base for speed.
 
-        Remote code is never run and pickles are never read. With ``openvino:`` before its name, the model runs with
-        OpenVINO (:mod:`acqo_rl.language_models.openvino`).
+        Remote code is never run and pickles are never read. With ``openvino:`` or ``openvino-int8:`` before its name,
+        the model runs with OpenVINO (:mod:`acqo_rl.language_models.openvino`).
 
         Raises:
             ConfigError: the model does not exist or cannot be loaded.
         """
-        from acqo_rl.language_models.openvino import PREFIX, OpenVinoCausalLM, graph_folder
+        from acqo_rl.language_models.openvino import OpenVinoCausalLM, graph_folder, split_prefix
 
-        if name.startswith(PREFIX):
-            name = name.removeprefix(PREFIX)
-            return cls(OpenVinoCausalLM(graph_folder(name)), cls.load_tokenizer(name), fixed_weights=True, **settings)
+        weights, name = split_prefix(name)
+        if weights:
+            return cls(
+                OpenVinoCausalLM(graph_folder(name, weights)), cls.load_tokenizer(name), fixed_weights=True, **settings
+            )
         base, adapter = base_model_of(name)
         device = default_device()
         tokenizer = cls.load_tokenizer(name)

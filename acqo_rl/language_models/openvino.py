@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from acqo_rl.language_models.local import TransformersModel
     from acqo_rl.language_models.openvino_graph import Weights
 
-PREFIX = "openvino:"
-"""Put before the name of a model, it chooses this engine."""
+PREFIXES: dict[str, Weights] = {"openvino:": "float16", "openvino-int8:": "int8"}
+"""Prefix of a model's name that chooses this engine -> type of the stored weights.
+
+Weights in float16 change almost no completion. Weights in int8 take about half the time, but change more completions.
+"""
 
 GRAPH_FILE = "openvino_model.xml"
 _WEIGHTS_FILE = "openvino_model.bin"
 _VERSION = "1"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
-_GROUP = 64
-"""Number of activations that share a scale where a product of int8 weights is computed in integers."""
 _OUT_OF_SIGHT = -1e9
 
 _log = logging.getLogger(__name__)
@@ -59,12 +60,14 @@ class OpenVinoCausalLM:
         import torch
         from transformers import AutoConfig, GenerationConfig
 
+        from acqo_rl.language_models.openvino_graph import GROUP
+
         self.config = AutoConfig.from_pretrained(folder)
         self.generation_config = GenerationConfig.from_pretrained(folder)
         self.device = torch.device("cpu")
         threads = torch.get_num_threads()
         settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
-        precision = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": _GROUP}
+        precision = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP}
         compiled = openvino.Core().compile_model(Path(folder, GRAPH_FILE), "CPU", {**settings, **precision})
         self._request = compiled.create_infer_request()
         self._tensor = openvino.Tensor
@@ -125,23 +128,30 @@ def is_installed() -> bool:
     return importlib.util.find_spec("openvino") is not None
 
 
+def split_prefix(name: str) -> tuple[Weights | None, str]:
+    """Splits the name of a model into the weights that its prefix chooses, if it has one, and the rest."""
+    engine, colon, rest = name.partition(":")
+    weights = PREFIXES.get(engine + colon)
+    return weights, rest if weights else name
+
+
 def fastest(name: str) -> str:
-    """Adds the prefix of this engine to a policy that was exported for it or comes with this package, on a CPU.
+    """Adds a prefix of this engine to a policy that was exported for it or comes with this package, on a CPU.
 
     Args:
         name: a folder, Hub id or ``trained:`` name; other names are returned unchanged.
     """
     from acqo_rl.language_models.local import default_device
 
-    if name.startswith(PREFIX) or default_device() != "cpu" or not (name.startswith("trained:") or _exported(name)):
+    if split_prefix(name)[0] or default_device() != "cpu" or not (name.startswith("trained:") or _exported(name)):
         return name
     if not is_installed():
         _log.warning("%s runs with transformers; install acqo-rl[openvino] to run it faster on this CPU", name)
         return name
-    return f"{PREFIX}{name}"
+    return f"openvino:{name}"
 
 
-def write_graph(model: TransformersModel, folder: Path, weights: Weights = "int8") -> None:
+def write_graph(model: TransformersModel, folder: Path, weights: Weights) -> None:
     """Writes graph, weights, config and generation config of a model to a folder.
 
     Raises:
@@ -188,11 +198,13 @@ def _content(name: str, config_file: str) -> str:
     return digest.hexdigest()
 
 
-def graph_folder(name: str) -> Path:
+def graph_folder(name: str, weights: Weights) -> Path:
     """Returns the folder of a model's graph; writes it into the cache folder at first use.
 
     Args:
-        name: a folder, Hub id, ``embedded:`` or ``trained:`` name. A folder that contains a graph is returned itself.
+        name: a folder, Hub id, ``embedded:`` or ``trained:`` name. If a graph was exported with the model, its folder
+            is returned, whatever its weights are.
+        weights: type of the stored weights.
 
     Raises:
         ConfigError: OpenVINO is not installed, or the model does not exist or is not supported.
@@ -202,12 +214,12 @@ def graph_folder(name: str) -> Path:
 
     if not is_installed():
         raise ConfigError(
-            f"{PREFIX}{name} needs the package openvino; install acqo-rl[openvino], or use {name} without the prefix."
+            f"To run {name} with OpenVINO, install acqo-rl[openvino]; or use {name} without the prefix of the engine."
         )
     if exported := _exported(resolve(name)):
         return exported
     base, adapter = base_model_of(name)
-    made_from = [_VERSION, _content(resolve(base), "config.json")]
+    made_from = [_VERSION, weights, _content(resolve(base), "config.json")]
     made_from += [_content(adapter, "adapter_config.json")] if adapter else []
     key = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
     target = cache_folder() / "openvino" / key[:16]
@@ -216,7 +228,7 @@ def graph_folder(name: str) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         half_done = Path(tempfile.mkdtemp(dir=target.parent))
         try:
-            write_graph(TransformersModel.from_pretrained(name), half_done)
+            write_graph(TransformersModel.from_pretrained(name), half_done, weights)
             half_done.rename(target)
         except OSError:
             if not target.exists():  # otherwise another process has written it in the meantime

@@ -15,7 +15,9 @@ from openvino import opset13 as ops
 
 from acqo_rl.errors import ConfigError
 
-Weights = Literal["float32", "int8"]
+Weights = Literal["float32", "float16", "int8"]
+GROUP = 32
+"""Number of int8 weights that share a scale, and of activations where a product is computed in integers."""
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
 
@@ -33,7 +35,7 @@ def build_graph(model: Any, weights: Weights) -> ov.Model:
 
     Args:
         model: a model of transformers, in float32 and without an adapter.
-        weights: type of the stored weights; int8 has one scale per row. Sums are in float32.
+        weights: type of the stored weights; int8 has one scale for every ``GROUP`` weights. Sums are in float32.
 
     Raises:
         ConfigError: the architecture is not supported.
@@ -145,9 +147,14 @@ class _Builder:
         """A matrix as it is stored, and its conversion to float32, which OpenVINO merges into the product."""
         if self.weights == "float32":
             return ops.constant(weights)
-        scales = np.maximum(np.abs(weights).max(axis=-1, keepdims=True) / 127, np.finfo(np.float32).tiny)
-        stored = ops.constant(np.rint(weights / scales).astype(np.int8))
-        return ops.multiply(ops.convert(stored, np.float32), ops.constant(scales))
+        if self.weights == "float16":
+            return ops.convert(ops.constant(weights.astype(np.float16)), np.float32)
+        rows, columns = weights.shape
+        groups = weights.reshape(rows, -1, GROUP if columns % GROUP == 0 else columns)
+        scales = np.maximum(np.abs(groups).max(axis=-1, keepdims=True) / 127, np.finfo(np.float32).tiny)
+        stored = ops.constant(np.rint(groups / scales).astype(np.int8))
+        restored = ops.multiply(ops.convert(stored, np.float32), ops.constant(scales))
+        return ops.reshape(restored, _ints(rows, columns), False)
 
 
 def _lengths(x: Any, *axes: int) -> Any:

@@ -25,12 +25,12 @@ LOOKS_FIRST = "rewrite_retrieve_read"
 WITHOUT_MODEL = ("raw", "rules", "turns")
 """Reformulators without a model."""
 
-Engine = Literal["auto", "transformers"]
+Engine = Literal["auto", "transformers", "int8"]
 """What runs a policy on this machine."""
 
 ENGINE_HELP = (
-    "What runs a policy on a CPU: auto takes OpenVINO for policies that were exported for it and for those of this "
-    "package, if it is installed."
+    "What runs a policy on a CPU. auto: OpenVINO, if it is installed, for policies exported for it and those of this "
+    "package. int8: OpenVINO with 8-bit weights, which is faster but changes some completions."
 )
 
 ELSE_RULES = "_else_rules"
@@ -132,11 +132,14 @@ def on_this_machine(name: str, model: str, engine: Engine) -> str:
     Args:
         name: as in :func:`load_reformulator`.
         model: its model, or empty.
-        engine: ``auto`` runs policies with OpenVINO where :func:`acqo_rl.language_models.openvino.fastest` says so.
+        engine: ``auto`` runs policies with OpenVINO where :func:`acqo_rl.language_models.openvino.fastest` says so;
+            ``int8`` runs them with OpenVINO and 8-bit weights.
     """
-    from acqo_rl.language_models.openvino import fastest
+    from acqo_rl.language_models.openvino import fastest, split_prefix
 
-    return model if engine == "transformers" or not model or asks_model(name) else fastest(model)
+    if engine == "transformers" or not model or asks_model(name) or split_prefix(model)[0]:
+        return model
+    return f"openvino-int8:{model}" if engine == "int8" else fastest(model)
 
 
 def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon | None:
@@ -198,9 +201,9 @@ def load_reformulator(
             ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_else_rules``
             (``policy_else_rules``) the rules handle the queries that the policy passes. ``rewrite_retrieve_read``
             loads only the rewriter; see :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead`.
-        model: folder, Hub id or ``embedded:`` name, with ``openvino:`` before it to run with OpenVINO; also
-            ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``, ``rules`` and
-            ``turns``.
+        model: folder, Hub id or ``embedded:`` name, with ``openvino:`` or ``openvino-int8:`` before it to run with
+            OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
+            ``rules`` and ``turns``.
         settings: settings of the strategies that prompt a language model.
         language_model: a loaded language model for these strategies, so that several can share it; ``model`` is then
             only used as cache key.

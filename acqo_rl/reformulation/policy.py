@@ -114,8 +114,8 @@ class Policy:
         """Loads an exported policy (adapter or merged) from a folder or the Hub.
 
         Args:
-            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:`` before it, the
-                model runs with OpenVINO.
+            path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:`` or
+                ``openvino-int8:`` before it, the model runs with OpenVINO.
             name: name in results.
             generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
 
@@ -125,9 +125,9 @@ class Policy:
         """
         from acqo_rl.embedded import resolve
         from acqo_rl.language_models.local import TransformersModel
-        from acqo_rl.language_models.openvino import PREFIX
+        from acqo_rl.language_models.openvino import split_prefix
 
-        settings = PolicySettings.load(settings_file(resolve(str(path).removeprefix(PREFIX))))
+        settings = PolicySettings.load(settings_file(resolve(split_prefix(str(path))[1])))
         options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
         model = TransformersModel.from_pretrained(str(path), **options)
         return cls.of(model, settings, name=name)

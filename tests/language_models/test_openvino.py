@@ -104,7 +104,7 @@ def test_the_graph_of_a_policy_is_written_once_and_again_if_its_adapter_changes(
     [folder] = cache.iterdir()
     written = (folder / "openvino_model.xml").stat().st_mtime_ns
     again = TransformersModel.from_pretrained(f"openvino:{name}", max_new_tokens=8).generate(CONVERSATIONS)
-    assert (again, folder) == (first, graph_folder(name))
+    assert (again, folder) == (first, graph_folder(name, "float16"))
     assert (folder / "openvino_model.xml").stat().st_mtime_ns == written
 
     shutil.rmtree(tmp_path / "model")
@@ -113,14 +113,15 @@ def test_the_graph_of_a_policy_is_written_once_and_again_if_its_adapter_changes(
     other = str(adapter_model(tmp_path))
     config = tmp_path / "model" / "adapter_config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 64}))
-    assert graph_folder(other) != folder
-    assert len(list(cache.iterdir())) == 2
+    assert graph_folder(other, "float16") != folder
+    assert graph_folder(other, "int8") != graph_folder(other, "float16")
+    assert len(list(cache.iterdir())) == 3
 
 
 def test_a_folder_with_a_graph_is_used_as_it_is(tmp_path, cache):
     folder = full_model(tmp_path)
-    write_graph(TransformersModel.from_pretrained(str(folder)), folder)
-    assert graph_folder(str(folder)) == folder
+    write_graph(TransformersModel.from_pretrained(str(folder)), folder, "int8")
+    assert graph_folder(str(folder), "int8") == folder
     assert not cache.exists()
 
 
@@ -130,7 +131,7 @@ def test_other_architectures_are_refused(tmp_path):
     tokenizer = byte_tokenizer()
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
     with pytest.raises(ConfigError, match="gpt2"):
-        write_graph(TransformersModel(GPT2LMHeadModel(config), tokenizer), tmp_path)
+        write_graph(TransformersModel(GPT2LMHeadModel(config), tokenizer), tmp_path, "int8")
 
 
 def test_the_package_is_named_where_it_is_missing(tmp_path, monkeypatch):
@@ -145,9 +146,11 @@ def test_the_engine_is_chosen_for_policies_made_for_it(tmp_path, monkeypatch):
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
     folder = full_model(tmp_path)
     assert on_this_machine("policy", str(folder), "auto") == str(folder)
-    write_graph(TransformersModel.from_pretrained(str(folder)), folder)
+    write_graph(TransformersModel.from_pretrained(str(folder)), folder, "int8")
     assert on_this_machine("policy", str(folder), "auto") == f"openvino:{folder}"
     assert on_this_machine("policy", "trained:demo", "auto") == "openvino:trained:demo"
+    assert on_this_machine("policy", str(folder), "int8") == f"openvino-int8:{folder}"
+    assert on_this_machine("policy", "openvino:trained:demo", "int8") == "openvino:trained:demo"
     assert on_this_machine("policy", "trained:demo", "transformers") == "trained:demo"
     assert on_this_machine("prompted", str(folder), "auto") == str(folder)
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")
