@@ -9,8 +9,6 @@ Two acqo serve processes run on this machine: one combines concurrent reformulat
 makes separate calls. They alternate, so that other load on the machine affects them equally. Clients and servers share
 the machine. No result is cached. Every response is compared with the response to the same query without concurrency:
 
-    CPU ms      CPU time of the server per response, in milliseconds, which other load on the machine affects less
-    MB          memory of the server
     errors      no response, or a status other than 200
     partial     a call failed or was too late, as reported in the response
     mixed up    id, query, searches or documents belong to another request; must be 0
@@ -31,13 +29,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import psutil
+from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import ENGINE_HELP, Engine
 from acqo_rl.retrieval.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -45,20 +40,7 @@ if TYPE_CHECKING:
 
 Content = tuple[frozenset[str], tuple[str, ...]]
 VERDICTS = ("errors", "partial", "mixed up", "other")
-HEADINGS = (
-    "clients",
-    "batching",
-    "answers/s",
-    "CPU ms",
-    "MB",
-    "CPU ms",
-    "p50 ms",
-    "p95 ms",
-    "p99 ms",
-    "batch",
-    *VERDICTS,
-    "requests",
-)
+HEADINGS = ("clients", "batching", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS, "requests")
 
 
 @dataclass
@@ -68,7 +50,6 @@ class BenchmarkConfig(IndexSettings):
     collection: str = field(metadata={"help": "NAME=DATA,INDEX, as in acqo serve."})
     split: str = field(default="dev", metadata={"help": "Split of the queries: DATA/qrels/SPLIT.tsv."})
     strategy: str = field(default="rules", metadata={"help": "NAME or NAME=MODEL, as in acqo serve."})
-    engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
     clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Numbers of concurrent requests."})
     requests: int = field(default=96, metadata={"help": "Requests per line of the table."})
     turns: int = field(default=3, metadata={"help": "Number of parts per line; the servers alternate between parts."})
@@ -79,29 +60,14 @@ class BenchmarkConfig(IndexSettings):
     seconds: float = field(default=60.0, metadata={"help": "Time limit of a request and of its reformulation."})
 
 
-class Server(NamedTuple):
-    """A running server."""
-
-    url: str
-    process: psutil.Process
-
-    def worked(self) -> float:
-        """CPU seconds so far."""
-        times = self.process.cpu_times()
-        return times.user + times.system
-
-
 @dataclass
 class Line:
     """The measurements of one server with one number of clients."""
 
     seconds: list[float] = field(default_factory=list)
     passed: float = 0.0
-    worked: float = 0.0
     batches: tuple[float, float] = (0.0, 0.0)
     verdicts: list[str] = field(default_factory=list)
-    worked: float = 0.0
-    megabytes: float = 0.0
 
 
 def make_parser() -> Any:
@@ -124,26 +90,25 @@ def main(config: BenchmarkConfig) -> None:
             "off": stack.enter_context(serving(config, batch_size=1, wait_ms=0.0)),
             "on": stack.enter_context(serving(config, batch_size=config.batch_size, wait_ms=config.batch_wait_ms)),
         }
-        ready = {batching: wait_until_up() for batching, wait_until_up in servers.items()}
-        alone = asyncio.run(ask_all(ready["off"].url, texts, 1, config.seconds))
+        urls = {batching: wait_until_up() for batching, wait_until_up in servers.items()}
+        alone = asyncio.run(ask_all(urls["off"], texts, 1, config.seconds))
         known = {text: content(answer) for text, answer, _ in alone}
         for turn in range(config.turns):
             begin, end = (config.requests * i // config.turns for i in (turn, turn + 1))
             part = [texts[i % len(texts)] for i in range(begin, end)]
             for (clients, batching), line in lines.items():
-                measure(line, ready[batching], part, clients, config.seconds, known)
+                measure(line, urls[batching], part, clients, config.seconds, known)
     print(f"| {' | '.join(HEADINGS)} |\n|{' ---: |' * len(HEADINGS)}")
     for (clients, batching), line in lines.items():
         print(f"| {clients} | {batching} | {' | '.join(figures(line))} |")
 
 
 @contextmanager
-def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterator[Callable[[], Server]]:
-    """A server process that caches nothing and refuses nobody; the function waits until it is up and returns it."""
+def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterator[Callable[[], str]]:
+    """A server process that caches nothing and refuses nobody; the function waits until it is up and gives its URL."""
     settings = {
-        "engine": config.engine, "collections": config.collection, "strategies": config.strategy, "port": 0,
-        "batch_size": batch_size, "batch_wait_ms": wait_ms, "result_cache_size": 0, "cache_ttl": 0,
-        "requests_waiting": max(config.clients),
+        "collections": config.collection, "strategies": config.strategy, "port": 0, "batch_size": batch_size,
+        "batch_wait_ms": wait_ms, "result_cache_size": 0, "cache_ttl": 0, "requests_waiting": max(config.clients),
         "total_seconds": config.seconds, "reformulation_seconds": config.seconds, "waiting_seconds": config.seconds,
         "index_device": config.index_device, "index_float16": config.index_float16,
     }  # fmt: skip
@@ -158,8 +123,8 @@ def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterato
             process.wait(30)
 
 
-def address(process: subprocess.Popen[bytes], log: Path) -> Server:
-    """A server, with the address in its log.
+def address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where a server listens, as its log tells.
 
     Raises:
         ConfigError: it does not start.
@@ -168,19 +133,17 @@ def address(process: subprocess.Popen[bytes], log: Path) -> Server:
         if process.poll() is not None:
             raise ConfigError(f"The service did not start: {log.read_text().strip()[-1000:]}")
         time.sleep(0.05)
-    return Server(found[1], psutil.Process(process.pid))
+    return found[1]
 
 
 def measure(
-    line: Line, server: Server, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
+    line: Line, url: str, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
 ) -> None:
     """Runs one part of a line of the table."""
-    before, worked, begin = batches(server.url), server.worked(), time.perf_counter()
-    answers = asyncio.run(ask_all(server.url, texts, clients, seconds))
+    before, begin = batches(url), time.perf_counter()
+    answers = asyncio.run(ask_all(url, texts, clients, seconds))
     line.passed += time.perf_counter() - begin
-    line.worked += server.worked() - worked
-    line.megabytes = server.process.memory_info().rss / 1e6
-    after = batches(server.url)
+    after = batches(url)
     line.batches = (line.batches[0] + after[0] - before[0], line.batches[1] + after[1] - before[1])
     line.seconds += [spent for _, _, spent in answers]
     line.verdicts += [verdict(text, answer, known) for text, answer, _ in answers]
@@ -263,8 +226,7 @@ def figures(line: Line) -> list[str]:
     answered = len(spent) - line.verdicts.count("errors")
     milliseconds = [f"{1000 * cuts[percent - 1]:.0f}" for percent in (50, 95, 99)]
     batch = f"{queries / calls:.1f}" if calls else ""
-    work = [f"{1000 * line.worked / len(spent):.0f}", f"{line.megabytes:.0f}"]
-    return [f"{answered / line.passed:.1f}", *work, *milliseconds, batch, *counts, str(len(spent))]
+    return [f"{answered / line.passed:.1f}", *milliseconds, batch, *counts, str(len(spent))]
 
 
 if __name__ == "__main__":

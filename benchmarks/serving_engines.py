@@ -52,7 +52,7 @@ class BenchmarkConfig(IndexSettings):
     policy: str = field(default="trained:four_sets", metadata={"help": "Folder, Hub id or trained:NAME."})
     engines: list[str] = field(default_factory=lambda: list(ENGINES), metadata={"help": "Some of the engines."})
     queries: int = field(default=32, metadata={"help": "How many queries are asked one by one; 32 are asked together."})
-    child: str | None = field(default=None, metadata={"help": "Internal: folder of one engine and its prompts."})
+    prompts: str | None = field(default=None, metadata={"help": "Internal: file of prompts for one engine."})
 
 
 def make_parser() -> Any:
@@ -65,22 +65,22 @@ def main(config: BenchmarkConfig) -> None:
     check_ranges(config, {"queries": (1, FINITE)})
     if unknown := [name for name in config.engines if name not in ENGINES]:
         raise ConfigError(f"Unknown engine {unknown[0]!r}; choose among {', '.join(ENGINES)}.")
-    if config.child is not None:
-        print(json.dumps(measure(config, Path(config.child))))
+    if config.prompts is not None:
+        print(json.dumps(measure(config)))
         return
     print(f"| {' | '.join(HEADINGS)} |\n|---|{' ---: |' * (len(HEADINGS) - 1)}", flush=True)
     expected: list[str] = []
-    prompts = json.dumps(prompts_of(config))
-    for name in config.engines:
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "prompts.json").write_text(prompts)
-            seen = run(config, name, folder)
-        if isinstance(seen, str):
-            print(f"| {name} | {seen} |", flush=True)
-            continue
-        expected = expected or seen["texts"]
-        same = sum(a == b for a, b in zip(seen["texts"], expected, strict=True)) / len(expected)
-        print(f"| {name} | {' | '.join(cells(seen))} | {same:.0%} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "prompts.json")
+        file.write_text(json.dumps(prompts_of(config)))
+        for name in config.engines:
+            seen = run(config, name, file)
+            if isinstance(seen, str):
+                print(f"| {name} | {seen} |", flush=True)
+                continue
+            expected = expected or seen["texts"]
+            same = sum(a == b for a, b in zip(seen["texts"], expected, strict=True)) / len(expected)
+            print(f"| {name} | {' | '.join(cells(seen))} | {same:.0%} |", flush=True)
 
 
 def prompts_of(config: BenchmarkConfig) -> list[Conversation]:
@@ -98,37 +98,34 @@ def prompts_of(config: BenchmarkConfig) -> list[Conversation]:
     return [policy.prompt.render(query) for query in queries]
 
 
-def run(config: BenchmarkConfig, name: str, folder: str) -> dict[str, Any] | str:
-    """What a process measured of one engine, or why it failed; an earlier process converts the model."""
+def run(config: BenchmarkConfig, name: str, prompts: Path) -> dict[str, Any] | str:
+    """What a process measured of one engine, or why it failed."""
     arguments = {"data": config.data, "index": config.index, "policy": config.policy, "engines": name,
-                 "queries": config.queries, "child": folder}  # fmt: skip
+                 "queries": config.queries, "prompts": prompts}  # fmt: skip
     words = [word for key, value in arguments.items() for word in (f"--{key}", str(value))]
-    for _ in range(2):
-        done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=False)
-        if done.returncode:
-            return f"failed: {done.stderr.strip().splitlines()[-1]}"
+    done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"failed: {done.stderr.strip().splitlines()[-1]}"
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def measure(config: BenchmarkConfig, folder: Path) -> dict[str, Any]:
-    """Loads one engine and asks it; only loads it if the model has not been converted yet."""
+def measure(config: BenchmarkConfig) -> dict[str, Any]:
+    """Loads one engine twice, so that a conversion is not part of the second time, and asks it."""
     import torch
 
     torch.set_num_threads(1)
-    prompts = json.loads((folder / "prompts.json").read_text())
-    model = folder / "model"
-    is_converted = model.exists()
-    model.mkdir(exist_ok=True)
-    begin = time.process_time()
-    generate, disk = ENGINES[config.engines[0]](config.policy, model)
-    seconds = time.process_time() - begin
-    if not is_converted:
-        return {}
-    alone = prompts[: config.queries]
-    generate(alone[:1], 1)
-    first = [timed(generate, [prompt], 1)[0] for prompt in alone[:8]]
-    one = [timed(generate, [prompt], 40) for prompt in alone]
-    together = {size: batches(generate, prompts[:32], size) for size in (8, 32)}
+    prompts = json.loads(Path(str(config.prompts)).read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        load = ENGINES[config.engines[0]]
+        load(config.policy, Path(folder))
+        begin = time.process_time()
+        generate, disk = load(config.policy, Path(folder))
+        seconds = time.process_time() - begin
+        alone = prompts[: config.queries]
+        generate(alone[:1], 1)
+        first = [timed(generate, [prompt], 1)[0] for prompt in alone[:8]]
+        one = [timed(generate, [prompt], 40) for prompt in alone]
+        together = {size: batches(generate, prompts[:32], size) for size in (8, 32)}
     return {
         "load": seconds, "first": 1000 * median(first), "one": 1000 * median(time for time, _ in one),
         "p95": 1000 * quantiles([time for time, _ in one], n=20, method="inclusive")[-1],
@@ -237,7 +234,6 @@ ENGINES: dict[str, Callable[[str, Path], tuple[Generate, int]]] = {
     "transformers float32": transformers("float32"),
     "transformers bfloat16": transformers("bfloat16"),
     "OpenVINO float32": openvino("float32"),
-    "OpenVINO float16": openvino("float16"),
     "OpenVINO int8": openvino("int8"),
     "CTranslate2 float32": ctranslate2("float32"),
     "CTranslate2 int8": ctranslate2("int8"),
