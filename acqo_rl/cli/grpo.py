@@ -2,8 +2,8 @@ r"""Run one stage of GRPO: Stage I (explore) rewards the best subset of sub-quer
 
     accelerate launch train/grpo.py --config configs/grpo/stage1.yaml --data BEIR_DIR --index INDEX_DIR \
         --model WARM_START/model --output_dir outputs/stage1
-    torchrun --standalone --nproc_per_node 2 train/grpo.py --config configs/grpo/embedded_stage1.yaml  # on CPU
-    acqo grpo --config configs/grpo/embedded_stage1.yaml --trainer.max_steps 4
+    acqo grpo --config configs/grpo/small.yaml --data outputs/demo/data --index outputs/demo/index \
+        --model outputs/demo/warm_start/model --output_dir outputs/stage2 --trainer.max_steps 4
 
 The output folder contains log.json (all metrics of all steps) and model/ (the best model by the dev measure).
 The same command resumes an interrupted run from its last checkpoint.

@@ -1,11 +1,10 @@
 r"""Serve an index over HTTP, so that several processes can share one copy.
 
     acqo serve-retriever --index outputs/demo/index --port 8100
-    acqo serve-retriever --config configs/serve_retriever/retriever.yaml
 
 All commands accept the URL in place of an index and get the same rankings:
 
-    acqo grpo --config configs/grpo/embedded_stage1.yaml --index http://127.0.0.1:8100
+    acqo search --index http://127.0.0.1:8100 --data outputs/demo/data --query "capital of Norway"
 
 If the environment variable ACQO_API_KEYS of the server contains API keys, separated by commas, clients must set
 ACQO_RETRIEVER_KEY to one of them.

@@ -1,15 +1,16 @@
 r"""Warm start: fine-tune a model on reformulations that the reward has selected.
 
-    acqo warm-start --config configs/warm_start/embedded.yaml
+    acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
+        --output_dir outputs/warm_start
     accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR \
         --output_dir outputs/warm_start
-    acqo warm-start --config configs/warm_start/embedded.yaml --model outputs/warm_start/model --samples 8 \
-        --output_dir outputs/second_round
+    acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
+        --model outputs/warm_start/model --samples 8 --output_dir outputs/second_round
 
 With --teacher, reformulations of a language model or of a strategy are additional candidates:
 
-    acqo warm-start --config configs/warm_start/embedded.yaml --teacher openai:qwen3@http://localhost:8000/v1 \
-        --output_dir outputs/taught
+    acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
+        --teacher openai:qwen3@http://localhost:8000/v1 --output_dir outputs/taught
 
 With --samples, the model's own rollouts are additional candidates (rejection sampling).
 With --keep, a policy learns a new kind of query without forgetting the kinds that it already handles.

@@ -31,7 +31,7 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
 
     base, adapter = base_model_of(path)
     tokenizer = TransformersModel.load_tokenizer(path)
-    model = load_base(base, native_dtype(default_device()) if lora_rank else torch.float32)
+    model = load_base(base, _frozen_dtype() if lora_rank else torch.float32)
     model.generation_config.eos_token_id = end_tokens(tokenizer, model.generation_config)
     set_seed(seed)
     if adapter is not None:
@@ -46,6 +46,19 @@ def load_trainable(path: str, lora_rank: int, seed: int) -> tuple[Any, Any]:
     if lora_rank:
         model.peft_config["default"].base_model_name_or_path = base
     return model, tokenizer
+
+
+def _frozen_dtype() -> Any:
+    """The type of frozen weights: bfloat16 if the device is fast in it over whole sequences, else float32.
+
+    With AVX-512 BF16, a forward and backward pass over 8 texts of 180 tokens took 0.7 of the CPU time of float32, and
+    reading the prompts 0.6; decoding took as long. The adapter itself is trained in float32.
+    """
+    import torch
+
+    if default_device() == "cpu" and torch.cpu._is_avx512_bf16_supported():
+        return torch.bfloat16
+    return native_dtype(default_device())
 
 
 def describe_changed_settings(path: str, settings: PolicySettings) -> str:

@@ -64,7 +64,7 @@ def test_every_config_is_accepted(script, path):
     (config,) = command.parse(script.make_parser(), ["--config", str(path), "--data", "D", "--output", "O"])
     script.check(config)
     assert path.read_text().startswith("# ")
-    assert f"--config {path.relative_to(ROOT)} --data DATA --output OUTPUT" in path.read_text()
+    assert f"--config {path.relative_to(ROOT)} --data BEIR_DIR --output INDEX_DIR" in path.read_text()
 
 
 @pytest.mark.slow
