@@ -3,7 +3,7 @@ r"""Replay published results and check that they still hold.
     acqo reproduce --list
     acqo reproduce demo --work outputs/results
     acqo reproduce conv_dstc11_dense --data BEIR_FOLDERS --work outputs/results
-    acqo reproduce all --data BEIR_FOLDERS --record
+    acqo reproduce --config configs/results.yaml all --data BEIR_FOLDERS --record
 
 configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance.
 configs/figures.json contains the published figures. The commands resume, so results that exist in --work are not
