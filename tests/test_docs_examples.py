@@ -15,7 +15,7 @@ import pytest
 from acqo_rl.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PYTHON = re.compile(r"(<!-- runnable -->\n)?```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 TRANSCRIPT = re.compile(
@@ -69,8 +69,10 @@ def test_links_of_a_page_lead_somewhere(page):
 
 
 def test_the_site_lists_every_page():
-    listed = re.findall(r"(\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
-    assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+    listed = re.findall(r"([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    docs = ROOT / "docs"
+    pages = [page.relative_to(docs) for page in docs.rglob("*.md") if docs / "example" not in page.parents]
+    assert sorted(listed) == sorted(map(str, pages))
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse lays out help in another way since Python 3.13")

@@ -53,7 +53,7 @@ def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
     queries = [Query("1", "capital of Peru"), Query("2", "compare the capitals of Chad and Norway")]
     write_beir(tmp_path / "data", documents, queries, {"dev": {"1": {"Peru": 1}, "2": {"Chad": 1, "Norway": 1}}})
 
-    acqo("index", "--data", "data", "--output", "index", "--config", "bm25")
+    acqo("index", "--data", "data", "--output", "index", "--kind", "bm25")
     where = ("--data", "data", "--index", "index", "--reformulator", "rules")
     found = json.loads(acqo("search", *where, "--json", "True", "--query", queries[1].text))
     assert {document["id"] for document in found["documents"][:2]} == {"Chad", "Norway"}
