@@ -20,9 +20,6 @@ from acqo_rl.types import Qrels, Ranking, Run
 MEASURES = ("nDCG@10", "AP@10", "R@10", "R@100", "RR@10", "Success@10", "AllGold@10")
 """The measures reported by default. ``Success@10`` is the hit rate."""
 
-COMPARED = ("nDCG@10", "nDCG@5", "nDCG@3", "R@10", "R@5", "R@3", "P@5", "RR@10", "AllGold@10")
-"""The measures reported by ``acqo compare``; the first one is the primary measure."""
-
 _ALL_GOLD = re.compile(r"AllGold@([1-9]\d*)")
 
 

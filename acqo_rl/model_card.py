@@ -159,10 +159,14 @@ def _results(folder: Path, model: Path) -> Results:
     from acqo_rl.evaluation.tables import TABLE_MEASURES, Table, aligned, interval
 
     summary = _read_json(folder / "summary.json")
-    this = _name_of(model, folder)
-    settings, systems = summary["settings"], summary["reformulators"]
-    if this not in systems:
-        raise HubError(f"{folder}/summary.json compares {', '.join(systems)}, but not {this}; evaluate them together.")
+    settings = summary["settings"]
+    index, fusion = next(iter(settings["index fingerprint"])), settings["fusion"][0]
+    systems = {
+        system["reformulator"]: system
+        for system in summary["systems"]
+        if (system["retriever"], system["fusion"]) == (index, fusion)
+    }
+    this = _name_of(model, folder, settings["reformulators"])
     names = [name for name in TABLE_MEASURES if name in settings["measures"]] or settings["measures"]
     gains = {c["system"]: Difference(**c["differences"][names[0]]) for c in summary["comparisons"]}
     rows = []
@@ -173,14 +177,14 @@ def _results(folder: Path, model: Path) -> Results:
                 f"{name} (this model)" if name == this else name,
                 *(f"{overall['measures'][measure]:.3f}" for measure in names),
                 f"{overall['sub_queries']:.2f}",
-                interval(gains[name]) if name in gains else "-",
+                interval(gains[system["name"]]) if system["name"] in gains else "-",
             )
         )
-    header = ("", *names, "sub-queries", f"{names[0]}: difference to {next(iter(systems))}")
-    data = one_line(Path(settings["data"]).name)
+    header = ("", *names, "sub-queries", f"{names[0]}: difference to {summary['baseline']}")
+    data = one_line((folder / settings["data"]).resolve().name)
     facts = [
-        ("evaluated on", f"{data}, {settings['split']}, {settings['queries']} queries, fusion {settings['fusion']}"),
-        ("with index fingerprint", settings["index fingerprint"]),
+        ("evaluated on", f"{data}, {settings['split']}, {settings['queries']} queries, fusion {fusion}"),
+        ("with index fingerprint", "+".join(settings["index fingerprint"][index])),
     ]
     measures = [
         EvalResult(
@@ -197,17 +201,16 @@ def _results(folder: Path, model: Path) -> Results:
     return Results(facts, aligned(Table("", "", header, tuple(rows))), measures, stand_ins)
 
 
-def _name_of(model: Path, evaluation: Path) -> str:
-    """The name of this model, or of an export of it, in the evaluation."""
-    finished = _read_json(evaluation / "settings.json")["finished"]
+def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) -> str:
+    """The name of this model, or of an export of it, in the evaluation; paths are relative to the evaluation."""
     source = fingerprint(model)
-    for name, entry in finished.items():
-        path = entry["made_with"].get("model")
-        if path and (Path(path).resolve() == model.resolve() or (read_export(path) or {}).get("source") == source):
-            return str(name)
+    for name, path in reformulators.items():
+        place = evaluation / path if path and (evaluation / path).exists() else path
+        if path and (Path(place).resolve() == model.resolve() or (read_export(place) or {}).get("source") == source):
+            return name
     raise HubError(
-        f"{evaluation} has no results of {model}; it has results of: {', '.join(finished) or 'no system'}. Evaluate the"
-        " model or its export with acqo evaluate, or omit the evaluation."
+        f"{evaluation} has no results of {model}; it has results of: {', '.join(reformulators)}. Evaluate the model or "
+        "its export with acqo evaluate, or omit the evaluation."
     )
 
 

@@ -45,12 +45,12 @@ def make_parser() -> Any:
 def main(config: ShowDemoConfig) -> None:
     """Prints the table, the examples and the commands."""
     from acqo_rl.data.beir import read_corpus
-    from acqo_rl.evaluation.compare import compare
-    from acqo_rl.evaluation.folder import read_evaluations
+    from acqo_rl.evaluation.files import read_results
+    from acqo_rl.evaluation.summary import compare
     from acqo_rl.evaluation.tables import format_table, interval
 
     out = Path(config.output_dir)
-    evaluations = read_evaluations(out / "evaluation")
+    evaluations = read_results(out / "evaluation")
     titles = {doc_id: document.title for doc_id, document in read_corpus(out / "data").items()}
     shown = [replace(evaluation, name=LABELS.get(name, name)) for name, evaluation in evaluations.items()]
     print(f"\nOn {len(shown[0].results)} held-out test questions:\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import pytest
@@ -52,7 +53,13 @@ def evaluation(adapter, tmp_path):
     folder = tmp_path / "evaluation"
     folder.mkdir()
     systems = {
-        name: {"overall": {"queries": 50, "sub_queries": searches, "measures": {"nDCG@10": score, "R@10": score}}}
+        name: {
+            "name": name,
+            "reformulator": name,
+            "retriever": "index",
+            "fusion": "rsf",
+            "overall": {"queries": 50, "sub_queries": searches, "measures": {"nDCG@10": score, "R@10": score}},
+        }
         for name, searches, score in (("raw", 1, 0.5), ("rules", 1.5, 0.55), ("policy", 2.25, 0.71234))
     }
     summary = {
@@ -60,11 +67,13 @@ def evaluation(adapter, tmp_path):
             "data": f"/home/somebody/{NASTY.replace('/', '')}",
             "split": "test",
             "queries": 50,
-            "fusion": "rsf",
+            "fusion": ["rsf"],
             "measures": ["nDCG@10", "R@10"],
-            "index fingerprint": "f" * 64,
+            "index fingerprint": {"index": ["f" * 64]},
+            "reformulators": {"raw": "", "rules": "", "policy": os.path.relpath(adapter, folder)},
         },
-        "reformulators": systems,
+        "baseline": "raw",
+        "systems": list(systems.values()),
         "comparisons": [
             {"system": "rules", "differences": {"nDCG@10": difference(0.05)}},
             {"system": "policy", "differences": {"nDCG@10": difference(0.21234)}},
@@ -72,9 +81,6 @@ def evaluation(adapter, tmp_path):
     }
     summary["non_inferiority"] = [{"system": "int8", "sentence": "int8 against policy: a loss is excluded."}]
     (folder / "summary.json").write_text(json.dumps(summary))
-    finished = {name: {"made_with": {"model": "", "files": ""}} for name in ("raw", "rules")}
-    finished["policy"] = {"made_with": {"model": str(adapter), "files": "x"}}
-    (folder / "settings.json").write_text(json.dumps({"finished": finished}))
     return folder
 
 
@@ -139,11 +145,11 @@ def test_the_base_of_a_full_model_is_found_through_its_training_runs(full, adapt
 
 
 def test_an_evaluation_of_the_export_is_accepted(adapter, full, evaluation, tmp_path):
-    finished = json.loads((evaluation / "settings.json").read_text())
+    summary = json.loads((evaluation / "summary.json").read_text())
     for source, name in ((adapter, "policy"), (full, "rules")):
         hub.export_policy(source, tmp_path / name)
-        finished["finished"][name]["made_with"]["model"] = str(tmp_path / name)
-        (evaluation / "settings.json").write_text(json.dumps(finished))
+        summary["settings"]["reformulators"][name] = str(tmp_path / name)
+        (evaluation / "summary.json").write_text(json.dumps(summary))
         assert f"{name} (this model)" in model_card(source, "name/model", evaluation=evaluation)
 
 

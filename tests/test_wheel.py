@@ -59,7 +59,7 @@ def test_search_evaluation_and_service(acqo, installed, tmp_path, monkeypatch):
     assert {document["id"] for document in found["documents"][:2]} == {"Chad", "Norway"}
     acqo("evaluate", *where, "--split", "dev", "--output", "evaluation")
     summary = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
-    assert summary["reformulators"]["rules"]["overall"]["measures"]["AllGold@10"] == 1
+    assert summary["systems"][0]["overall"]["measures"]["AllGold@10"] == 1
 
     monkeypatch.chdir(tmp_path)  # Python imports from the current folder first
     served = ("serve", "--collections", f"world={tmp_path}/data,{tmp_path}/index", "--strategies", "rules")

@@ -1,49 +1,86 @@
-r"""Evaluate and compare reformulators on a split of a BEIR folder.
+r"""Evaluate reformulators, indexes, fusions and steps of the pipeline on a data set.
 
     acqo evaluate --data data/embedded --split test --index indexes/embedded \
-        --reformulator raw rules policy --model runs/acqo/policy --output evaluations/embedded
+        --reformulator raw rules policy=runs/acqo/policy --output evaluations/embedded
+    acqo evaluate --data data/embedded --split dev --index dense=indexes/dense bm25=indexes/bm25 hybrid=dense+bm25 \
+        --reformulator raw rules policy=trained:demo --fusion rsf rrf --robustness typos --output evaluations/indexes
+    acqo evaluate --data data/embedded --split dev --index indexes/dense --reformulator raw policy=trained:four_sets \
+        --pipeline multi_hop references pipeline --model openai:qwen3@http://localhost:8000/v1 --output evaluations/x
 
-Reformulators are compared to the first one; each is NAME or NAME=MODEL:
+Every reformulator is combined with every index and every fusion. Reformulators are compared to --baseline (by default
+the first one) with the same index and fusion; indexes and fusions are compared to the first one.
+
+A reformulator is NAME or NAME=MODEL:
 
     raw, rules         no model
     turns              the last two turns of the conversation before the query; no model
-    prompted=MODEL     a language model asked in words (embedded:smollm2, a folder or a Hub id); so are the strategies
-                       of acqo compare, with their default settings
-    policy=MODEL       a trained policy; any other name does as well: warm_start=runs/warm final=runs/final
-    policy_else_rules=MODEL  the policy, and where it passes, the rules; any other name with _else_rules behind it
-    trained:demo       a policy without a name: any MODEL with ":" or "/" in it is a policy, here named trained-demo
+    prompted=MODEL     a prompted language model (embedded:smollm2, a folder, a Hub id, openai:NAME@URL, anthropic:NAME)
+    hyde=MODEL         a prompted strategy: adaptive, multi_query, hyde, step_back, decomposition, expansion, rewrite,
+                       several of the last six joined by "+", or rewrite_retrieve_read
+    policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
+    policy_else_rules=MODEL  the policy, and the rules for queries that the policy passes; the suffix _else_rules works
+                       for every policy
+    trained:demo       a MODEL with ":" or "/" is a policy without a name, here trained-demo
 
-With openvino: before its name, a policy runs with OpenVINO, and with openvino-int8: it also has 8-bit weights. To test
-whether it still finds as much:
+With the prefix openvino:, a policy runs with OpenVINO; with openvino-int8:, it also has 8-bit weights. To test whether
+it still finds as much:
 
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --margin 0.005 \
         --reformulator float32=trained:demo int8=openvino-int8:trained:demo --output evaluations/int8
 
-A policy that reads the first results of the raw query gets as many as it was trained with. What the output folder
-already holds under the same settings is not computed again, so another reformulator can be added later.
+An index is a folder, the URL of a retriever server or a collection of a search engine (see acqo index). Several indexes
+need names: NAME=INDEX, or NAME=ONE+OTHER for a
+hybrid of indexes or names given before, which merges the two rankings of each text by RSF. In NAME=ONE+OTHER@original,
+the second index searches only the raw query, and its ranking takes part in the fusion. rewrite_retrieve_read needs a
+dense index, because it compares cosines.
+
+The steps of the pipeline search with each index and the first fusion, --concurrency queries at the same time:
+
+    plain          one search of the raw query (ten passages)
+    multi_hop      then searches for what is missing (at most two model calls and searches)
+    self_query     the same with a list of what is missing
+    references     then follows references in the passages; no model
+    decomposition  then searches and answers the parts of the question
+    recursive      decomposition, then references
+    plain_answer   plain, then answer and confidence
+    pipeline       everything under the budget of --max_model_calls: analyzer, the steps that it chooses, answer,
+                   confidence; starts with the search of the reformulator named policy, if one is given
+
+The output folder keeps every reformulation, every ranking and every outcome of a step. A further system, measure or
+query costs only what is new, and an interrupted run continues. Failed model calls are repeated by the next run. After a
+change of code, or of a model on a server, use a new folder. The report is on the systems of the last command:
+report.html (one file) and report.md; summary.json, systems.csv, queries.csv, queries.jsonl and runs/ have the figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import random
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
-from acqo_rl.evaluation.inputs import fingerprint, hash_queries
+from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
-from acqo_rl.measures import MEASURES, check_measures
+from acqo_rl.measures import MEASURES, check_measures, judged
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, lexicon_for, load_reformulator
-from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, asks_model, check_strategy
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.searching.lists import DEPTH
-from acqo_rl.searching.names import name_reformulators
-from acqo_rl.types import Reformulator, feedback_of
+from acqo_rl.searching.names import ORIGINAL, name_indexes, name_reformulators
+from acqo_rl.types import Query
 
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
-    from acqo_rl.reformulation.lexicon import Lexicon
+    from acqo_rl.evaluation.study import Study
+    from acqo_rl.evaluation.summary import StandIn
+    from acqo_rl.evaluation.systems import Bench
+    from acqo_rl.evaluation.tables import Table
+
+_PUBLISHED = "published"
 
 
 @dataclass
@@ -51,137 +88,275 @@ class EvaluateConfig(IndexSettings):
     """Settings of an evaluation."""
 
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
-    split: str = field(metadata={"help": "Which qrels/SPLIT.tsv to evaluate."})
-    index: str = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "Folder of the results: new, or one to add to."})
+    split: str = field(metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
+    index: list[str] = field(metadata={"help": "INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above."})
+    output: str = field(metadata={"help": "Folder of the results: new, or one of the same queries."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
     )
-    model: str | None = field(default=None, metadata={"help": "Model of those that are given without one."})
-    fusion: str = field(default="rsf", metadata={"help": "rsf, rrf, combsum or combmnz."})
+    model: str | None = field(
+        default=None, metadata={"help": "Model of reformulators without one, and of the steps of the pipeline."}
+    )
+    fusion: list[str] = field(
+        default_factory=lambda: ["rsf"], metadata={"help": "One or several of rsf, rrf, combsum, combmnz."}
+    )
+    baseline: str | None = field(
+        default=None, metadata={"help": "Reformulator or step that the others are compared to; default: the first one."}
+    )
     measures: list[str] = field(
         default_factory=lambda: list(MEASURES),
-        metadata={"help": "As ir_measures writes them, or AllGold@k; the first one decides what helps and hurts."},
+        metadata={"help": "Names as in ir_measures, or AllGold@k. The first one is the primary measure."},
     )
-    limit: int | None = field(default=None, metadata={"help": "Evaluate the first so many queries only."})
+    limit: int | None = field(default=None, metadata={"help": "Evaluate only the first queries, this many."})
+    sample: int | None = field(
+        default=None,
+        metadata={"help": "Evaluate a random sample of this many queries that have a relevant document (--seed)."},
+    )
     rounds: int = field(
-        default=1, metadata={"help": "Looks of a policy that reads first results; 2: again at what its searches found."}
+        default=1,
+        metadata={
+            "help": "Calls per query of a policy that reads feedback; with 2, it reads what the first call found."
+        },
     )
     margin: float | None = field(
         default=None,
         metadata={
             "help": "Test whether the others lose at most this much of the first measure, such as 0.005, against the "
-            "first reformulator."
+            "baseline."
         },
     )
-    batch_size: int = field(default=64, metadata={"help": "Queries reformulated and searched together."})
+    robustness: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Also evaluate changed queries: typos (drawn by --seed), paraphrases."},
+    )
+    claims: str | None = field(
+        default=None,
+        metadata={"help": f"YAML file of claims to check, or '{_PUBLISHED}' for those that come with the package."},
+    )
+    everyday: bool = field(
+        default=False,
+        metadata={"help": "Also count how many of a hundred everyday questions the reformulators rewrite well."},
+    )
+    pipeline: list[str] = field(default_factory=list, metadata={"help": "Steps of the pipeline; see above."})
+    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per query of a step."})
+    answers: Literal["comprehensive", "brief"] = field(
+        default="brief",
+        metadata={"help": "Style of the answers of a step: a few words, as EM and F1 expect, or sentences."},
+    )
+    batch_size: int = field(
+        default=32, metadata={"help": "Queries reformulated and searched together; an interruption loses one batch."}
+    )
 
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(EvaluateConfig, description=__doc__)
+    return command.make_parser(EvaluateConfig, StrategySettings, description=__doc__)
 
 
-def main(config: EvaluateConfig) -> None:
-    """Evaluate what is not there yet, then report on all that was asked for."""
+def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
+    """Computes what is missing, then writes the report."""
+    from acqo_rl.cli.open_systems import open_bench
     from acqo_rl.data.beir import read_beir
-    from acqo_rl.evaluation.compare import stands_in
-    from acqo_rl.evaluation.folder import EvaluationFolder, failures
-    from acqo_rl.evaluation.tables import format_table
+    from acqo_rl.evaluation.cache import Cache
+    from acqo_rl.evaluation.report import write_report
+    from acqo_rl.evaluation.summary import failed_queries
+    from acqo_rl.evaluation.tables import aligned
 
     check(config)
-    models = name_reformulators(config.reformulator, config.model)
+    claims = read_claims(config)
     data = read_beir(config.data, config.split)
-    folder = EvaluationFolder(config.output, settings_of(config, data))
-    made_with = {
-        name: {"model": model, "files": fingerprint(model)}
-        | ({"rounds": config.rounds} if model and config.rounds > 1 else {})
-        for name, model in models.items()
-    }
-    evaluations = {name: folder.load(name, made_with[name]) for name in models}
-
-    missing = [name for name, evaluation in evaluations.items() if evaluation is None]
-    for name in evaluations.keys() - set(missing):
-        print(f"{name} is evaluated already: {config.output} holds its results under these settings.")
-    if missing:
-        run = prepare(config, data, lexicon_for(missing, data.corpus.values()))
-        for name in missing:
-            evaluation = run(name, models[name])
-            folder.save(evaluation, made_with[name])
-            evaluations[name] = evaluation
-
-    finished = [evaluation for evaluation in evaluations.values() if evaluation is not None]
-    stand_ins = [
-        stands_in(evaluation, finished[0], config.measures[0], config.margin)
-        for evaluation in finished[1:]
-        if config.margin is not None
-    ]
-    folder.report(finished, config.measures, stand_ins)
-    print(f"\n{format_table(finished, finished[0], config.measures)}\n")
-    print("".join(f"{one}\n" for one in stand_ins), end="")
-    for evaluation in finished:
-        if failed := failures(evaluation):
+    claim_folder(config, data)
+    queries = choose_queries(config, data, strategies.seed)
+    with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
+        bench = open_bench(config, strategies, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data))
+        study = run(config, strategies, bench, queries)
+        further, content = rewrite_everyday(bench) if config.everyday else ([], dict[str, Any]())
+    print("Comparing and writing the report ...", flush=True)
+    if claims:
+        tables, checked = check_published(study, claims)
+        further, content = [*further, *tables], content | checked
+    stand_ins = check_margin(study, config.margin) if config.margin is not None else []
+    content["non_inferiority"] = [{**asdict(one), "sentence": str(one)} for one in stand_ins]
+    settings = settings_of(config, strategies, bench, data, len(queries))
+    answer, tables = write_report(Path(config.output), study, settings, further, **content)
+    print("\n".join(["", aligned(tables[0]), "", answer, *map(str, stand_ins)]))
+    for system, evaluation in study.evaluations.items():
+        if failed := failed_queries(evaluation):
             print(
-                f"{evaluation.name}: calls of its model failed for {failed} of {len(evaluation.results)} queries; "
-                "the same command evaluates it again."
+                f"{study.name(system)}: a model call failed for {failed} of {len(evaluation.results)} queries; "
+                "the same command repeats them."
             )
-    print(f"Report: {Path(config.output, 'report.html')} (and report.md, summary.json, a run file for trec_eval each)")
+    for name, share in failing(study).items():
+        print(f"Warning: {share:.0%} of {name}'s completions could not be used; those queries were searched raw.")
+    print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, summary.json, CSV and run files)")
 
 
 def check(config: EvaluateConfig) -> None:
-    """Refuses settings that would fail late.
+    """Checks settings that would otherwise fail late.
 
     Raises:
-        ConfigError: a number is out of range, or the fusion or a measure is unknown.
+        ConfigError: a number is out of range, or a name is unknown, missing or given twice.
     """
-    check_ranges(config, {**dict.fromkeys(("limit", "batch_size", "rounds"), (1, FINITE)), "margin": (0, FINITE)})
-    fusion_named(config.fusion)
+    from acqo_rl.data.robustness import query_set_named
+    from acqo_rl.evaluation.pipeline import WITHOUT_MODEL, check_steps
+    from acqo_rl.pipeline.pipeline import ESSENTIAL
+
+    least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "max_model_calls": ESSENTIAL}
+    check_ranges(config, {**{key: (value, FINITE) for key, value in least.items()}, "margin": (0, FINITE)})
+    names = name_reformulators(config.reformulator, config.model)
+    for name, model in names.items():
+        if name != LOOKS_FIRST:
+            check_strategy(name, model)
+    first, parts = next(iter(name_indexes(config.index).items()))
+    check_steps(config.pipeline)
+    if config.pipeline and any(part.endswith(ORIGINAL) for part in parts):
+        raise ConfigError(f"The steps of the pipeline cannot search {first!r}: put an index without {ORIGINAL} first.")
+    if not config.model and (asking := [step for step in config.pipeline if step not in WITHOUT_MODEL]):
+        raise ConfigError(f"The step {asking[0]!r} calls a language model: give --model MODEL.")
+    if taken := names.keys() & set(config.pipeline):
+        raise ConfigError(f"{taken.pop()!r} names a reformulator and a step of the pipeline; rename the reformulator.")
+    possible = [name for name in (*names, *config.pipeline) if name != LOOKS_FIRST]
+    if baseline_of(config) not in possible:
+        raise ConfigError(f"The baseline {baseline_of(config)!r} is none of {', '.join(possible)}; give one of them.")
+    for what, given in (("fusion", config.fusion), ("measures", config.measures), ("robustness", config.robustness)):
+        if twice := [name for name in given if given.count(name) > 1]:
+            raise ConfigError(f"{what} contains {twice[0]!r} more than once; give it once.")
+    for name in config.fusion:
+        fusion_named(name)
+    for name in config.robustness:
+        query_set_named(name)
     check_measures(config.measures, DEPTH)
 
 
-def settings_of(config: EvaluateConfig, data: Beir) -> dict[str, Any]:
-    """All that the results of every reformulator depend on."""
-    from acqo_rl.retrieval.places import place_of
-    from acqo_rl.retrieval.remote import describe
+def baseline_of(config: EvaluateConfig) -> str:
+    """The name of the baseline."""
+    return config.baseline or next(iter(name_reformulators(config.reformulator, config.model)))
 
-    queries = data.queries[config.split][: config.limit]
-    return {
-        "data": str(Path(config.data).resolve()),
+
+def claim_folder(config: EvaluateConfig, data: Beir) -> None:
+    """Creates the output folder.
+
+    Raises:
+        ConfigError: the folder has results on other queries, or other contents.
+    """
+    from acqo_rl.evaluation.cache import hash_queries
+    from acqo_rl.training.run_folder import open_run
+
+    hashed = hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata)
+    open_run(config.output, {"data": str(Path(config.data).resolve()), "split": config.split, "queries": hashed})
+
+
+def choose_queries(config: EvaluateConfig, data: Beir, seed: int) -> list[Query]:
+    """The queries of the split, restricted by ``limit`` and ``sample``, in their order.
+
+    A sample is drawn because data sets are often sorted by origin: the first queries may all have one origin.
+    """
+    queries = list(data.queries[config.split][: config.limit])
+    if config.sample is None:
+        return queries
+    relevant = judged(data.qrels[config.split])
+    measured = [query for query in queries if query.id in relevant]
+    if config.sample >= len(measured):
+        return measured
+    return [measured[i] for i in sorted(random.Random(seed).sample(range(len(measured)), config.sample))]
+
+
+def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any]]:
+    """Query id -> metadata with the kind of the query; the rules assign the kinds that the data set does not have."""
+    from acqo_rl.evaluation.study import query_types
+
+    kinds = query_types(queries, data.metadata)
+    return {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
+
+
+def run(config: EvaluateConfig, strategies: StrategySettings, bench: Bench, queries: Sequence[Query]) -> Study:
+    """Evaluates all systems on the queries and on the changed queries."""
+    from acqo_rl.data.robustness import query_set_named
+    from acqo_rl.evaluation.answers import gold_answers
+    from acqo_rl.evaluation.study import Study
+    from acqo_rl.evaluation.systems import compute_missing, evaluate_systems
+
+    query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
+    compute_missing(bench, query_sets)
+    evaluations = evaluate_systems(bench, query_sets)
+    gold = {query_id: gold_answers(metadata) for query_id, metadata in bench.metadata.items()}
+    return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures, gold)
+
+
+def read_claims(config: EvaluateConfig) -> list[Any]:
+    """The claims to check; empty if none are asked for."""
+    from acqo_rl.evaluation.claims import CLAIMS, read_claims
+
+    if config.claims is None:
+        return []
+    return read_claims(CLAIMS if config.claims == _PUBLISHED else config.claims)
+
+
+def check_margin(study: Study, margin: float) -> list[StandIn]:
+    """Tests of non-inferiority: each system against the baseline with the same index and fusion."""
+    from acqo_rl.evaluation.summary import stands_in
+
+    pairs = [(gain.system, gain.against) for gain in study.contrasts(measures=study.measures[:1])]
+    named = {s: replace(e, name=study.name(s)) for s, e in study.evaluations.items()}
+    return [stands_in(named[system], named[against], study.measures[0], margin) for system, against in pairs]
+
+
+def rewrite_everyday(bench: Bench) -> tuple[list[Table], dict[str, Any]]:
+    """The table of everyday questions, and its entry in ``summary.json``: name -> number of right rewrites."""
+    from acqo_rl.evaluation.everyday import everyday_questions, everyday_table, well_rewritten
+
+    questions = everyday_questions()
+    found = {name: well_rewritten(reformulator, questions) for name, reformulator in bench.reformulators.items()}
+    return [everyday_table(questions, found)], {"everyday": {name: sum(right) for name, right in found.items()}}
+
+
+def check_published(study: Study, claims: Sequence[Any]) -> tuple[list[Table], dict[str, Any]]:
+    """The tables of claims and of the rules on labelled questions, and their entries in ``summary.json``."""
+    from acqo_rl.evaluation.claims import check_claims, claims_table
+    from acqo_rl.evaluation.classifier import classifier_content, classifier_tables, judge_rules
+
+    findings, rules = check_claims(claims, study), judge_rules()
+    tables = [claims_table(findings, study), *classifier_tables(rules, study.beside(), study.measures[0])]
+    checked = [{**asdict(finding), "claim": finding.claim.claim, "verdict": finding.verdict} for finding in findings]
+    return tables, {"claims": checked, "classifier": classifier_content(rules)}
+
+
+def failing(study: Study) -> dict[str, float]:
+    """Reformulators most of whose completions could not be used, with their share."""
+    from acqo_rl.evaluation.summary import cost_of
+
+    shares = {system.reformulator: cost_of(evaluation).problems for system, evaluation in study.evaluations.items()}
+    return {name: share for name, share in shares.items() if share > 0.5}
+
+
+def settings_of(
+    config: EvaluateConfig, strategies: StrategySettings, bench: Bench, data: Beir, queries: int
+) -> dict[str, Any]:
+    """The settings of the report; paths are relative to the output folder."""
+    from acqo_rl.evaluation.cache import hash_queries
+    from acqo_rl.evaluation.report import relative_to
+
+    place = partial(relative_to, config.output)
+    models = name_reformulators(config.reformulator, config.model)
+    settings: dict[str, Any] = {
+        "data": place(config.data),
         "split": config.split,
-        "queries": len(queries),
-        "queries and judgements": hash_queries(queries, data.qrels[config.split], data.metadata),
-        "index": place_of(config.index),
-        "index fingerprint": describe(config.index).fingerprint,
-        "fusion": config.fusion,
-        "measures": list(config.measures),
+        "queries": queries,
+        "queries and judgements": hash_queries(data.queries[config.split], data.qrels[config.split], data.metadata),
+        "index": {name: [place(part) for part in parts] for name, parts in name_indexes(config.index).items()},
+        "index fingerprint": {
+            name: [part.fingerprint for part in (*parts.everything, *parts.original)]
+            for name, parts in bench.retrievers.items()
+        },
+        "reformulators": {name: place(model) for name, model in models.items()},
+        "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",
     }
-
-
-def prepare(config: EvaluateConfig, data: Beir, lexicon: Lexicon | None) -> Callable[[str, str], Any]:
-    """Opens the index once; the result evaluates one reformulator by name and model."""
-    from acqo_rl.data.beir import corpus_hash
-    from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-    from acqo_rl.searching.path import SearchPath
-
-    corpus = data.corpus
-    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
-    fusion = fusion_named(config.fusion)
-
-    def run(name: str, model: str) -> Any:
-        reformulator: Reformulator = load_reformulator(name, model, lexicon=lexicon)
-        if name == LOOKS_FIRST:
-            threshold = StrategySettings().similarity_threshold
-            reformulator = look_first(reformulator, retriever, fusion, corpus, threshold)
-        rounds = config.rounds if feedback_of(reformulator).results else 1
-        return evaluate(
-            SearchPath(reformulator, retriever, fusion, corpus, rounds=rounds),
-            data.queries[config.split][: config.limit],
-            data.qrels[config.split],
-            name=name,
-            measures=config.measures,
-            batch_size=config.batch_size,
-            metadata=data.metadata,
-        )
-
-    return run
+    for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "claims", "batch_size"):
+        if value := getattr(config, key):
+            settings[key] = value
+    if config.pipeline:
+        settings |= {key: getattr(config, key) for key in ("pipeline", "max_model_calls", "answers")}
+        settings["model"] = place(config.model or "")
+    if config.pipeline or any(map(asks_model, models)):
+        settings["strategies"] = asdict(strategies)
+    return settings

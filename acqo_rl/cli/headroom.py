@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
-from acqo_rl.evaluation.inputs import hash_queries
+from acqo_rl.evaluation.cache import hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
@@ -132,8 +132,8 @@ def measure_baselines(
     fusion: Fusion,
 ) -> list[Evaluation]:
     """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
-    from acqo_rl.evaluation.groups import regroup
     from acqo_rl.evaluation.run import evaluate
+    from acqo_rl.evaluation.study import regroup
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
     from acqo_rl.searching.path import SearchPath
 
@@ -165,9 +165,10 @@ def score(config: HeadroomConfig, data: Beir, queries: Sequence[Query], reward: 
 def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: Path) -> None:
     """Prints the tables and the advice, and writes them with a figure."""
     from acqo_rl.data.beir import write_atomic
-    from acqo_rl.evaluation.compare import compare, summarise
-    from acqo_rl.evaluation.plots import draw_plots
-    from acqo_rl.evaluation.tables import Table, aligned, format_table, kinds_table
+    from acqo_rl.evaluation.detail_tables import groups_table
+    from acqo_rl.evaluation.plots import draw_gains
+    from acqo_rl.evaluation.summary import compare, summarise
+    from acqo_rl.evaluation.tables import Table, aligned, format_table
 
     measure, baseline = config.measure, headroom.baselines[0]
     evaluations = [*headroom.baselines, *headroom.bounds]
@@ -176,16 +177,16 @@ def report(config: HeadroomConfig, headroom: Headroom, advice: Advice, folder: P
     forms = Table("", "", ("kind", "form chosen on one half", "on the other half"),
                   tuple((kind, *some) for kind, some in headroom.forms.items()), labels=3)  # fmt: skip
     parts = [f"# Headroom of {len(baseline.results)} queries", format_table(evaluations, baseline, [measure]),
-             "## By kind of query", aligned(kinds_table(summaries, comparisons, [measure])),
+             "## By kind of query", aligned(groups_table(evaluations, measure)),
              "## Chosen forms", aligned(forms), "![Gain by kind](gains.png)", f"**{advice.sentence}**"]  # fmt: skip
     write_atomic(folder / "report.md", ["\n\n".join(parts)])
-    (folder / "gains.png").write_bytes(draw_plots(evaluations, measure)["gain_by_kind.png"])
+    (folder / "gains.png").write_bytes(draw_gains(evaluations, measure))
     content = {
         "decision": advice.decision,
         "reason": advice.sentence,
         "settings": asdict(config),
         "forms": headroom.forms,
-        "reformulators": {summary.name: asdict(summary) for summary in summaries},
+        "systems": [asdict(summary) for summary in summaries],
         "comparisons": [asdict(comparison) for comparison in comparisons],
     }
     write_atomic(folder / "headroom.json", [json.dumps(content, indent=2)])

@@ -45,7 +45,7 @@ def main(config: PlotTrainingConfig) -> None:
     """Draws the figures."""
     from acqo_rl.curriculum import load_difficulties
     from acqo_rl.data.beir import write_atomic
-    from acqo_rl.evaluation.folder import read_evaluations
+    from acqo_rl.evaluation.files import read_results
     from acqo_rl.training.curves import draw_difficulty, draw_kinds, draw_training, name_folders, read_log
 
     if config.window < 1:
@@ -60,7 +60,7 @@ def main(config: PlotTrainingConfig) -> None:
             {name: load_difficulties(folder / "difficulty.jsonl") for name, folder in folders.items()}
         )
     if config.evaluation:
-        drawings["sub_queries_by_kind"] = draw_kinds(list(read_evaluations(config.evaluation).values()))
+        drawings["sub_queries_by_kind"] = draw_kinds(list(read_results(config.evaluation).values()))
     for name, drawing in drawings.items():
         write_atomic(Path(config.output, f"{name}.csv"), drawing.csv_lines())
         Path(config.output, f"{name}.png").write_bytes(drawing.picture)

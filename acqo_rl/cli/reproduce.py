@@ -223,14 +223,15 @@ def figures_of(file: Path) -> Figures:
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
         found: Figures = {}
-        for name, system in summary["reformulators"].items():
+        for system in summary["systems"]:
             measures = system["overall"]["measures"]
             first = next(iter(measures))
-            found[name] = {
+            kinds = system["by_kind"] if summary["settings"].get("kinds") != "rules" else {}
+            found[system["name"]] = {
                 **{measure: round(value, 4) for measure, value in measures.items()},
                 "searches": round(system["searches"], 4),
                 "tokens": round(system["tokens"], 4),
-                **{f"{first}, {k}": round(kind["measures"][first], 4) for k, kind in system["by_kind"].items()},
+                **{f"{first}, {k}": round(kind["measures"][first], 4) for k, kind in kinds.items()},
             }
         for comparison in summary["comparisons"]:
             for measure, d in comparison["differences"].items():

@@ -1,10 +1,10 @@
-r"""Write an agent skill: how an assistant that runs commands searches, builds indexes, serves and measures with us.
+r"""Write an agent skill, which explains the commands to an assistant that runs commands.
 
     acqo skill --output ~/.claude/skills
     acqo skill --output .agents/skills
 
-It makes the folder adaptive-search there, in the open Agent Skills format: SKILL.md, and the help of each command in
-references/. What an earlier call wrote is written anew; a skill of that name by somebody else is left alone.
+The command writes the folder adaptive-search in the open Agent Skills format: SKILL.md, and the help of each command
+in references/. It replaces an earlier skill of its own, but not another skill of that name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ COLUMNS = "110"
 
 @dataclass
 class SkillConfig:
-    """Settings of a skill."""
+    """Settings of the skill."""
 
-    output: str = field(metadata={"help": "Folder of skills, where an assistant looks for them."})
+    output: str = field(metadata={"help": "Folder in which the assistant looks for skills."})
 
 
 def make_parser() -> Any:
@@ -41,7 +41,7 @@ def make_parser() -> Any:
 
 
 def main(config: SkillConfig) -> None:
-    """Write the skill and say where it is."""
+    """Writes the skill."""
     from jinja2 import Environment, StrictUndefined
 
     from acqo_rl.data.beir import write_atomic
@@ -51,7 +51,7 @@ def main(config: SkillConfig) -> None:
     folder = Path(config.output).expanduser() / NAME
     file = folder / "SKILL.md"
     if file.exists() and TITLE not in file.read_text(encoding="utf-8", errors="replace"):
-        raise ConfigError(f"{file} is not a skill that this command wrote: move it away, or choose another --output.")
+        raise ConfigError(f"{file} was not written by this command: move it away, or give another --output.")
     for name in EXPLAINED:
         lines = [f"# acqo {name}", "", "```text", *help_of(name).splitlines(), "```"]
         write_atomic(folder / "references" / f"{name}.md", lines)
@@ -61,7 +61,7 @@ def main(config: SkillConfig) -> None:
 
 
 def help_of(name: str) -> str:
-    """What a command answers to --help, in lines of 110 characters."""
+    """The help of a command, in lines of 110 characters."""
     words = [sys.executable, "-m", "acqo_rl.cli", name, "--help"]
     environment = {**os.environ, "COLUMNS": COLUMNS}
     return subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout

@@ -3,13 +3,14 @@ r"""Choose num_variants and the weight of the raw query for a strategy, on the d
     acqo tune --data BEIR_DIR --index INDEX_DIR --strategy multi_query \
         --model openai:qwen3@http://localhost:8000/v1 --output outputs/tuning
 
-Every combination of --num_variants and --original_weights is measured on qrels/dev.tsv; no other split is read. The
-strategy's own settings come first, and all others are compared to them. Printed are the table, the best combination as
-lines for a file of settings, its gain on the queries that chose it, and its gain on queries that did not: each fifth of
-the queries is measured with what the other four fifths choose. Only the last interval says whether tuning pays.
+Every combination of --variants and --original_weights is evaluated on qrels/dev.tsv; no other split is read. The
+strategy's own settings come first, and the others are compared to them. The command prints a table, the best
+combination as lines for a file of settings, its gain on the queries that chose it, and its gain by cross-validation:
+each fifth of the queries is evaluated with the choice of the other four. Only the last interval shows whether tuning
+pays.
 
-A model is asked once per query and number of variants, and a weight costs no model call. The output folder keeps every
-reformulation and ranking, as that of acqo compare does, so that another weight or measure costs little.
+The model is called once per query and number of variants; another weight needs no call. The output folder keeps every
+reformulation and ranking, as that of acqo evaluate does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.inputs import cache_key, hash_queries
+from acqo_rl.evaluation.cache import cache_key, hash_queries
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
@@ -43,24 +44,24 @@ SPLIT = "dev"
 
 @dataclass
 class TuneConfig(IndexSettings):
-    """Settings of a choice."""
+    """Settings of the choice."""
 
     data: str = field(metadata={"help": "BEIR folder with queries that qrels/dev.tsv judges."})
     index: str = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "Folder of what is computed: new, or one of the same queries to add to."})
+    output: str = field(metadata={"help": "Folder of the results: new, or one of the same queries."})
     strategy: str = field(
         default="multi_query", metadata={"help": f"One of {', '.join(STRATEGIES)}, or several joined by '+'."}
     )
-    model: str = field(default="embedded:smollm2", metadata={"help": "Language model that the strategy asks."})
+    model: str = field(default="embedded:smollm2", metadata={"help": "Language model of the strategy."})
     variants: list[int] = field(
-        default_factory=lambda: [3, 1, 2, 4, 5], metadata={"help": "Numbers of variants to try; of multi_query alone."}
+        default_factory=lambda: [3, 1, 2, 4, 5], metadata={"help": "Numbers of variants to try, for multi_query."}
     )
     original_weights: list[float] = field(
         default_factory=lambda: [0.0, 0.5, 1.0, 2.0, 4.0], metadata={"help": "Weights of the raw query to try."}
     )
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
-    measure: str = field(default="nDCG@10", metadata={"help": "What is maximised, as ir_measures writes it."})
-    limit: int | None = field(default=None, metadata={"help": "The first so many dev queries only."})
+    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
+    measure: str = field(default="nDCG@10", metadata={"help": "Measure to maximise, as ir_measures writes it."})
+    limit: int | None = field(default=None, metadata={"help": "Use only the first dev queries, this many."})
     batch_size: int = field(default=32, metadata={"help": "Queries reformulated and searched together."})
 
 
@@ -70,7 +71,7 @@ def make_parser() -> Any:
 
 
 def main(config: TuneConfig, strategies: StrategySettings) -> None:
-    """Measure every combination that is not known yet, and print the choice."""
+    """Evaluates every combination and prints the choice."""
     from acqo_rl.evaluation.tuning import choose
 
     check(config)
@@ -89,14 +90,16 @@ def main(config: TuneConfig, strategies: StrategySettings) -> None:
 
 
 def check(config: TuneConfig) -> None:
-    """Refuses settings that would fail late.
+    """Checks settings that would otherwise fail late.
 
     Raises:
         ConfigError: a number is out of range, or the strategy or a measure is unknown.
     """
     check_ranges(config, dict.fromkeys(("limit", "batch_size"), (1, FINITE)))
     if not set(config.strategy.split("+")) <= set(STRATEGIES):
-        raise ConfigError(f"{config.strategy!r} cannot be tuned; choose {', '.join(STRATEGIES)}, or join some by '+'.")
+        raise ConfigError(
+            f"{config.strategy!r} cannot be tuned; choose {', '.join(STRATEGIES)}, or several joined by '+'."
+        )
     check_strategy(config.strategy, config.model)
     if not config.variants or not all(1 <= number <= 5 for number in config.variants):
         raise ConfigError(f"variants is {config.variants}; give numbers from 1 to 5.")
@@ -106,7 +109,7 @@ def check(config: TuneConfig) -> None:
 
 
 def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candidate, NDArray[np.float64]]:
-    """The scores of every combination, float[queries] each; the strategy's own weight first."""
+    """Returns the scores of every combination, float[queries]; the strategy's own weight first."""
     from acqo_rl.data.beir import corpus_hash, read_beir
     from acqo_rl.evaluation.cache import Cache, CachedRetriever
     from acqo_rl.evaluation.run import evaluate
@@ -144,7 +147,7 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
 
 
 def open_strategies(config: TuneConfig, strategies: StrategySettings, cache: Cache) -> dict[int, CachedReformulator]:
-    """The strategy with every number of variants, of one model; one alone where the number does not matter."""
+    """The strategy for each number of variants, with one model; only one if it has no variants."""
     from acqo_rl.evaluation.cache import CachedReformulator
     from acqo_rl.reformulation.load import load_reformulator, load_strategy_model
 

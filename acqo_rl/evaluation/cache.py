@@ -1,7 +1,7 @@
-"""What a comparison has paid for already: reformulations by query, rankings by text.
+"""Keeps what a study has computed: reformulations by query, rankings by text, results of pipeline steps by query.
 
-The two classes stand in for the reformulator and the retriever on the one path and ask them only for what is not
-there yet, so that another strategy, retriever or fusion costs only what is new, and an interrupted run goes on.
+:class:`CachedReformulator` and :class:`CachedRetriever` compute only what is not yet kept. A further reformulator,
+index or fusion therefore costs only what is new, and an interrupted study continues.
 """
 
 from __future__ import annotations
@@ -17,38 +17,44 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from acqo_rl import __version__
+from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.store import reformulation_of
+from acqo_rl.language_models.openvino import split_prefix
+from acqo_rl.reformulation.load import StrategySettings, asks_model, made_with
 from acqo_rl.searching.lists import DEPTH
 from acqo_rl.types import (
     FeedbackSpec,
+    Qrels,
     Query,
     Ranking,
     Reformulation,
     Reformulator,
     Retriever,
+    Snippet,
+    SubQuery,
     feedback_of,
     has_cosines,
     search_key,
 )
 
 _AT_ONCE = 500
-"""Keys in one SQL statement."""
+"""Number of keys in one SQL statement."""
 
 
 class Cache:
-    """Answers with the milliseconds that they took, in one SQLite file; written batch by batch, each whole or not."""
+    """Answers and the milliseconds they took, in one SQLite file. A batch is written completely or not at all."""
 
     def __init__(self, path: str | Path) -> None:
-        """Opens the file, or makes it.
+        """Opens or creates the file.
 
         Raises:
-            DataError: the file is damaged, or is something else; so in every method, where that shows later.
+            DataError: the file is damaged or not a cache. Every method raises it if the damage shows later.
         """
         self._path = path
         self._lock = Lock()
         with self._usable():
-            # A hybrid searches its parts in threads of their own; the lock lets in one at a time.
+            # A hybrid searches its parts in threads; the lock admits one at a time.
             self._database = sqlite3.connect(path, check_same_thread=False)
             with self._database:
                 self._database.execute(
@@ -57,11 +63,11 @@ class Cache:
                 )
 
     def read(self, asked: str, keys: Sequence[str]) -> dict[str, tuple[Any, float]]:
-        """Answer and milliseconds for each key that is there.
+        """Returns key -> (answer, milliseconds) for the keys that are kept.
 
         Args:
-            asked: who was asked; all that the answer depends on but the key.
-            keys: see ``key_of``.
+            asked: everything except the key that the answer depends on.
+            keys: see :func:`key_of`.
         """
         found = {}
         with self._usable(), self._lock:
@@ -74,69 +80,65 @@ class Cache:
                 found.update({key: (json.loads(answer), ms) for key, answer, ms in rows})
         return found
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._database.close()
-
     def write(self, asked: str, answers: Iterable[tuple[str, Any, float]]) -> None:
-        """Keeps (key, answer that JSON can hold, milliseconds)."""
+        """Keeps (key, answer, milliseconds); answers must be JSON-serialisable."""
         rows = [(asked, key, json.dumps(answer), ms) for key, answer, ms in answers]
         with self._usable(), self._lock, self._database:
             self._database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, ValueError, TypeError) as error:  # of the file, and of an answer that is no JSON
+        except (sqlite3.Error, ValueError, TypeError) as error:  # from the file, or from an answer that is not JSON
             raise DataError(
-                f"{self._path} cannot be used ({error}): delete it; what it held is computed again."
+                f"{self._path} cannot be used ({error}): delete it, and its contents are computed again."
             ) from error
 
 
-def key_of(*values: Any) -> str:
-    """A short key of values that JSON can hold."""
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:32]
-
-
 class CachedRetriever:
-    """Asks a retriever once for each text, always ``DEPTH`` deep, and remembers how long that took."""
+    """Searches each text once, always ``DEPTH`` documents deep, and keeps the time it took."""
 
-    def __init__(self, name: str, retriever: Retriever, made_with: str, cache: Cache, *, embeds: bool) -> None:
+    def __init__(self, name: str, retriever: Retriever, fingerprint: str, cache: Cache, *, embeds: bool) -> None:
         """Wraps a retriever.
 
         Args:
             name: recorded in every ranking.
-            retriever: asked for what the cache does not hold.
-            made_with: fingerprint of its index.
-            cache: where answers are kept.
+            retriever: searches the texts that the cache does not hold.
+            fingerprint: of the index.
+            cache: keeps the rankings.
             embeds: whether a search embeds its text.
         """
         self.name = name
         self.embeds = embeds
         self.cosine = has_cosines(retriever)
-        self._retriever = retriever
-        self._asked = f"search {DEPTH} {made_with}"
+        self.uncached = retriever
+        self.fingerprint = fingerprint
+        self._asked = f"search {DEPTH} {fingerprint}"
         self._cache = cache
         self._found: dict[str, tuple[Ranking, float]] = {}
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """At most ``k`` documents a text, no more than ``DEPTH``, position for position."""
+        """Returns at most ``k`` documents per text, and at most ``DEPTH``, in input order."""
         keys = [_text_key(text) for text in texts]
         self._fetch({key: text for key, text in zip(keys, texts, strict=True) if key not in self._found})
         return [self._found[key][0].first(k) for key in keys]
 
     def ms(self, text: str) -> float:
-        """Milliseconds of the search with a text: those of its batch, divided by the batch's texts."""
+        """Milliseconds of the search of a text: those of its batch, divided by the texts of the batch."""
         return self._found[_text_key(text)][1]
 
     def _fetch(self, texts: Mapping[str, str]) -> None:
-        """Finds key -> text, in the cache or else in the index."""
+        """Finds key -> text in the cache, otherwise in the index."""
         known = self._cache.read(self._asked, list(texts))
         missing = {key: text for key, text in texts.items() if key not in known}
         if missing:
             begin = time.perf_counter()
-            rankings = self._retriever.search(list(missing.values()), DEPTH)
+            rankings = self.uncached.search(list(missing.values()), DEPTH)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
             answers = {key: (r.doc_ids, r.scores) for key, r in zip(missing, rankings, strict=True)}
             self._cache.write(self._asked, [(key, answer, ms) for key, answer in answers.items()])
@@ -147,16 +149,16 @@ class CachedRetriever:
 
 
 class CachedReformulator:
-    """Asks a reformulator once for each query, and remembers how long that took; it is loaded when it is needed."""
+    """Reformulates each query once and keeps the time it took. The reformulator is loaded when it is first needed."""
 
     def __init__(self, name: str, load: Callable[[], Reformulator], made_with: str, cache: Cache) -> None:
         """Wraps a reformulator.
 
         Args:
             name: of the reformulator.
-            load: gives the reformulator.
-            made_with: all that its answers depend on but the query.
-            cache: where answers are kept.
+            load: loads the reformulator.
+            made_with: everything except the query that affects the reformulations; see :func:`cache_key`.
+            cache: keeps the reformulations.
         """
         self.name = name
         self._load = load
@@ -167,7 +169,7 @@ class CachedReformulator:
 
     @property
     def feedback(self) -> FeedbackSpec:
-        """What the reformulator reads of a first search."""
+        """The feedback that the reformulator reads."""
         key = key_of("feedback")
         known = self._cache.read(self._asked, [key])
         if key not in known:
@@ -177,15 +179,16 @@ class CachedReformulator:
         return FeedbackSpec(*known[key][0])
 
     def missing(self, queries: Sequence[Query]) -> list[Query]:
-        """The queries that the reformulator has to be asked for."""
-        keys = {query: _query_key(query) for query in queries if query not in self._made}
+        """The queries that are not yet reformulated."""
+        keys = {query: query_key(query) for query in queries if query not in self._made}
         known = self._cache.read(self._asked, list(keys.values()))
         return [query for query, key in keys.items() if key not in known]
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation a query, position for position.
+        """Returns one reformulation per query, in input order.
 
-        One of which a model call failed is asked again by the next process; an answer that cannot be used is an answer.
+        A reformulation with a failed model call is not kept, so the next process tries again. A completion that could
+        not be parsed is kept.
         """
         missing = self.missing(queries)
         if missing:
@@ -194,9 +197,9 @@ class CachedReformulator:
             made = reformulator.reformulate(missing)
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
             answered = {query: one for query, one in zip(missing, made, strict=True) if not one.failed_calls}
-            self._cache.write(self._asked, [(_query_key(query), asdict(one), ms) for query, one in answered.items()])
+            self._cache.write(self._asked, [(query_key(query), asdict(one), ms) for query, one in answered.items()])
             self._made.update({query: (one, ms) for query, one in zip(missing, made, strict=True)})
-        wanted = {query: _query_key(query) for query in queries if query not in self._made}
+        wanted = {query: query_key(query) for query in queries if query not in self._made}
         known = self._cache.read(self._asked, list(wanted.values()))
         for query, key in wanted.items():
             answer, ms = known[key]
@@ -204,7 +207,7 @@ class CachedReformulator:
         return [self._made[query][0] for query in queries]
 
     def ms(self, query: Query) -> float:
-        """Milliseconds of the reformulation of a query: those of its batch, divided by the batch's queries."""
+        """Milliseconds of the reformulation of a query: those of its batch, divided by the queries of the batch."""
         return self._made[query][1]
 
     def _open(self) -> Reformulator:
@@ -213,8 +216,59 @@ class CachedReformulator:
         return self._loaded
 
 
-def _query_key(query: Query) -> str:
+def reformulation_of(row: dict[str, Any]) -> Reformulation:
+    """The inverse of ``asdict`` and JSON for a reformulation."""
+    asked = row["query"]
+    feedback = tuple(Snippet(**snippet) for snippet in asked["feedback"])
+    sub_queries = tuple(SubQuery(**sub_query) for sub_query in row["sub_queries"])
+    return Reformulation(**{**row, "query": Query(**{**asked, "feedback": feedback}), "sub_queries": sub_queries})
+
+
+def key_of(*values: Any) -> str:
+    """A short key of JSON-serialisable values."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:32]
+
+
+def query_key(query: Query) -> str:
+    """Key of a query's text, conversation and feedback; its id does not count."""
     return key_of(query.text, [*map(str, query.history)], [asdict(snippet) for snippet in query.feedback])
+
+
+def cache_key(name: str, model: str, settings: StrategySettings) -> str:
+    """Everything except the query that affects the reformulations.
+
+    Args:
+        name: as in :func:`acqo_rl.reformulation.load.load_reformulator`.
+        model: of the reformulator; empty if it has none.
+        settings: only the settings that the reformulator reads enter the key.
+    """
+    made = made_with(name, model, settings) if asks_model(name) else ""
+    return f"{name} {model} {fingerprint(model)} {__version__} {made}".rstrip()
+
+
+def fingerprint(model: str) -> str:
+    """Hash of the names, sizes and modification times of the files of a model folder; empty if it is not a folder.
+
+    ``README.md`` and ``export.json`` do not count, because a new model card does not change the model.
+    """
+    model = split_prefix(model)[1]
+    folder = Path(resolve(model) if model.startswith("trained:") else model)
+    if not model or not folder.is_dir():
+        return ""
+    files = sorted(
+        path for path in folder.iterdir() if path.is_file() and path.name not in ("README.md", "export.json")
+    )
+    stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+
+
+def hash_queries(queries: Sequence[Query], qrels: Qrels, metadata: Mapping[str, Mapping[str, Any]]) -> str:
+    """Hash of the texts, conversations, kinds and judgements of queries."""
+    asked = [
+        (q.id, q.text, [*map(str, q.history)], metadata.get(q.id, {}).get("kind"), sorted(qrels[q.id].items()))
+        for q in queries
+    ]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
 
 
 def _text_key(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What was promised beside what was measured."""
+"""Checks published claims against measured values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.classifier import judge_rules
-from acqo_rl.evaluation.cost import Cost, cost_of
-from acqo_rl.evaluation.routing import routing_of
 from acqo_rl.evaluation.significance import FEWEST, Difference, paired_bootstrap
-from acqo_rl.evaluation.study import Study, beside
+from acqo_rl.evaluation.study import Study, routing_of
+from acqo_rl.evaluation.summary import Cost, cost_of
 from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.tables import Table
 
 Quantity = Literal["gain", "added_ms", "ms_p95", "calls", "embedded_ratio", "route_accuracy", "challenges_found"]
 CLAIMS = Path(__file__).with_name("claims.yaml")
@@ -22,20 +22,20 @@ CLAIMS = Path(__file__).with_name("claims.yaml")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim, and the range in which the measured value keeps it.
+    """One claim, with the range of values that confirm it.
 
     Attributes:
         claim: in words.
-        reformulator: whose; ``any`` is the best of all but the baseline.
+        reformulator: the system; ``any`` is the best one except the baseline.
         quantity: ``gain`` is the relative gain in ``measure``; ``added_ms``, ``ms_p95``, ``calls`` and
-            ``embedded_ratio`` are costs, ``route_accuracy`` the share of queries on the route that they need,
-            ``challenges_found`` that of the held-out labelled questions whose challenges the rules find.
+            ``embedded_ratio`` are costs; ``route_accuracy`` is the share of queries on the route that they need;
+            ``challenges_found`` is the share of held-out labelled questions whose challenges the rules find.
         measure: of a gain.
         kind: only queries of this kind; all by default.
         fusion: of the system; the first one by default.
-        against: fusion that a gain is over, with the same reformulator; by default it is over the baseline.
-        low: least value that keeps the claim.
-        high: greatest value that keeps it.
+        against: compares with this fusion and the same reformulator, instead of the baseline.
+        low: smallest value that confirms the claim.
+        high: largest value that confirms it.
     """
 
     claim: str
@@ -51,7 +51,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim and what was measured: ``None`` where it was not; the interval is that of a gain."""
+    """A claim and the measured value (``None`` if not measured), with the confidence interval of a gain."""
 
     claim: Claim
     measured: float | None = None
@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """``holds``, ``undecided`` (as claimed, but the interval holds zero), ``does not hold``, ``not measured``."""
+        """``holds``, ``undecided`` (as claimed, but the interval contains 0), ``does not hold`` or ``not measured``."""
         if self.measured is None:
             return "not measured"
         if not self.claim.low <= self.measured <= self.claim.high:
@@ -68,10 +68,10 @@ class Finding:
 
 
 def read_claims(path: str | Path = CLAIMS) -> list[Claim]:
-    """The claims of a YAML file: a list of mappings with the attributes of ``Claim``.
+    """Reads a YAML file: a list of mappings with the attributes of ``Claim``.
 
     Raises:
-        ConfigError: the file is missing or is no such list.
+        ConfigError: the file is missing or has other contents.
     """
     import yaml
 
@@ -82,11 +82,11 @@ def read_claims(path: str | Path = CLAIMS) -> list[Claim]:
                 raise ValueError(f"{claim.claim!r} has quantity {claim.quantity!r}, range {claim.low} to {claim.high}")
         return claims
     except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} holds no list of claims ({error}); see acqo_rl/evaluation/claims.yaml.") from error
+        raise ConfigError(f"{path} has no list of claims ({error}); see acqo_rl/evaluation/claims.yaml.") from error
 
 
 def check_claims(claims: Sequence[Claim], study: Study) -> list[Finding]:
-    """Each claim beside what was measured with the first retriever."""
+    """Checks each claim with the first retriever."""
     return [_check(claim, study) for claim in claims]
 
 
@@ -110,7 +110,7 @@ def _measure(claim: Claim, study: Study, system: System, reference: System) -> F
     if reference not in study.evaluations:
         return Finding(claim)
     if claim.quantity == "route_accuracy":
-        group = beside(study.evaluations, reference)
+        group = study.beside(reference)
         routing = routing_of(study.evaluations[system], group, study.measures[0])
         return Finding(claim, routing.accuracy if routing and routing.queries >= FEWEST else None)
     value = _cost(claim, cost_of(study.evaluations[system]), cost_of(study.evaluations[reference]))
@@ -126,7 +126,7 @@ def _cost(claim: Claim, cost: Cost, baseline: Cost) -> float | None:
 
 
 def _gain(claim: Claim, study: Study, system: System, against: System) -> Finding:
-    """The mean difference and the ends of its interval, each divided by the mean of the other system."""
+    """The mean difference and its confidence interval, divided by the mean of the other system."""
     if against not in study.evaluations or system == against or claim.measure not in study.measures:
         return Finding(claim)
     before, after = (
@@ -138,3 +138,27 @@ def _gain(claim: Claim, study: Study, system: System, against: System) -> Findin
     difference: Difference = paired_bootstrap(before, after)
     mean = sum(before) / len(before)
     return Finding(claim, difference.mean / mean, (difference.low / mean, difference.high / mean))
+
+
+def claims_table(findings: Sequence[Finding], study: Study) -> Table:
+    """One row per claim."""
+    rows = tuple(
+        (finding.claim.claim, finding.claim.reformulator, _value(finding), finding.verdict) for finding in findings
+    )
+    note = (
+        f"With {study.reference.retriever} and {study.reference.fusion}, unless the claim names another fusion. Gains "
+        f"are relative to {study.baseline} or to the other fusion, with a 95 % confidence interval. A claim holds if "
+        "the value is in the claimed range; it is undecided if the interval also contains 0."
+    )
+    return Table("Claims", note, ("claim", "reformulator", "measured", "verdict"), rows, labels=2)
+
+
+def _value(finding: Finding) -> str:
+    if finding.measured is None:
+        return "-"
+    if finding.interval is not None:
+        low, high = finding.interval
+        return f"{finding.measured:+.1%} [{low:+.1%}, {high:+.1%}]"
+    if finding.claim.quantity in ("route_accuracy", "challenges_found"):
+        return f"{finding.measured:.1%}"
+    return f"{finding.measured:.1f} ms" if "ms" in finding.claim.quantity else f"{finding.measured:.2f}"

@@ -1,4 +1,4 @@
-"""How well the rules tell kinds of questions, and what a wrong guess costs."""
+"""How well the rules classify labelled questions, and what a wrong class costs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from acqo_rl.text import one_line
 from acqo_rl.types import QueryType
 
 WHATS = ("query_type", "route", "challenges")
-"""What a person and the rules say of a question."""
+"""The labels of a question, by a person and by the rules."""
 
-_INCOMPLETE = {"decompose": "answered in part", "disambiguate": "read as it stands"}
+_INCOMPLETE = {"decompose": "answered in part", "disambiguate": "one meaning only"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Judged:
     Attributes:
         name: of the set.
         questions: with a person's labels.
-        found: what the rules say of each.
-        agreements: what -> how they agree; challenges count as right where all are.
+        found: the rules' labels, in the order of the questions.
+        agreements: label -> agreement; challenges are right only if all of them are.
     """
 
     name: str
@@ -50,26 +50,26 @@ class Judged:
     agreements: Mapping[str, Agreement]
 
     def accuracy(self, what: str) -> tuple[float, float, float]:
-        """Share of questions whose labels are equal, and the ends of its 95 % interval."""
+        """Share of questions with equal labels, and the ends of its 95 % interval."""
         right = sum(_label(q, what) == _label(c, what) for q, c in zip(self.questions, self.found, strict=True))
         return right / len(self.questions), *wilson(right, len(self.questions))
 
     def unsure(self) -> float:
-        """Share of questions whose challenges a model would be asked for."""
+        """Share of questions for which a model would be asked for the challenges."""
         asked = [
             is_unsure(one_line(q.query.text), c.challenges) for q, c in zip(self.questions, self.found, strict=True)
         ]
         return sum(asked) / len(asked)
 
     def confused(self, what: str) -> Counter[tuple[str, str]]:
-        """(label, predicted) -> questions, where they differ."""
+        """(label, predicted label) -> number of questions, for labels that differ."""
         pairs = ((_label(q, what), _label(c, what)) for q, c in zip(self.questions, self.found, strict=True))
         return Counter(pair for pair in pairs if pair[0] != pair[1])
 
 
 @cache
 def judge_rules() -> tuple[Judged, Judged]:
-    """The rules on the questions that they were written beside, and on those that they have not seen."""
+    """The rules on the questions with which they were written, and on held-out questions."""
     return judge("seen", labelled_questions()), judge("held out", held_out_questions())
 
 
@@ -87,8 +87,8 @@ def classifier_tables(judged: Sequence[Judged], group: Sequence[Evaluation], mea
 
     Args:
         judged: see ``judge_rules``.
-        group: systems that differ in their reformulators alone; what a strategy gives is read from them.
-        measure: what a wrong strategy loses.
+        group: systems that differ only in their reformulators; they show what each strategy finds.
+        measure: of the loss.
     """
     yield _accuracies(judged)
     for what in ("query_type", "route"):
@@ -101,7 +101,7 @@ def classifier_tables(judged: Sequence[Judged], group: Sequence[Evaluation], mea
 
 
 def classifier_content(judged: Sequence[Judged]) -> dict[str, Any]:
-    """The same for programs; a rate of nothing is ``None``."""
+    """The same for ``summary.json``; undefined rates are ``None``."""
     return {
         one.name: {
             "questions": len(one.questions),
@@ -138,10 +138,10 @@ def _accuracies(judged: Sequence[Judged]) -> Table:
             unsure = f"{one.unsure():.1%}" if what == "challenges" else "-"
             rows.append((one.name, what, str(len(one.questions)), interval, unsure))
     note = (
-        "The rules that choose strategy and route, without a model, on questions labelled by hand in five languages. "
-        "They were corrected with the seen questions in sight; the others were written and labelled before the rules "
-        "answered them, and no rule was changed with them in sight. Intervals: 95 %, Wilson's. "
-        "Asks a model: share of questions that are long, or not short and without any sign."
+        "The rules that choose strategy and route without a model, on questions labelled by hand in five languages. "
+        "The rules were corrected on the seen questions. The held-out questions were labelled before the rules were "
+        "run on them, and no rule was changed because of them. Wilson's 95 % intervals. Asks a model: share of "
+        "questions that the rules cannot decide: long ones, and those of medium length without any sign."
     )
     header = ("questions", "what", "number", "accuracy", "asks a model")
     return Table("Classifier: accuracy", note, header, tuple(rows), labels=2)
@@ -179,10 +179,10 @@ def _costs_of_types(judged: Sequence[Judged], group: Sequence[Evaluation], measu
         calls = f"{most_calls(chosen, StrategySettings()) - most_calls(fitting, StrategySettings()):+d}"
         rows.append((label, predicted, *counts, fitting, chosen, calls, wasted, lost, str(queries)))
     note = (
-        "Each pair of types that the rules confuse, with the strategies that the adaptive choice makes of them. Calls: "
-        "of a model, more than the fitting strategy makes. Searches and what is lost were measured in this comparison, "
-        "on its queries that the rules take for the right type, where both strategies are in it; negative where the "
-        "other strategy did better."
+        "Each pair of types that the rules confuse, with the strategies that the adaptive choice selects for them. "
+        "Calls: model calls of the chosen strategy minus those of the fitting one. Searches and loss are measured on "
+        "the queries of this study whose type by the rules is the left one, if both strategies are evaluated; a "
+        "negative loss means that the chosen strategy did better."
     )
     header = (
         *("type", "taken for", *(one.name for one in judged), "fitting", "chosen"),
@@ -203,16 +203,16 @@ def _costs_of_routes(judged: Sequence[Judged]) -> Table:
         wasted = f"{sum(made_for) / len(made_for) - 1:+.2f}" if label == "pass" else "-"
         rows.append((label, predicted, *counts, wasted, _INCOMPLETE.get(label, "-")))
     note = (
-        "Each pair of routes that the rules confuse. A query that should pass costs the searches that the rules make "
-        "of it beyond one; one that should not pass is answered in part, or in whatever reading is most frequent. "
-        "What that loses is measured where a data set says the kind of its queries."
+        "Each pair of routes that the rules confuse. A query that should pass costs further searches. A query that "
+        "should not pass is answered in part, or in its most frequent meaning only; if the data set has kinds of "
+        "queries, the table above shows the loss."
     )
     header = ("route", "taken for", *(one.name for one in judged), "searches wasted", "otherwise")
     return Table("What a wrong route costs the labelled questions", note, header, tuple(rows), labels=2)
 
 
 def _confusions(judged: Sequence[Judged], what: str) -> list[tuple[str, str, list[str]]]:
-    """Label, prediction, and the number of questions of each set; the most frequent first."""
+    """Label, predicted label, and number of questions in each set; the most frequent pair first."""
     counts = [one.confused(what) for one in judged]
     pairs = sorted(set().union(*counts), key=lambda pair: (-sum(count[pair] for count in counts), pair))
     return [(label, predicted, [str(count[label, predicted]) for count in counts]) for label, predicted in pairs]

@@ -1,4 +1,7 @@
-"""A hundred everyday questions with what each needs, and how many of them a reformulator rewrites well."""
+"""A hundred everyday questions with labels, and the number of them that a reformulator rewrites well.
+
+Nothing is searched. A policy that reads feedback answers without it.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from acqo_rl.types import Query, Reformulation, Reformulator, Route
 
 @dataclass(frozen=True, slots=True)
 class EverydayQuestion:
-    """A question and what a good rewrite of it holds.
+    """A question and what a good rewrite contains.
 
     Attributes:
         query: without conversation.
-        kind: what is special about it: a comparison, a name with "and", a bare term, and so on.
-        route: that it needs.
-        needs: the words that each sub-query must hold; empty where the question should pass.
+        kind: what is special about it: a comparison, a name with "and", a single term, and so on.
+        route: the route that it needs.
+        needs: the words that each sub-query must contain; empty if the question should pass.
     """
 
     query: Query
@@ -31,7 +34,7 @@ class EverydayQuestion:
 
 
 def everyday_questions() -> list[EverydayQuestion]:
-    """The questions; their author had not seen the rules, and no rule may be changed to suit one of them."""
+    """The questions. Their author had not seen the rules, and no rule may be changed to suit one of them."""
     lines = files("acqo_rl.evaluation").joinpath("everyday_questions.jsonl").read_text(encoding="utf-8").splitlines()
     return [
         EverydayQuestion(
@@ -42,10 +45,10 @@ def everyday_questions() -> list[EverydayQuestion]:
 
 
 def is_right(question: EverydayQuestion, answer: Reformulation) -> bool:
-    """Whether the route fits, and the sub-queries hold what they must.
+    """Whether the route and the sub-queries are right.
 
-    A need of a compound question has a sub-query of its own, which holds all of its words and none that only another
-    need holds. At least two readings of an ambiguous question are searched.
+    Each need of a compound question must have its own sub-query, which contains all of its words and no word that only
+    another need has. At least two readings of an ambiguous question must be searched.
     """
     if answer.route != question.route:
         return False
@@ -60,13 +63,13 @@ def is_right(question: EverydayQuestion, answer: Reformulation) -> bool:
 
 
 def well_rewritten(reformulator: Reformulator, questions: Sequence[EverydayQuestion]) -> list[bool]:
-    """Whether each question is rewritten well, position for position."""
+    """Whether each question is rewritten well, in input order."""
     answers = reformulator.reformulate([question.query for question in questions])
     return [is_right(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
 
 def everyday_table(questions: Sequence[EverydayQuestion], found: Mapping[str, Sequence[bool]]) -> Table:
-    """One row a kind and route, one column a reformulator.
+    """One row per route and kind, one column per reformulator.
 
     Args:
         questions: all of them.
@@ -80,7 +83,9 @@ def everyday_table(questions: Sequence[EverydayQuestion], found: Mapping[str, Se
         (group, str(len(places)), *(str(sum(right[i] for i in places)) for right in found.values()))
         for group, places in [*sorted(groups.items()), ("all", list(range(len(questions))))]
     ]
-    note = "Number of questions whose route and sub-queries are right."
+    note = (
+        "A hundred questions of the package; nothing is searched. Number of questions with right route and sub-queries."
+    )
     return Table("Everyday questions", note, ("kind", "questions", *found), tuple(rows))
 
 

@@ -1,18 +1,17 @@
-"""The pictures of a report, as PNG; drawn without a display and without global state."""
+"""The plots of a report, as PNG; drawn without a display and without global state."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acqo_rl.evaluation.compare import compare, summarise
-from acqo_rl.evaluation.cost import pareto_front
+from acqo_rl.evaluation.answers import Answers
 from acqo_rl.evaluation.run import Evaluation
+from acqo_rl.evaluation.summary import compare, pareto_front, summarise
 from acqo_rl.text import one_line
 
 if TYPE_CHECKING:
@@ -20,78 +19,77 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
-"""Okabe and Ito's colours: told apart by everyone, on white and on black."""
+"""Colours of Okabe and Ito, which colour-blind readers can tell apart, on white and on black."""
 
 _MARKERS = ("o", "s", "^")
 _HATCHES = ("", "///", "...")
-_LINES = ("-", "--", ":")
 _ALL = "all"
-_WIDE = 20
-"""Costs that differ by more than this factor are drawn on a logarithmic scale, where none is 0."""
+_LOGARITHMIC = 20
+"""If the largest cost exceeds the smallest by this factor, the cost axis is logarithmic, unless a cost is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Cost and quality of a system; systems of one group share a colour."""
+    """A system in the plot of quality against cost.
+
+    Attributes:
+        name: of the system.
+        group: systems of one group share a colour.
+        cost: x.
+        quality: y.
+        low: lower end of the confidence interval of the quality.
+        high: upper end.
+    """
 
     name: str
     group: str
     cost: float
     quality: float
+    low: float
+    high: float
 
     @property
     def at(self) -> tuple[float, float]:
-        """Where it is drawn."""
+        """Position in the plot."""
         return self.cost, self.quality
 
 
-def draw_plots(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = False) -> dict[str, bytes]:
-    """File name -> PNG. The first evaluation is the baseline; one evaluation alone has no gains to draw."""
-    drawings: dict[str, Callable[[Axes], None]] = {}
-    if len(evaluations) > 1:
-        drawings["gain_by_kind.png"] = lambda axes: _gain_by_kind(axes, evaluations, measure)
-        drawings["gain_per_query.png"] = lambda axes: _gain_per_query(axes, evaluations, measure)
-    drawings["sub_queries_by_kind.png"] = lambda axes: draw_sub_queries_by_kind(axes, evaluations)
-    return {name: render(partial(_on_one_axes, draw), dark=dark) for name, draw in drawings.items()}
-
-
-def _on_one_axes(draw: Callable[[Axes], None], figure: Figure) -> None:
-    draw(figure.subplots())
-
-
 def draw_costs(points: Sequence[Point], cost: str, measure: str, *, dark: bool = False) -> bytes:
-    """PNG of quality against cost, one point a system; those on the Pareto front are joined and named.
+    """Draws quality against cost with confidence intervals; the Pareto front is a line, and its systems are named.
 
     Args:
-        points: of the systems.
-        cost: what the costs are, with their unit.
-        measure: what the qualities are.
+        points: one per system.
+        cost: label of the costs, with the unit.
+        measure: label of the qualities.
         dark: for a dark page.
     """
 
-    def draw(axes: Axes) -> None:
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
         groups = list(dict.fromkeys(point.group for point in points))
         for position, group in enumerate(groups):
             mine = [point for point in points if point.group == group]
+            x, y = [point.cost for point in mine], [point.quality for point in mine]
+            errors = [[max(0.0, p.quality - p.low) for p in mine], [max(0.0, p.high - p.quality) for p in mine]]
             colour, marker = COLOURS[position % len(COLOURS)], _again(_MARKERS, position)
-            where = [point.cost for point in mine], [point.quality for point in mine]
-            axes.scatter(*where, color=colour, marker=marker, label=one_line(group), zorder=2)
+            axes.errorbar(x, y, yerr=errors, fmt="none", ecolor=colour, elinewidth=1, capsize=3, alpha=0.7, zorder=1)
+            axes.scatter(x, y, color=colour, marker=marker, label=one_line(group), zorder=2)
         costs = [point.cost for point in points]
-        if 0 < _WIDE * min(costs) < max(costs):
+        if 0 < _LOGARITHMIC * min(costs) < max(costs):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
             axes.xaxis.set_minor_formatter("")
         _front(axes, points)
         axes.set_xlabel(cost)
-        axes.set_ylabel(measure)
-        axes.set_title("Quality against cost; nothing is above and left of the line")
+        axes.set_ylabel(f"{measure}, 95 % confidence interval")
+        axes.set_title("Quality against cost (no system is above and left of the line)")
         _legend(axes)
 
-    return render(partial(_on_one_axes, draw), dark=dark)
+    return render(draw, dark=dark)
 
 
 def _front(axes: Axes, points: Sequence[Point]) -> None:
-    """Joins the points on the Pareto front, and names one of those that lie on each other, towards the middle."""
+    """Joins the points on the Pareto front and writes their names, towards the middle of the plot."""
     best = [points[i] for i in pareto_front([point.at for point in points])]
     front = {point.at: point.name for point in reversed(best)}
     axes.step(*zip(*sorted(front), strict=True), where="post", color="grey", linewidth=1, zorder=1)
@@ -105,52 +103,31 @@ def _front(axes: Axes, points: Sequence[Point]) -> None:
         )
 
 
-def draw_confusions(matrices: Mapping[str, Mapping[str, Mapping[str, int]]], *, dark: bool = False) -> bytes:
-    """PNG of confusion matrices side by side, shaded by the share of each row, with the numbers in the cells.
-
-    Args:
-        matrices: title -> label -> predicted label -> number.
-        dark: for a dark page.
-    """
+def draw_gains(evaluations: Sequence[Evaluation], measure: str, *, dark: bool = False) -> bytes:
+    """Draws the difference to the first evaluation by kind of query, with confidence intervals."""
 
     def draw(figure: Figure) -> None:
-        panels = figure.subplots(1, len(matrices), squeeze=False)[0]
-        for axes, (title, matrix) in zip(panels, matrices.items(), strict=True):
-            counts = np.array([list(row.values()) for row in matrix.values()])
-            shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-            axes.imshow(shares, cmap="Greys_r" if dark else "Greys", vmin=0, vmax=1)
-            names = [one_line(name) for name in matrix]
-            axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
-            axes.set_yticks(range(len(names)), names)
-            for (row, column), count in np.ndenumerate(counts):
-                lit = (shares[row, column] > 0.5) == dark
-                axes.text(column, row, str(count), ha="center", va="center", color="black" if lit else "white")
-            axes.set_xlabel("taken for")
-            axes.set_title(one_line(title))
-        panels[0].set_ylabel("label")
+        axes = figure.subplots()
+        baseline = evaluations[0]
+        bars = []
+        for evaluation in evaluations[1:]:
+            comparison = compare(evaluation, baseline, [measure])
+            gains = {_ALL: comparison.differences[measure], **comparison.by_kind}
+            errors = [
+                [max(0.0, d.mean - d.low) for d in gains.values()],
+                [max(0.0, d.high - d.mean) for d in gains.values()],
+            ]
+            bars.append((evaluation.name, list(gains), [d.mean for d in gains.values()], errors))
+        _grouped_bars(axes, bars, _colours(evaluations))
+        axes.axhline(0, color="grey", linewidth=0.8)
+        axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
+        axes.set_title("Difference by kind of query, 95 % confidence intervals")
 
-    return render(draw, size=(5 * len(matrices), 4.6), dark=dark)
-
-
-def _gain_by_kind(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
-    baseline = evaluations[0]
-    bars = []
-    for evaluation in evaluations[1:]:
-        comparison = compare(evaluation, baseline, [measure])
-        gains = {_ALL: comparison.differences[measure], **comparison.by_kind}
-        errors = [
-            [max(0.0, d.mean - d.low) for d in gains.values()],
-            [max(0.0, d.high - d.mean) for d in gains.values()],
-        ]
-        bars.append((evaluation.name, list(gains), [d.mean for d in gains.values()], errors))
-    _grouped_bars(axes, bars, _colours(evaluations))
-    axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
-    axes.set_title("Gain by kind of query, with 95 % confidence intervals")
+    return render(draw, dark=dark)
 
 
 def draw_sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> None:
-    """Mean number of sub-queries, one group of bars a kind of query, one colour a reformulator."""
+    """Draws the mean number of sub-queries: one group of bars per kind of query, one colour per system."""
     bars = []
     for evaluation in evaluations:
         summary = summarise(evaluation)
@@ -161,26 +138,37 @@ def draw_sub_queries_by_kind(axes: Axes, evaluations: Sequence[Evaluation]) -> N
     axes.set_title("Sub-queries by kind of query")
 
 
-def _gain_per_query(axes: Axes, evaluations: Sequence[Evaluation], measure: str) -> None:
-    baseline = evaluations[0]
-    colours = _colours(evaluations)
-    for position, evaluation in enumerate(evaluations[1:], start=1):
-        gains = np.sort(evaluation.scores(measure) - baseline.scores(measure))
-        shares = np.linspace(0, 100, len(gains) + 1)
-        label = one_line(evaluation.name)
-        colour, line = colours[evaluation.name], _again(_LINES, position)
-        axes.stairs(gains, shares, color=colour, linestyle=line, linewidth=1.8, label=label, baseline=None)
-    axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set_xlabel("queries, from the biggest loss to the biggest gain (%)")
-    axes.set_ylabel(f"{measure}: difference to {one_line(baseline.name)}")
-    axes.set_title("Difference of each query")
-    _legend(axes)
+def draw_reliability(answers: Mapping[str, Answers], *, dark: bool = False) -> bytes:
+    """Draws the share of right answers against confidence: one point per label, its area by the number of answers.
+
+    Args:
+        answers: name of a system -> its answers.
+        dark: for a dark page.
+    """
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color="grey", linestyle=":", linewidth=1)
+        for colour, (name, found) in zip(COLOURS, answers.items(), strict=False):
+            rows = [row for row in found.reliability if row.answers]
+            x, y = [row.confidence or 0.0 for row in rows], [row.right or 0.0 for row in rows]
+            errors = [[(r.right or 0) - (r.low or 0) for r in rows], [(r.high or 0) - (r.right or 0) for r in rows]]
+            axes.errorbar(x, y, yerr=errors, fmt="none", ecolor=colour, elinewidth=1, capsize=3)
+            axes.scatter(x, y, s=[30 + 200 * r.answers / found.questions for r in rows], color=colour, label=name)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_xlabel("mean confidence of a label")
+        axes.set_ylabel("share of answers that hold a gold answer")
+        axes.set_title("Confidence against right answers")
+        axes.legend(frameon=False)
+
+    return render(draw, size=(6, 4.5), dark=dark)
 
 
 def _grouped_bars(
     axes: Axes, bars: Sequence[tuple[str, list[str], list[float], Any]], colours: Mapping[str, str]
 ) -> None:
-    """Bars of (name, labels, heights, errors): one group a label, one colour a name."""
+    """Draws bars of (name, labels, heights, errors): one group per label, one colour per name."""
     width = 0.8 / len(bars)
     labels = bars[0][1]
     for position, (name, _, heights, errors) in enumerate(bars):
@@ -194,12 +182,11 @@ def _grouped_bars(
 
 
 def _colours(evaluations: Sequence[Evaluation]) -> dict[str, str]:
-    """The same colour for a reformulator in every picture."""
     return {e.name: COLOURS[position % len(COLOURS)] for position, e in enumerate(evaluations)}
 
 
 def _again(styles: Sequence[str], position: int) -> str:
-    """The next style once all colours are used."""
+    """The next style, after all colours are used."""
     return styles[position // len(COLOURS) % len(styles)]
 
 
@@ -208,12 +195,12 @@ def _legend(axes: Axes) -> None:
 
 
 def render(draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4), dark: bool = False) -> bytes:
-    """A drawing as PNG; the same drawing gives the same bytes.
+    """Renders a plot as PNG; equal plots give equal bytes.
 
     Args:
-        draw: draws into the empty figure that it is given.
+        draw: draws into an empty figure.
         size: width and height in inches.
-        dark: light on dark in place of dark on light.
+        dark: light on dark instead of dark on light.
     """
     import matplotlib
     from matplotlib import style
@@ -223,7 +210,7 @@ def render(draw: Callable[[Figure], None], *, size: tuple[float, float] = (8, 4)
     with style.context(["dark_background"] if dark else ["default"]), matplotlib.rc_context():
         matplotlib.rcParams.update(
             {
-                "text.parse_math": False,  # a name with two dollar signs is no formula
+                "text.parse_math": False,  # a name with two dollar signs is not a formula
                 "axes.spines.top": False,
                 "axes.spines.right": False,
                 "figure.facecolor": "#16181d" if dark else "#ffffff",

@@ -1,28 +1,43 @@
-"""A report for people: Markdown, and HTML in one file that needs no network."""
+"""The report of a study: Markdown, and HTML in one file that needs no network.
+
+It opens with the result in one sentence and the plot of quality against cost, followed by the table of results. The
+settings come last.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from acqo_rl.data.beir import write_atomic
-from acqo_rl.evaluation.compare import Change, biggest_changes
-from acqo_rl.evaluation.plots import draw_plots
-from acqo_rl.evaluation.run import Evaluation, QueryResult
-from acqo_rl.evaluation.tables import Table, aligned, build_tables
+from acqo_rl.evaluation.answers import summarise_answers
+from acqo_rl.evaluation.detail_tables import detail_tables
+from acqo_rl.evaluation.files import write_files
+from acqo_rl.evaluation.plots import Point, draw_costs, draw_gains, draw_reliability
+from acqo_rl.evaluation.run import QueryResult
+from acqo_rl.evaluation.significance import paired_bootstrap
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.summary import Change, biggest_changes, cost_of
+from acqo_rl.evaluation.tables import Table, aligned, interval, main_tables
 from acqo_rl.text import one_line
 
-EXAMPLES = 5
+_EXAMPLES = 5
 _LONGEST = 300
-"""Characters of a query or sub-query that a report shows."""
+"""Maximum length of a query or sub-query in the report, in characters."""
+_RECALL = "R@10"
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One query as a report shows it, every text short and on one line."""
+    """One query in the report; every text is short and on one line."""
 
     query: str
     history: tuple[str, ...]
@@ -37,67 +52,140 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report shows.
+    """The contents of a report.
 
     Attributes:
-        title: at its top.
-        settings: what was evaluated, by name of the setting.
-        tables: in their order.
-        draw: file name -> PNG of every picture, for a light or (``True``) a dark page.
-        examples: heading -> queries under it.
+        title: heading of the page.
+        answer: the result in one sentence.
+        plots: file name -> (PNG for a light page, PNG for a dark page); the first one follows the answer.
+        tables: in order; the first one follows the first plot.
+        examples: heading -> queries below it.
         measure: of the examples.
+        settings: name -> value, at the end.
     """
 
     title: str
-    settings: Mapping[str, str]
+    answer: str
+    plots: Mapping[str, tuple[bytes, bytes]]
     tables: Sequence[Table]
-    draw: Callable[[bool], dict[str, bytes]]
     examples: Mapping[str, Sequence[Example]]
     measure: str
+    settings: Mapping[str, str]
 
 
 def write_report(
-    folder: Path, evaluations: Sequence[Evaluation], measures: Sequence[str], settings: Mapping[str, str]
-) -> None:
-    """Writes the report on reformulators that share everything else; see ``write_pages``.
+    folder: Path, study: Study, settings: Mapping[str, Any], further: Sequence[Table] = (), **content: Any
+) -> tuple[str, list[Table]]:
+    """Writes ``report.html``, ``report.md`` with ``plots/``, and the files of :mod:`acqo_rl.evaluation.files`.
 
     Args:
-        folder: where it goes.
-        evaluations: of the same queries; the first one is the baseline.
-        measures: the first one decides what a gain is.
-        settings: what was evaluated, shown at the top.
+        folder: the output folder; files of an earlier report are replaced.
+        study: all evaluations.
+        settings: of the study, JSON-serialisable; paths should be relative to the folder.
+        further: tables after those of the study.
+        content: further entries of ``summary.json``.
+
+    Returns:
+        The result in one sentence, and the tables of the report.
     """
+    gains = study.contrasts()
+    tables = [*main_tables(study, gains), *detail_tables(study), *further]
+    names = dict.fromkeys(system.reformulator for system in study.evaluations)
     report = Report(
-        title=f"Evaluation: {', '.join(evaluation.name for evaluation in evaluations)}",
-        settings=settings,
-        tables=build_tables(evaluations, measures),
-        draw=lambda dark: draw_plots(evaluations, measures[0], dark=dark),
-        examples=examples_of(evaluations, measures[0]),
-        measure=measures[0],
+        title=f"Evaluation of {', '.join(names)}",
+        answer=answer_of(study),
+        plots=_plots(study),
+        tables=tables,
+        examples=_examples(study),
+        measure=study.measures[0],
+        settings={key: value if isinstance(value, str) else json.dumps(value) for key, value in settings.items()},
     )
-    write_pages(folder, report)
+    write_files(folder, study, gains, {"answer": report.answer, "settings": settings, **content})
+    _write_pages(folder, report)
+    return report.answer, tables
 
 
-def write_pages(folder: Path, report: Report) -> None:
-    """Writes ``report.md``, ``report.html`` and ``plots/*.png``; files of the same names are replaced."""
-    light, dark = report.draw(False), report.draw(True)
-    plots = folder / "plots"
-    plots.mkdir(parents=True, exist_ok=True)
-    for name, picture in light.items():
-        (plots / name).write_bytes(picture)
-    write_atomic(folder / "report.md", _markdown(report, list(light)))
-    pictures = [(_caption(name), _data_url(light[name]), _data_url(dark[name])) for name in light]
-    write_atomic(folder / "report.html", [_html(report, pictures)])
+def answer_of(study: Study) -> str:
+    """The result in one sentence: the best system against the baseline, with its cost."""
+    measure, reference = study.measures[0], study.reference
+    baseline = study.evaluations[reference]
+    count = f"over {len(baseline.results)} queries"
+    others = study.against_reference()
+    if not others:
+        cost = cost_of(baseline)
+        return (
+            f"{study.name(reference)} has {measure} {baseline.scores(measure).mean():.3f} {count}, at "
+            f"{cost.searches:.1f} searches and {cost.ms / 1000:.2g} s per query."
+        )
+    best = max(others, key=lambda gain: gain.comparison.differences[measure].mean)
+    evaluation, difference = study.evaluations[best.system], best.comparison.differences[measure]
+    cost, before = cost_of(evaluation), cost_of(baseline)
+    searches = cost.searches - before.searches
+    more = f"{abs(searches):.1f} {'further' if searches > 0 else 'fewer'} searches"
+    if abs(searches) < 0.05:
+        more = "no further search"
+    name = study.name(best.system)
+    if difference.mean <= 0:
+        name = f"No system is better than {study.name(reference)}: the best other one, {name},"
+    elif len(others) > 1:
+        name = f"{name}, the best of {len(study.evaluations)} systems,"
+    found = ""
+    if _RECALL in study.measures:
+        share, share_before = (e.scores(_RECALL).mean() for e in (evaluation, baseline))
+        found = (
+            f" finds {100 * share:.1f} % of the relevant documents among its first 10 results "
+            f"({study.baseline}: {100 * share_before:.1f} %) and"
+        )
+    chance = "" if best.significant(measure) or not difference.mean else "; the difference may be due to chance"
+    return (
+        f"{name}{found} has {measure} {evaluation.scores(measure).mean():.3f} against "
+        f"{baseline.scores(measure).mean():.3f} of {study.name(reference)}, {interval(difference, starred=False)}, "
+        f"at {more} and {cost.ms / 1000:.2g} s per query, {count}{chance}."
+    )
 
 
-def examples_of(evaluations: Sequence[Evaluation], measure: str) -> dict[str, list[Example]]:
-    """The biggest gains and losses of each evaluation against the first one, under their headings."""
+def relative_to(folder: str | Path, place: str) -> str:
+    """A path relative to a folder; names that are not existing paths, such as URLs, are returned unchanged."""
+    return os.path.relpath(place, folder) if place and Path(place).exists() else place
+
+
+def _plots(study: Study) -> dict[str, tuple[bytes, bytes]]:
+    measure = study.measures[0]
+    points = []
+    for system, evaluation in study.evaluations.items():
+        scores = evaluation.scores(measure)
+        mean = paired_bootstrap(np.zeros_like(scores), scores)
+        name = study.name(system)
+        points.append(Point(name, system.reformulator, cost_of(evaluation).ms, mean.mean, mean.low, mean.high))
+    group = study.beside()
+    answers = {
+        study.name(system): found
+        for system, evaluation in study.evaluations.items()
+        if (found := summarise_answers(evaluation, study.gold))
+    }
+
+    def draw(dark: bool) -> dict[str, bytes]:
+        drawn = {"quality_against_cost.png": draw_costs(points, "milliseconds per query", measure, dark=dark)}
+        if len(group) > 1:
+            drawn["gain_by_kind.png"] = draw_gains(group, measure, dark=dark)
+        if answers:
+            drawn["reliability.png"] = draw_reliability(answers, dark=dark)
+        return drawn
+
+    light, dark = draw(False), draw(True)
+    return {name: (light[name], dark[name]) for name in light}
+
+
+def _examples(study: Study) -> dict[str, list[Example]]:
+    """The biggest gains and losses of each system that shares retriever and fusion with the reference."""
+    baseline, *others = study.beside()
+    measure = study.measures[0]
     return {
         f"{evaluation.name}: {title}": [_example(change, measure) for change in changes]
-        for evaluation in evaluations[1:]
+        for evaluation in others
         for title, changes in zip(
             ("biggest gains", "biggest losses"),
-            biggest_changes(evaluation, evaluations[0], measure, EXAMPLES),
+            biggest_changes(evaluation, baseline, measure, _EXAMPLES),
             strict=True,
         )
         if changes
@@ -132,17 +220,29 @@ def _short(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
-def _markdown(report: Report, plots: Sequence[str]) -> list[str]:
-    lines = [f"# {report.title}", "", *(f"- {key}: {_literal(value)}" for key, value in report.settings.items()), ""]
+def _write_pages(folder: Path, report: Report) -> None:
+    plots = folder / "plots"
+    plots.mkdir(parents=True, exist_ok=True)
+    for old in plots.glob("*.png"):
+        old.unlink()
+    for name, (light, _) in report.plots.items():
+        (plots / name).write_bytes(light)
+    write_atomic(folder / "report.md", _markdown(report))
+    write_atomic(folder / "report.html", [_html(report)])
+
+
+def _markdown(report: Report) -> list[str]:
+    first, *others = [f"![{_caption(name)}](plots/{name})" for name in report.plots]
+    lines = [f"# {report.title}", "", report.answer, "", first, ""]
     for table in report.tables:
         lines += [f"## {table.title}", "", table.note, "", aligned(table), ""]
-    for name in plots:
-        lines += [f"![{_caption(name)}](plots/{name})", ""]
+    for plot in others:
+        lines += [plot, ""]
     for heading, group in report.examples.items():
         lines += [f"## {heading}", ""]
         for example in group:
             lines += [*_markdown_example(example, report.measure), ""]
-    return lines
+    return [*lines, "## Settings", "", *(f"- {key}: {_literal(value)}" for key, value in report.settings.items())]
 
 
 def _markdown_example(example: Example, measure: str) -> list[str]:
@@ -152,30 +252,24 @@ def _markdown_example(example: Example, measure: str) -> list[str]:
     lines += [f"  - {example.route}: {' · '.join(_literal(text) for text in example.sub_queries)}"]
     lines += [f"  - problem: {_literal(example.problem)}"] if example.problem else []
     ranks = [f"{_literal(doc_id)} {before} → {after}" for doc_id, before, after in example.gold]
-    return [*lines, f"  - rank of the relevant: {', '.join(ranks)}"]
+    return [*lines, f"  - rank of the relevant documents: {', '.join(ranks)}"]
 
 
 def _literal(text: str) -> str:
-    """A code span: nothing in it is interpreted, whatever somebody wrote into a query or a document id."""
+    """A code span, in which Markdown interprets nothing."""
     text = one_line(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"{fence}{text or ' '}{fence}"
 
 
-def _html(report: Report, pictures: Sequence[tuple[str, str, str]]) -> str:
+def _html(report: Report) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("acqo_rl.evaluation"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    return environment.get_template("report.html").render(
-        title=report.title,
-        settings=report.settings,
-        tables=report.tables,
-        pictures=pictures,
-        examples=report.examples,
-        measure=report.measure,
-    )
+    plots = [(_caption(name), *map(_data_url, pair)) for name, pair in report.plots.items()]
+    return environment.get_template("report.html").render(report=report, plots=plots)
 
 
 def _caption(name: str) -> str:

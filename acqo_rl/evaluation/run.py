@@ -1,7 +1,8 @@
-"""Walk a set of queries along the one path and measure where their relevant documents end up."""
+"""Runs queries through a search path and measures the rankings."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,34 +11,41 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.leaks import leaks_answer
 from acqo_rl.measures import MEASURES, check_measures, judged, per_query, to_run
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.searching.lists import DEPTH, searched_text
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.trace import ms_of
-from acqo_rl.text import within_limits
+from acqo_rl.text import text_of, within_limits
 from acqo_rl.types import Qrels, Query, Ranking, Reformulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from acqo_rl.evaluation.pipeline import Outcome
+
+_WORD = re.compile(r"[^\W_]+")
+_SHORTEST_ANSWER = 3
+"""Minimum length of an answer in characters; shorter texts occur in many queries by chance."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """What became of one query.
+    """The result of one query.
 
     Attributes:
         reformulation: what was searched, and how it was made.
         ranking: the fused result.
         measures: measure -> value.
-        gold_ranks: relevant document -> its rank from 1, ``None`` where it was not found.
-        searches: number of searches, a first search for feedback included.
-        embedded: number of texts embedded for them; only a comparison of retrievers counts them.
-        leaks: whether a search holds an answer that the reformulator was not told; ``None`` where that cannot be said.
-        kind: kind of query by the data set's metadata; empty where it has none.
-        reformulation_ms: milliseconds of the batch's reformulation, divided by its queries.
-        retrieval_ms: milliseconds of the batch's retrieval and fusion (and first search), divided by its queries.
+        gold_ranks: relevant document -> rank from 1; ``None`` if it was not found.
+        searches: number of searches, including the first search for feedback.
+        kind: kind of query; empty if it is not known.
+        reformulation_ms: milliseconds of the reformulation: those of the batch, divided by its queries.
+        retrieval_ms: milliseconds of the searches (and of the fusion, unless the searches come from a cache). For a
+            step of the pipeline, the time from question to result.
+        embedded: number of texts embedded for the searches; counted in a study only.
+        leaks: whether a sub-query contains an answer that the reformulator was not shown; ``None`` if unknown.
+        outcome: what a step of the pipeline did; ``None`` for a reformulator.
     """
 
     reformulation: Reformulation
@@ -50,16 +58,17 @@ class QueryResult:
     retrieval_ms: float
     embedded: int = 0
     leaks: bool | None = None
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One reformulator on one set of queries.
+    """The results of one system on one set of queries.
 
     Attributes:
-        name: of the reformulator; names the row of a table and the files.
-        results: one a query that has a relevant document, in the order of the queries.
-        unmeasured: number of queries that were left out because they have no relevant document.
+        name: of the system; used in tables and file names.
+        results: one per query that has a relevant document, in the order of the queries.
+        unmeasured: number of queries left out because they have no relevant document.
     """
 
     name: str
@@ -67,15 +76,15 @@ class Evaluation:
     unmeasured: int = 0
 
     def scores(self, measure: str) -> NDArray[np.float64]:
-        """Value of one measure for each query, float64[queries]."""
+        """Values of one measure, float64[queries]."""
         return np.array([result.measures[measure] for result in self.results])
 
 
 class Searcher(Protocol):
-    """What is evaluated: :class:`~acqo_rl.searching.path.SearchPath`, or what searches in a way of its own."""
+    """A searcher that can be evaluated, such as :class:`~acqo_rl.searching.path.SearchPath`."""
 
     def search(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
-        """One result per query, in input order."""
+        """Returns one result per query, in input order."""
         ...
 
 
@@ -91,19 +100,19 @@ def evaluate(
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
     progress: bool = True,
 ) -> Evaluation:
-    """Search and measure.
+    """Searches queries and measures the rankings.
 
     Args:
-        searcher: what is evaluated.
-        queries: those without a relevant document in ``qrels`` are left out and counted.
+        searcher: the system to evaluate.
+        queries: queries without a relevant document in ``qrels`` are left out and counted.
         qrels: judgements.
         name: of the evaluation.
         measures: see ``acqo_rl.measures``.
         k: length of the fused ranking.
-        batch_size: queries that are searched together.
-        metadata: query id -> metadata, of which ``kind`` groups the results and ``answer`` or ``answers`` tell
-            answers written from memory; no reformulator sees it.
-        progress: shows a bar.
+        batch_size: number of queries searched together.
+        metadata: query id -> metadata: ``kind`` groups the results, and ``answer`` or ``answers`` serve to detect
+            answers written from memory. The searcher does not see it.
+        progress: shows a progress bar.
 
     Raises:
         ConfigError: a measure is unknown.
@@ -120,41 +129,69 @@ def evaluate(
             f"None of the {len(queries)} queries has a relevant document in the judgements of {len(qrels)} queries: "
             "check that queries and qrels are of the same data set and split."
         )
-    outcomes: list[tuple[SearchResult, float, float]] = []
+    found: list[tuple[SearchResult, float, float]] = []
     with tqdm(total=len(measured), desc=f"evaluate {name}", unit="query", disable=not progress) as bar:
         for start in range(0, len(measured), batch_size):
             batch = measured[start : start + batch_size]
             begin = time.perf_counter()
-            found = searcher.search(batch, k)
+            results = searcher.search(batch, k)
             ms = 1000 * (time.perf_counter() - begin) / len(batch)
-            for result in found:
-                reformulation = ms_of(result.trace, "reformulation") / len(batch)
-                outcomes.append((result, reformulation, ms - reformulation))
+            for result in results:
+                reformulation_ms = ms_of(result.trace, "reformulation") / len(batch)
+                found.append((result, reformulation_ms, ms - reformulation_ms))
             bar.update(len(batch))
 
-    rankings = {query.id: outcome[0].fused for query, outcome in zip(measured, outcomes, strict=True)}
+    rankings = {query.id: result.fused for query, (result, _, _) in zip(measured, found, strict=True)}
     values = per_query(measures, {query.id: relevant[query.id] for query in measured}, to_run(rankings))
-    results = tuple(
+    results_of_all = tuple(
         QueryResult(
-            reformulation=found.reformulation,
-            ranking=found.fused,
+            reformulation=result.reformulation,
+            ranking=result.fused,
             measures={measure: values[measure][query.id] for measure in measures},
-            gold_ranks=_gold_ranks(found.fused, relevant[query.id]),
-            searches=len(searched_texts(found.reformulation)),
+            gold_ranks=_gold_ranks(result.fused, relevant[query.id]),
+            searches=len(searched_texts(result.reformulation)),
             kind=str(metadata.get(query.id, {}).get("kind", "")),
             reformulation_ms=reformulation_ms,
             retrieval_ms=retrieval_ms,
-            leaks=leaks_answer(found.reformulation, metadata.get(query.id, {})),
+            leaks=leaks_answer(result.reformulation, metadata.get(query.id, {})),
         )
-        for query, (found, reformulation_ms, retrieval_ms) in zip(measured, outcomes, strict=True)
+        for query, (result, reformulation_ms, retrieval_ms) in zip(measured, found, strict=True)
     )
-    return Evaluation(name, results, len(queries) - len(measured))
+    return Evaluation(name, results_of_all, len(queries) - len(measured))
 
 
 def searched_texts(reformulation: Reformulation) -> list[str]:
-    """Distinct texts that are searched, that of the first search for feedback among them."""
+    """The distinct texts that are searched, including that of the first search for feedback."""
     first = first_searches([reformulation.query]) if reformulation.query.feedback else []
     return list(dict.fromkeys(searched_text(s) for made in (*first, reformulation) for s in made.sub_queries))
+
+
+def leaks_answer(reformulation: Reformulation, metadata: Mapping[str, Any]) -> bool | None:
+    """Whether a sub-query contains an answer that the reformulator was not shown.
+
+    A policy can write an answer from memory. The ranking is then no evidence that it searches well.
+
+    Args:
+        reformulation: its query holds the conversation and the feedback that the reformulator read.
+        metadata: of the query, with the answers in ``answer`` or ``answers``.
+
+    Returns:
+        ``None`` if no answer can be recognised: there is none, it is "yes", "no" or very short, or the query, its
+        conversation or its feedback contains it.
+    """
+    given = metadata.get("answers") or metadata.get("answer") or ()
+    answers = {_words(str(answer)) for answer in ([given] if isinstance(given, str) else given)}
+    read = _words(text_of(reformulation.query))
+    unseen = {a for a in answers if len(a.strip()) >= _SHORTEST_ANSWER and a != _words("yes") and a not in read}
+    if not unseen:
+        return None
+    searched = [_words(s.text) for s in reformulation.sub_queries if s.kind != "original"]
+    return any(answer in text for answer in unseen for text in searched)
+
+
+def _words(text: str) -> str:
+    """The words with a space before and after each, so that one text contains another only at word boundaries."""
+    return " ".join(["", *_WORD.findall(text.casefold()), ""])
 
 
 def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:

@@ -1,27 +1,30 @@
-"""Reformulators x retrievers x fusions over sets of queries, each on the one path, with what is known already kept."""
+"""The systems of a study: reformulators x retrievers x fusions, and steps of the pipeline, over sets of queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import product
 from typing import Any
 
 from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
-from acqo_rl.evaluation.run import Evaluation, QueryResult, Searcher, evaluate, searched_texts
+from acqo_rl.evaluation.pipeline import CachedStep
+from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
+from acqo_rl.pipeline.rewrite_retrieve_read import look_first
+from acqo_rl.reformulation.load import LOOKS_FIRST
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.searching.lists import OriginalOnly, Retrievers, searched_text
+from acqo_rl.searching.lists import OriginalOnly, Retrievers, searchable, searched_text
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.text import within_limits
-from acqo_rl.types import Document, Fusion, Qrels, Query, Reformulator, Retriever, has_cosines
+from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformulation, Retriever, has_cosines
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What is compared: names of a reformulator, a retriever and a fusion."""
+    """Names of a reformulator (or a step of the pipeline), a retriever and a fusion."""
 
     reformulator: str
     retriever: str
@@ -29,97 +32,106 @@ class System:
 
     @property
     def name(self) -> str:
-        """All three, as files and tables name them."""
+        """All three names."""
         return f"{self.reformulator} / {self.retriever} / {self.fusion}"
 
 
 Evaluations = dict[System, Evaluation]
-MakeSearcher = Callable[[Reformulator, Retriever, Fusion], Searcher]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a retriever is made of.
+class IndexParts:
+    """The indexes of a retriever.
 
     Attributes:
-        everything: those that search every sub-query; several are a hybrid, whose lists of a text are merged by RSF.
-        original: those that search the raw query only; each is a path of its own.
+        everything: search every sub-query. Several form a hybrid, which merges their rankings of each text by RSF.
+        original: search only the raw query; each adds one ranking to the fusion.
     """
 
     everything: tuple[CachedRetriever, ...]
     original: tuple[CachedRetriever, ...] = ()
 
     @property
-    def is_dense(self) -> bool:
-        """Whether its scores are cosines."""
-        return len(self.everything) == 1 and has_cosines(self.everything[0]) and not self.original
+    def has_dense(self) -> bool:
+        """Whether the scores of an index for sub-queries are cosines."""
+        return any(map(has_cosines, self.everything))
+
+    def merged(self, name: str, *, cached: bool = True) -> Retriever:
+        """One retriever over the indexes for sub-queries."""
+        parts: list[Retriever] = [part if cached else part.uncached for part in self.everything]
+        return parts[0] if len(parts) == 1 else HybridRetriever(parts, RankScoreFusion(), name=name)
 
     def all(self, name: str) -> Retrievers:
-        """What searches a reformulation, as every other way in searches the same indexes."""
-        parts = self.everything
-        merged = parts[0] if len(parts) == 1 else HybridRetriever(parts, RankScoreFusion(), name=name)
+        """The retrievers of a search path."""
+        merged = self.merged(name)
         return [merged, *map(OriginalOnly, self.original)] if self.original else merged
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Everything that systems are made of.
+    """The components of all systems.
 
     Attributes:
-        reformulators: by name.
+        reformulators: by name. ``rewrite_retrieve_read`` stands for its rewriter, which is called only for queries
+            whose first search finds nothing similar; it needs a dense index.
         retrievers: by name.
         fusions: by name.
-        corpus: document id -> document, for a first search's feedback.
+        corpus: document id -> document, for feedback.
         qrels: judgements.
-        metadata: query id -> metadata, of which ``kind`` groups the results.
+        metadata: query id -> metadata; see :func:`acqo_rl.evaluation.run.evaluate`.
         measures: see ``acqo_rl.measures``.
-        batch_size: queries reformulated and searched together.
-        searchers: name of a reformulator that is asked only after a look at what a first search found -> what looks
-            and asks it. It judges by cosines, so that it is no system with other retrievers.
+        batch_size: number of queries reformulated and searched together.
+        rounds: number of calls of a reformulator that reads feedback.
+        similarity_threshold: top cosine from which ``rewrite_retrieve_read`` does not rewrite.
+        steps: steps of the pipeline.
     """
 
     reformulators: Mapping[str, CachedReformulator]
-    retrievers: Mapping[str, Parts]
+    retrievers: Mapping[str, IndexParts]
     fusions: Mapping[str, Fusion]
     corpus: Mapping[str, Document]
     qrels: Qrels
     metadata: Mapping[str, Mapping[str, Any]]
     measures: Sequence[str]
     batch_size: int = 64
-    searchers: Mapping[str, MakeSearcher] = field(default_factory=dict)
+    rounds: int = 1
+    similarity_threshold: float = 0.7
+    steps: Mapping[System, CachedStep] = field(default_factory=dict)
 
     def systems(self) -> list[System]:
-        """Every combination, reformulators in the innermost place."""
-        return [
+        """All systems: for each retriever and fusion all reformulators, then the steps of the pipeline."""
+        combined = [
             System(r, s, f)
             for s, f, r in product(self.retrievers, self.fusions, self.reformulators)
-            if r not in self.searchers or self.retrievers[s].is_dense
+            if r != LOOKS_FIRST or self.retrievers[s].has_dense
         ]
+        return [*combined, *self.steps]
 
 
-def reformulate_missing(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> None:
-    """Asks the reformulators for what they have not answered yet: the part that takes long, under one progress bar.
+def compute_missing(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> None:
+    """Runs the reformulators and the steps of the pipeline on the queries that are not kept, with a progress bar.
 
-    Those that wait for a look at the first results are asked when their systems are evaluated.
+    This takes most of the time of a study. What depends on a first search by another system is computed later.
     """
     from tqdm import tqdm
 
     relevant = judged(bench.qrels)
     asked = [within_limits(query) for queries in query_sets.values() for query in queries if query.id in relevant]
-    at_once = [name for name in bench.reformulators if name not in bench.searchers]
-    missing = {name: bench.reformulators[name].missing(_as_read(bench, name, asked)) for name in at_once}
-    total = sum(map(len, missing.values()))
-    with tqdm(total=total, desc="reformulate", unit="query", disable=not total) as bar:
-        for name, queries in missing.items():
-            bar.set_description(f"reformulate by {name}")
-            for start in range(0, len(queries), bench.batch_size):
-                batch = queries[start : start + bench.batch_size]
-                bench.reformulators[name].reformulate(batch)
+    for name, reformulator in bench.reformulators.items():
+        missing = [] if name == LOOKS_FIRST else reformulator.missing(_as_read(bench, name, asked))
+        with tqdm(total=len(missing), desc=f"reformulate by {name}", unit="query", disable=not missing) as bar:
+            for start in range(0, len(missing), bench.batch_size):
+                batch = missing[start : start + bench.batch_size]
+                reformulator.reformulate(batch)
                 bar.update(len(batch))
+    for step in bench.steps.values():
+        missing = step.missing(asked)
+        with tqdm(total=len(missing), desc=f"run {step.name}", unit="query", disable=not missing) as bar:
+            step.run(missing, bar.update)
 
 
 def evaluate_systems(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> dict[str, Evaluations]:
-    """The evaluation of every system on every set of queries."""
+    """Evaluates every system on every set of queries."""
     from tqdm import tqdm
 
     systems = bench.systems()
@@ -133,7 +145,7 @@ def evaluate_systems(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) ->
 
 
 def _as_read(bench: Bench, name: str, queries: Sequence[Query]) -> list[Query]:
-    """The queries as a reformulator reads them: as they are, or with the feedback of every retriever."""
+    """The queries as a reformulator reads them: with the feedback of every retriever, if it reads feedback."""
     feedback = bench.reformulators[name].feedback
     if not feedback.results:
         return list(queries)
@@ -144,53 +156,89 @@ def _as_read(bench: Bench, name: str, queries: Sequence[Query]) -> list[Query]:
     return list(dict.fromkeys(query for batch in filled for query in batch))
 
 
+class _Recorded:
+    """Records what a reformulator returns for each query id, and how long it takes."""
+
+    def __init__(self, reformulator: CachedReformulator) -> None:
+        self.name = reformulator.name
+        self.made: dict[str, list[Reformulation]] = defaultdict(list)
+        self.ms: dict[str, float] = defaultdict(float)
+        self._reformulator = reformulator
+
+    @property
+    def feedback(self) -> FeedbackSpec:
+        return self._reformulator.feedback
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        made = self._reformulator.reformulate(queries)
+        for query, one in zip(queries, made, strict=True):
+            self.made[query.id].append(one)
+            self.ms[query.id] += self._reformulator.ms(query)
+        return made
+
+
 def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluation:
-    reformulator, parts = bench.reformulators[system.reformulator], bench.retrievers[system.retriever]
-    fusion = bench.fusions[system.fusion]
-    searcher: Searcher
-    if system.reformulator in bench.searchers:
-        searcher = bench.searchers[system.reformulator](reformulator, parts.everything[0], fusion)
-        asked = partial(_asked_after_a_look, reformulator)
+    settings: dict[str, Any] = {
+        "name": system.name,
+        "measures": bench.measures,
+        "batch_size": bench.batch_size,
+        "metadata": bench.metadata,
+        "progress": False,
+    }
+    parts, fusion = bench.retrievers[system.retriever], bench.fusions[system.fusion]
+    if step := bench.steps.get(system):
+        evaluation = evaluate(step, queries, bench.qrels, **settings)
+        return _with_results(evaluation, (_of_step(result, step, parts) for result in evaluation.results))
+    recorded = _Recorded(bench.reformulators[system.reformulator])
+    looks_first = system.reformulator == LOOKS_FIRST
+    retrievers = parts.all(system.retriever)
+    if looks_first:
+        merged = parts.merged(system.retriever)
+        chosen = look_first(recorded, merged, fusion, bench.corpus, bench.similarity_threshold)
+        path = SearchPath(chosen, retrievers, fusion, bench.corpus)
     else:
-        searcher = SearchPath(reformulator, parts.all(system.retriever), fusion, bench.corpus)
-        asked = partial(_asked, reformulator)
-    evaluation = evaluate(
-        searcher,
-        queries,
-        bench.qrels,
-        name=system.name,
-        measures=bench.measures,
-        batch_size=bench.batch_size,
-        metadata=bench.metadata,
-        progress=False,
-    )
-    return replace(
-        evaluation, results=tuple(_with_costs(result, *asked(result), parts) for result in evaluation.results)
+        rounds = bench.rounds if recorded.feedback.results else 1
+        path = SearchPath(recorded, retrievers, fusion, bench.corpus, rounds=rounds)
+    evaluation = evaluate(path, queries, bench.qrels, **settings)
+    return _with_results(
+        evaluation, (_with_costs(result, recorded, parts, looks_first) for result in evaluation.results)
     )
 
 
-def _asked(reformulator: CachedReformulator, result: QueryResult) -> tuple[list[str], float]:
-    """Texts that were searched, and milliseconds of the reformulation."""
-    return searched_texts(result.reformulation), reformulator.ms(result.reformulation.query)
+def _with_results(evaluation: Evaluation, results: Iterator[QueryResult]) -> Evaluation:
+    return replace(evaluation, results=tuple(results))
 
 
-def _asked_after_a_look(reformulator: CachedReformulator, result: QueryResult) -> tuple[list[str], float]:
-    """The same where the raw query was searched first; what was not kept has been searched too."""
+def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, looks_first: bool) -> QueryResult:
+    """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
     query = result.reformulation.query
-    if not result.reformulation.calls:
-        return [query.text], 0.0
-    [written] = reformulator.reformulate([query])
-    return list(dict.fromkeys([query.text, *map(searched_text, written.sub_queries)])), reformulator.ms(query)
-
-
-def _with_costs(result: QueryResult, texts: Sequence[str], reformulation_ms: float, parts: Parts) -> QueryResult:
-    """The result with what its answers cost when they were computed; several parts add up, fusion is left out."""
-    searches = [(part, text) for part in parts.everything for text in texts]
-    searches += [(part, result.reformulation.query.text) for part in parts.original]
+    if looks_first:
+        dense = next(part for part in parts.everything if has_cosines(part))
+        written = [s for made in searchable(recorded.made[query.id], [dense]) for s in made.sub_queries]
+        kept = list(dict.fromkeys(map(searched_text, result.reformulation.sub_queries)))
+        tried = {dense: list(dict.fromkeys([query.text, *map(searched_text, written)]))}  # both searches
+    else:
+        kept, tried = searched_texts(result.reformulation), {}
+    searches = [(part, text) for part in parts.everything for text in tried.get(part, kept)]
+    searches += [(part, query.text) for part in parts.original]
     return replace(
         result,
         searches=len(searches),
         embedded=sum(part.embeds for part, _ in searches),
-        reformulation_ms=reformulation_ms,
+        reformulation_ms=recorded.ms[query.id],
         retrieval_ms=sum(part.ms(text) for part, text in searches),
+    )
+
+
+def _of_step(result: QueryResult, step: CachedStep, parts: IndexParts) -> QueryResult:
+    outcome = step.outcome(result.reformulation.query)
+    searches = len(outcome.searched)
+    return replace(
+        result,
+        searches=searches * len(parts.everything),
+        embedded=searches * sum(part.embeds for part in parts.everything),
+        reformulation_ms=0.0,
+        retrieval_ms=outcome.ms,
+        leaks=None,  # a step reads passages, so an answer in a search is not from memory
+        outcome=outcome,
     )

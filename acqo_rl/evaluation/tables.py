@@ -1,24 +1,26 @@
-"""The tables of a report, made once and shown in a terminal, in Markdown and in HTML."""
+"""The main tables of a report: results, differences, costs, steps of the pipeline, robustness and claims."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acqo_rl.evaluation.compare import Comparison, Group, Summary, compare, summarise
+from acqo_rl.evaluation.answers import Answers, StepSummary, summarise_answers, summarise_step
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.significance import Difference
+from acqo_rl.evaluation.significance import Difference, holm
+from acqo_rl.evaluation.study import ALPHA, Contrast, Study
+from acqo_rl.evaluation.summary import compare, cost_of, pareto_front, summarise
+from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
 
 TABLE_MEASURES = ("nDCG@10", "R@10", "AllGold@10", "RR@10")
-ROUTES = ("pass", "disambiguate", "decompose", "expand")
 _MARKDOWN = re.compile(r"([\\`|<]|\](?=[(\[]))")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under a header; the first ``labels`` columns name the row, ``note`` says how to read the rest."""
+    """Rows of text. The first ``labels`` columns name the row, and ``note`` explains the others."""
 
     title: str
     note: str
@@ -27,33 +29,8 @@ class Table:
     labels: int = 1
 
 
-def format_table(
-    evaluations: Sequence[Evaluation], baseline: Evaluation, measures: Sequence[str] = TABLE_MEASURES
-) -> str:
-    """One aligned row a reformulator, readable in a terminal and as Markdown.
-
-    Columns are the mean of each measure, the mean number of sub-queries, and the mean difference of the first measure
-    to the baseline with its 95 % confidence interval (paired bootstrap over queries).
-
-    Args:
-        evaluations: of the same queries.
-        baseline: what the others are compared to; usually one of ``evaluations``.
-        measures: the columns.
-    """
-    rows = []
-    for evaluation in evaluations:
-        summary = summarise(evaluation)
-        difference = "-"
-        if evaluation.name != baseline.name:
-            difference = interval(compare(evaluation, baseline, measures[:1]).differences[measures[0]])
-        means = [f"{summary.overall.measures[m]:.3f}" for m in measures]
-        rows.append((evaluation.name, *means, f"{summary.overall.sub_queries:.2f}", difference))
-    header = ("", *measures, "sub-queries", f"{measures[0]}: difference to {baseline.name} [95 % CI]")
-    return aligned(Table("", "", header, tuple(rows)))
-
-
 def aligned(table: Table) -> str:
-    """The table as Markdown with columns of equal width; text that Markdown would interpret is escaped."""
+    """The table in Markdown, with aligned columns. Characters that Markdown would interpret are escaped."""
     lines = [[_MARKDOWN.sub(r"\\\1", one_line(cell)) for cell in row] for row in (table.header, *table.rows)]
     widths = [max(3, *(len(cell) for cell in column)) for column in zip(*lines, strict=True)]
     left = [position < table.labels for position in range(len(widths))]
@@ -69,161 +46,239 @@ def aligned(table: Table) -> str:
 
 
 def interval(difference: Difference, *, starred: bool | None = None) -> str:
-    """Mean difference and 95 % confidence interval; a star where the interval excludes zero, or as told."""
+    """Mean difference and 95 % confidence interval, starred if significant; ``starred`` overrides the star."""
     star = "*" if (difference.significant if starred is None else starred) else ""
     return f"{difference.mean:+.3f}{star} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
-def build_tables(evaluations: Sequence[Evaluation], measures: Sequence[str]) -> list[Table]:
-    """Every table of the report; the first evaluation is the baseline."""
-    summaries = [summarise(evaluation) for evaluation in evaluations]
-    comparisons = [compare(evaluation, evaluations[0], measures) for evaluation in evaluations[1:]]
-    tables = [_quality(summaries, measures)]
-    if comparisons:
-        tables += [_gains(comparisons, measures), _changes(comparisons, measures[0])]
-    if len(evaluations) > 2:
-        tables.append(_pairs(evaluations, measures[0]))
-    tables.append(_effort(summaries))
-    if any(summary.wording.searches for summary in summaries):
-        tables.append(_wording(summaries))
-    if any(summary.by_kind for summary in summaries):
-        tables.append(kinds_table(summaries, comparisons, measures))
-    tables.append(routes_table(summaries, measures))
-    if any(summary.leak_rate for summary in summaries):
-        tables.append(_leaks(summaries, measures))
-    tables += [confusion_table(summary) for summary in summaries if summary.by_kind]
-    return tables
+def format_table(
+    evaluations: Sequence[Evaluation], baseline: Evaluation, measures: Sequence[str] = TABLE_MEASURES
+) -> str:
+    """The main table for a terminal, in Markdown; see :func:`results_table`.
+
+    Args:
+        evaluations: of the same queries; ``baseline`` is one of them.
+        baseline: the evaluation that the others are compared to.
+        measures: the columns; the difference is that of the first one.
+    """
+    systems = {System(evaluation.name, "", ""): evaluation for evaluation in evaluations}
+    study = Study(systems, {}, baseline.name, measures)
+    return aligned(results_table(study, study.contrasts()))
 
 
-def kinds_table(summaries: Sequence[Summary], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
-    """Each kind under each reformulator; differences are to the first one."""
-    differences = {c.system: c.by_kind for c in comparisons}
+def results_table(study: Study, gains: Sequence[Contrast]) -> Table:
+    """One row per system: means of the measures, mean number of sub-queries, difference to the baseline.
+
+    Args:
+        study: all evaluations.
+        gains: the systems compared to the baseline with the same retriever and fusion.
+    """
+    measure = study.measures[0]
+    by_system = {gain.system: gain for gain in gains}
+    names, label = _labels(study)
     rows = []
-    for kind in summaries[0].by_kind:
-        for summary in summaries:
-            group = summary.by_kind[kind]
-            difference = differences.get(summary.name, {}).get(kind)
-            rows.append((kind, summary.name, *_cells(group, measures), interval(difference) if difference else "-"))
-    header = ("kind", "", "queries", "sub-queries", *measures, f"{measures[0]}: difference")
-    return Table("By kind of query", f"Differences are to {summaries[0].name}.", header, tuple(rows), labels=2)
-
-
-def routes_table(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
-    """Share and means of the queries on each route."""
-    rows = []
-    for summary in summaries:
-        for route in ROUTES:
-            group = summary.by_route.get(route)
-            if group:
-                share = f"{group.queries / summary.overall.queries:.1%}"
-                rows.append((summary.name, route, share, *_cells(group, measures)))
-    header = ("", "route", "share", "queries", "sub-queries", *measures)
-    return Table("By route", "The route that the reformulator chose.", header, tuple(rows), labels=2)
-
-
-def confusion_table(summary: Summary) -> Table:
-    """How many queries of each kind went on each route."""
-    kinds = list(summary.by_kind)
-    routes = [route for route in ROUTES if route != "expand" or route in summary.confusion]
-    rows = tuple((route, *(str(summary.confusion.get(route, {}).get(kind, 0)) for kind in kinds)) for route in routes)
+    for system, evaluation in study.evaluations.items():
+        overall = summarise(evaluation).overall
+        means = [f"{overall.measures[m]:.3f}" for m in study.measures]
+        difference = _starred(by_system[system], measure) if system in by_system else "-"
+        rows.append((*label(system), *means, f"{overall.sub_queries:.2f}", difference))
+    first = study.evaluations[study.reference]
+    left_out = f" {first.unmeasured} queries without a relevant document are left out." if first.unmeasured else ""
     note = (
-        "Number of queries by route (rows) and kind (columns). A simple query that is not passed costs needless "
-        "searches; a compound one that is passed may be answered in part only."
+        f"Means over {len(first.results)} queries.{left_out} The difference is the mean paired difference to "
+        f"{study.baseline}{_same(study)}, with a 95 % confidence interval (paired bootstrap over queries). A star "
+        f"marks p < {ALPHA}, corrected by Holm's method for all rows."
     )
-    return Table(f"Route against kind: {summary.name}", note, ("", *kinds), rows)
+    header = (*names, *study.measures, "sub-queries", f"{measure}: difference to {study.baseline} [95 % CI]")
+    return Table("Results", note, header, tuple(rows), len(names))
 
 
-def _quality(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
-    rows = tuple((s.name, *(f"{s.overall.measures[m]:.3f}" for m in measures)) for s in summaries)
-    left_out = summaries[0].unmeasured
-    note = f"Means over {summaries[0].overall.queries} queries." + (
-        f" Left out because they have no relevant document: {left_out}." if left_out else ""
+def main_tables(study: Study, gains: Sequence[Contrast]) -> Iterator[Table]:
+    """Results, differences, costs, steps of the pipeline and robustness."""
+    yield results_table(study, gains)
+    if gains:
+        yield _contrasts(f"Against {study.baseline}", study, gains)
+        if len(study.measures) > 1:
+            yield _differences(study, gains)
+    for axis in ("retriever", "fusion"):
+        if others := study.contrasts(axis, study.measures[:1]):
+            yield _contrasts(f"{axis.capitalize()}s against {getattr(study.reference, axis)}", study, others)
+    yield _costs(study)
+    steps = {s: summary for s, e in study.evaluations.items() if (summary := summarise_step(e))}
+    if steps:
+        yield _steps(study, steps)
+    answers = {s: found for s, e in study.evaluations.items() if (found := summarise_answers(e, study.gold))}
+    if answers:
+        yield _answers(study, answers)
+        yield from (_reliability(study.name(system), found) for system, found in answers.items())
+    if study.variants:
+        yield _robustness(study)
+
+
+def _labels(study: Study) -> tuple[tuple[str, ...], Callable[[System], tuple[str, ...]]]:
+    """Header and cells of the columns that name a system."""
+    if study.varies_alone("reformulator"):
+        return ("",), lambda system: (system.reformulator,)
+    return (
+        ("reformulator", "retriever", "fusion"),
+        lambda system: (system.reformulator, system.retriever, system.fusion),
     )
-    return Table("Retrieval quality", note, ("", *measures), rows)
 
 
-def _gains(comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
-    rows = tuple((c.system, *(interval(c.differences[m]) for m in measures)) for c in comparisons)
-    note = (
-        "Mean paired difference with its 95 % confidence interval (paired bootstrap over queries), starred where the "
-        "interval excludes zero."
-    )
-    return Table(f"Difference to {comparisons[0].baseline}", note, ("", *measures), rows)
+def _same(study: Study) -> str:
+    return "" if study.varies_alone("reformulator") else " with the same retriever and fusion"
 
 
-def _effort(summaries: Sequence[Summary]) -> Table:
-    header = ("", "sub-queries", "searches", "tokens", "reformulation ms", "retrieval ms", "copies", "problems")
+def _starred(gain: Contrast, measure: str) -> str:
+    return interval(gain.comparison.differences[measure], starred=gain.significant(measure))
+
+
+def _contrasts(title: str, study: Study, gains: Sequence[Contrast]) -> Table:
+    measure = study.measures[0]
+    names, label = _labels(study)
     rows = tuple(
         (
-            s.name,
-            f"{s.overall.sub_queries:.2f}",
-            f"{s.searches:.2f}",
-            f"{s.tokens:.1f}",
-            f"{s.reformulation_ms:.1f}",
-            f"{s.retrieval_ms:.1f}",
-            f"{s.copy_rate:.1%}",
-            f"{s.problem_rate:.1%}",
+            *label(gain.system),
+            _starred(gain, measure),
+            f"{gain.comparison.differences[measure].p:.4f}",
+            f"{gain.corrected[measure]:.4f}",
+            f"{gain.comparison.helped:.1%}",
+            f"{1 - gain.comparison.helped - gain.comparison.hurt:.1%}",
+            f"{gain.comparison.hurt:.1%}",
         )
-        for s in summaries
+        for gain in gains
     )
     note = (
-        "Means a query; milliseconds are a batch's, divided by its queries. Searches count a first search for "
-        "feedback. Copies: queries that are searched as they stand, alone or beside sub-queries. Problems: "
-        "completions that could not be used, so that the raw query was searched."
+        f"Everything else is equal. p (Holm) is corrected for the {len(gains)} rows. Helped, same, hurt: share of "
+        f"queries whose {measure} is higher, equal and lower."
     )
-    return Table("Effort", note, header, rows)
+    return Table(title, note, (*names, measure, "p", "p (Holm)", "helped", "same", "hurt"), rows, len(names))
 
 
-def _wording(summaries: Sequence[Summary]) -> Table:
-    header = ("", "searches written", "words", "repeating", "stuffed", "repetitions dropped")
+def _differences(study: Study, gains: Sequence[Contrast]) -> Table:
+    names, label = _labels(study)
+    rows = tuple((*label(gain.system), *(_starred(gain, m) for m in study.measures)) for gain in gains)
+    note = (
+        f"Mean paired difference to {study.baseline}{_same(study)} with a 95 % confidence interval; a star marks "
+        f"p < {ALPHA}, corrected by Holm's method for the {len(gains)} rows of a column."
+    )
+    return Table("Difference in each measure", note, (*names, *study.measures), rows, len(names))
+
+
+def _costs(study: Study) -> Table:
+    costs = {system: cost_of(evaluation) for system, evaluation in study.evaluations.items()}
+    quality = [evaluation.scores(study.measures[0]).mean() for evaluation in study.evaluations.values()]
+    front = pareto_front([(cost.ms, value) for cost, value in zip(costs.values(), quality, strict=True)])
+    names, label = _labels(study)
     rows = tuple(
         (
-            s.name,
-            str(s.wording.searches),
-            f"{s.wording.words:.1f}",
-            f"{s.wording.repeating:.1%}",
-            f"{s.wording.stuffed:.1%}",
-            f"{s.wording.dropped:.1%}",
+            *label(system),
+            f"{cost.calls:.2f}",
+            f"{cost.tokens:.1f}",
+            f"{cost.embedded:.2f}",
+            f"{cost.searches:.2f}",
+            f"{cost.reformulation_p50:.1f} / {cost.reformulation_p95:.1f}",
+            f"{cost.retrieval_p50:.1f} / {cost.retrieval_p95:.1f}",
+            f"{summarise(study.evaluations[system]).copy_rate:.1%}",
+            f"{cost.problems:.1%}",
+            "yes" if position in front else "",
         )
-        for s in summaries
+        for position, (system, cost) in enumerate(costs.items())
     )
     note = (
-        "Searches beside the raw query, and the mean number of words written for each. Repeating: searches that hold "
-        "a word of four letters or more twice beyond its occurrences in the query; stuffed: three times or more. "
-        "Repetitions dropped: queries whose completion repeated words, which are read once."
+        "Per query. Calls: of a language model. Searches include the first search for feedback; the searches of "
+        "several indexes add up. Milliseconds (p50 / p95) were measured when a result was first computed, in batches, "
+        "without fusion; --batch_size 1 in a new folder measures single queries. Of a step of the pipeline, retrieval "
+        "is the time from question to result. Copies: queries whose raw text is searched. Problems: queries whose "
+        "completion could not be used, so that the raw query was searched. Front: no system is both faster and better "
+        f"in {study.measures[0]}."
     )
-    return Table("Wording", note, header, rows)
+    header = ("calls", "tokens", "embedded", "searches", "reformulation ms", "retrieval ms", "copies", "problems")
+    return Table("Cost", note, (*names, *header, "front"), rows, len(names))
 
 
-def _leaks(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
+def _steps(study: Study, steps: Mapping[System, StepSummary]) -> Table:
     rows = tuple(
-        (s.name, f"{s.leak_rate or 0:.1%}", *(f"{s.without_leaks.measures[m]:.3f}" for m in measures))
-        for s in summaries
+        (
+            study.name(system),
+            f"{step.found:.3f}",
+            f"{step.passages:.1f}",
+            f"{step.skipped:.0%}",
+            f"{step.fell_back:.0%}",
+            f"{step.errors:.0%}",
+        )
+        for system, step in steps.items()
     )
     note = (
-        "Share of queries whose searches hold an answer that stood nowhere in what the reformulator read, of those "
-        "where that can be told, and means over all other queries."
+        "Found: share of the relevant documents among all passages found, whose mean number is passages. Skipped: "
+        "queries for which a part of the step was left out. Fell back: queries for which a reply could not be used. "
+        "Errors: queries with a failed model call; the same command runs them again."
     )
-    return Table("Answers from memory", note, ("", "leaks", *measures), rows)
+    return Table("Steps of the pipeline", note, ("", "found", "passages", "skipped", "fell back", "errors"), rows)
 
 
-def _changes(comparisons: Sequence[Comparison], measure: str) -> Table:
-    rows = tuple((c.system, f"{c.helped:.1%}", f"{1 - c.helped - c.hurt:.1%}", f"{c.hurt:.1%}") for c in comparisons)
-    note = f"Share of queries whose {measure} is above, equal to and below that of {comparisons[0].baseline}."
-    return Table("Helped and hurt", note, ("", "helped", "same", "hurt"), rows)
+def _answers(study: Study, answers: Mapping[System, Answers]) -> Table:
+    rows = tuple(
+        (
+            study.name(system),
+            str(a.questions),
+            f"{a.answered:.0%}",
+            f"{a.words:.0f}",
+            f"{a.em:.3f}",
+            f"{a.f1:.3f}",
+            f"{a.holds:.3f}",
+            f"{a.calibration_error:.3f}",
+            "-" if a.auroc is None else f"{a.auroc:.3f}",
+        )
+        for system, a in answers.items()
+    )
+    unknown = next(iter(answers.values())).unknown
+    left_out = f" {unknown} questions without a known answer are left out." if unknown else ""
+    note = (
+        f"EM and F1 as in SQuAD, the best over the gold answers.{left_out} Holds: share of answers that contain a gold "
+        "answer. Calibration error: mean distance between confidence and share of right answers. AUROC: probability "
+        "that a right answer has a higher confidence than a wrong one (.5 is chance)."
+    )
+    header = ("", "questions", "answered", "words", "EM", "F1", "holds", "calibration error", "AUROC")
+    return Table("Answers", note, header, rows)
 
 
-def _pairs(evaluations: Sequence[Evaluation], measure: str) -> Table:
+def _reliability(name: str, answers: Answers) -> Table:
+    rows = tuple(
+        (row.label, "0", "-", "-", "-")
+        if row.right is None
+        else (
+            row.label,
+            str(row.answers),
+            f"{row.confidence:.3f}",
+            f"{row.right:.3f} [{row.low:.3f}, {row.high:.3f}]",
+            f"{row.f1:.3f}",
+        )
+        for row in answers.reliability
+    )
+    note = "Answers by the label of their confidence, with Wilson's 95 % interval."
+    return Table(f"Confidence of {name}", note, ("", "answers", "confidence", "holds", "F1"), rows)
+
+
+def _robustness(study: Study) -> Table:
+    measure = study.measures[0]
+    names, label = _labels(study)
+    changes = {
+        (name, system): compare(variant[system], evaluation, [measure]).differences[measure]
+        for name, variant in study.variants.items()
+        for system, evaluation in study.evaluations.items()
+    }
+    corrected = dict(zip(changes, holm([change.p for change in changes.values()]), strict=True))
     rows = []
-    for system in evaluations:
+    for system, evaluation in study.evaluations.items():
         cells = []
-        for other in evaluations:
-            difference = compare(system, other, [measure]).differences[measure] if system is not other else None
-            cells.append(f"{interval(difference)}, p={difference.p:.4f}" if difference else "-")
-        rows.append((system.name, *cells))
-    note = f"{measure}: row minus column, with 95 % confidence interval and two-sided p of the paired bootstrap."
-    return Table("Every pair", note, ("", *(e.name for e in evaluations)), tuple(rows))
-
-
-def _cells(group: Group, measures: Sequence[str]) -> list[str]:
-    return [str(group.queries), f"{group.sub_queries:.2f}", *(f"{group.measures[m]:.3f}" for m in measures)]
+        for name, variant in study.variants.items():
+            starred = corrected[name, system] < ALPHA
+            cells += [f"{variant[system].scores(measure).mean():.3f}", interval(changes[name, system], starred=starred)]
+        rows.append((*label(system), f"{evaluation.scores(measure).mean():.3f}", *cells))
+    header = [cell for name in study.variants for cell in (name, f"{name}: change")]
+    note = (
+        f"{measure} on the queries as they are and on queries changed by rules, with the same judgements. The change "
+        f"has a 95 % confidence interval; a star marks p < {ALPHA}, corrected by Holm's method for all changes."
+    )
+    return Table("Robustness", note, (*names, measure, *header), tuple(rows), len(names))

@@ -1,4 +1,4 @@
-"""Chooses the settings of a strategy on dev queries, and says what the choice is worth on queries unseen."""
+"""Chooses the settings of a strategy on dev queries, and estimates the gain on unseen queries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings that are tried.
+    """Settings to try.
 
     Attributes:
-        num_variants: other wordings that ``multi_query`` writes.
-        original_weight: of the raw query beside what the strategy writes; ``None`` for the strategy's own, 0 to leave
-            it out.
+        num_variants: number of other wordings that ``multi_query`` writes.
+        original_weight: weight of the raw query; ``None`` for the weight of the strategy, 0 to leave it out.
     """
 
     num_variants: int
@@ -33,9 +32,9 @@ class Choice:
     """The best candidate.
 
     Attributes:
-        candidate: of the greatest mean; of equal ones, the first.
-        gain: the candidate minus the first one, on the queries that chose it, so that it promises too much.
-        unseen: the same where each fold of the queries is measured with what the other folds choose.
+        candidate: the one with the highest mean; the first of equal ones.
+        gain: its difference to the first candidate on the queries that chose it, which overestimates the gain.
+        unseen: the same by cross-validation: each fold is measured with the choice of the other folds.
     """
 
     candidate: Candidate
@@ -44,14 +43,14 @@ class Choice:
 
 
 def choose(scores: Mapping[Candidate, NDArray[np.float64]], seed: int = 0) -> Choice:
-    """The candidate of the best mean.
+    """Returns the candidate with the best mean.
 
     Args:
         scores: float[queries] of each candidate, the same queries in the same order; the first one is the baseline.
         seed: of the folds and of the bootstrap.
 
     Raises:
-        DataError: the scores are not aligned, or there is none.
+        DataError: the scores are not aligned, or empty.
     """
     candidates = list(scores)
     table = np.array([scores[candidate] for candidate in candidates])
@@ -71,7 +70,7 @@ def choose(scores: Mapping[Candidate, NDArray[np.float64]], seed: int = 0) -> Ch
 
 
 class Reweighted:
-    """A reformulator whose raw query has another weight beside what it writes; no model is asked again."""
+    """Changes the weight of the raw query in the output of a reformulator, without another model call."""
 
     def __init__(self, reformulator: Reformulator, weight: float) -> None:
         self.name = reformulator.name
@@ -79,7 +78,7 @@ class Reweighted:
         self._weight = weight
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """The reformulator's own, with the weight; a query that is searched alone is left as it is."""
+        """The same reformulations with the weight; a raw query that is searched alone keeps its own."""
         return [self._reweighted(made) for made in self._reformulator.reformulate(queries)]
 
     def _reweighted(self, made: Reformulation) -> Reformulation:

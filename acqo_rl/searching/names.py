@@ -72,8 +72,9 @@ def name_indexes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """
     indexes: dict[str, tuple[str, ...]] = {}
     for item in given:
-        named = "=" in item and not is_place(item)
-        name, _, what = item.partition("=") if named else (UNNAMED, "", item)
+        name, equals, what = item.partition("=")
+        if not equals or is_place(item) or not _NAME.fullmatch(name):
+            name, what = UNNAMED, item
         check_name(name, indexes)
         if not what:
             raise ConfigError(f"The index {name!r} has no location: give {name}=INDEX or {name}=ONE+OTHER.")

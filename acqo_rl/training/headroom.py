@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.compare import compare
-from acqo_rl.evaluation.groups import regroup
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
+from acqo_rl.evaluation.study import regroup
+from acqo_rl.evaluation.summary import compare
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.rewards import Reward
 from acqo_rl.searching.path import SearchPath

@@ -10,8 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator
-from acqo_rl.evaluation.inputs import cache_key
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, cache_key
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings, asks_model, load_reformulator
 from acqo_rl.searching.names import name_reformulators

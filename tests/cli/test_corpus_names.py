@@ -29,8 +29,6 @@ def folder(tmp_path_factory):
     [
         ("search", ["--index", "{0}/index", "--query", "capital of Peru"]),
         ("evaluate", ["--index", "{0}/index", "--split", "dev", "--output", "{1}"]),
-        ("compare", ["--retriever", "words={0}/index", "--split", "dev", "--output", "{1}"]),
-        ("everyday", []),
     ],
 )
 def test_the_lexicon_is_built_only_for_the_rules(folder, tmp_path, monkeypatch, name, arguments, reformulator, times):

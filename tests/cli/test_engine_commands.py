@@ -50,7 +50,7 @@ def test_evaluate_searches_the_engine(folder):
     )
     run_command("evaluate", *arguments, "--split", "test", "--reformulator", "rules", "--measures", "R@100")
 
-    rules = json.loads((folder / "evaluation" / "summary.json").read_text())["reformulators"]["rules"]
+    rules = json.loads((folder / "evaluation" / "summary.json").read_text())["systems"][0]
     assert rules["overall"]["measures"] == {"R@100": 1.0}
 
 

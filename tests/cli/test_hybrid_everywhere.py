@@ -82,28 +82,26 @@ def test_a_build_resumes_after_a_finished_part(world, tmp_path, monkeypatch):
     assert one == other
 
 
-def test_evaluate_searches_a_hybrid_index(world, index, tmp_path):
-    asked = {"data": world / "data", "split": "test"}
-    run("evaluate", {**asked, "index": index, "output": tmp_path / "evaluation"})
-    summary = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
-    value = summary["reformulators"]["raw"]["overall"]["measures"]["nDCG@10"]
-
-    run("compare", {**asked, "retriever": f"both={index}", "reformulator": "raw",
-        "output": tmp_path / "comparison"})  # fmt: skip
-    [system] = json.loads((tmp_path / "comparison" / "comparison.json").read_text())["systems"]
-    assert system["overall"]["measures"]["nDCG@10"] == pytest.approx(value)
-    assert (system["cost"]["searches"], system["cost"]["embedded"]) == (2, 1)
-
-    run("measure-pipeline", {**asked, "index": index, "systems": "plain", "output": tmp_path / "steps"})
-    outcomes = (tmp_path / "steps" / "outcomes.jsonl").read_text()
+def test_evaluation_searches_it(world, index, expected, tmp_path):
+    """With a name or without one, and in the steps of the pipeline."""
+    asked = {"data": world / "data", "split": "test", "pipeline": "plain"}
+    measures = []
+    for given in (index, f"both={index}"):
+        output = tmp_path / str(len(measures))
+        run("evaluate", {**asked, "index": given, "output": output})
+        systems = json.loads((output / "summary.json").read_text())["systems"]
+        assert [system["reformulator"] for system in systems] == ["raw", "plain"]
+        assert {(s["cost"]["searches"], s["cost"]["embedded"]) for s in systems} == {(2, 1)}
+        measures += [system["overall"]["measures"]["nDCG@10"] for system in systems]
+    assert len(set(measures)) == 1
+    outcomes = (output / "queries.jsonl").read_text()
     assert all(f"{p}-capital" in outcomes for p in list(PLACES)[4:])
 
 
 def test_a_policy_with_feedback_and_raw_query_margin_is_evaluated(world, index, tmp_path):
     asked = {"data": world / "data", "split": "test", "index": index, "reformulator": f"policy={world / 'model'}"}
     run("evaluate", {**asked, "output": tmp_path / "evaluation"})
-    rows = (tmp_path / "evaluation" / "policy.per_query.jsonl").read_text().splitlines()
-    assert len(rows) == 2
+    assert len((tmp_path / "evaluation" / "queries.jsonl").read_text().splitlines()) == 2
 
 
 def test_search_and_service_return_the_results_of_the_library(world, index, expected, capsys, monkeypatch):

@@ -26,8 +26,6 @@ COMMANDS = {
     "warm-start": "--data DATA --index INDEX --model MODEL --output_dir OUT",
     "difficulty": "--data DATA --index INDEX --model MODEL --output_dir OUT",
     "evaluate": "--data DATA --split dev --index INDEX --output OUT",
-    "compare": "--data DATA --split dev --retriever words=INDEX --output OUT",
-    "measure-pipeline": "--data DATA --split dev --index INDEX --systems plain --output OUT",
     "search": "--data DATA --index INDEX --reformulator raw --query Peru",
     "serve": "--collections world=DATA,INDEX",
     "mcp": "--collections world=DATA,INDEX",
@@ -101,6 +99,6 @@ def test_all_commands_share_the_setting():
     for command_name in COMMAND_NAMES:
         names = {action.dest for action in parser_of(command_name)._actions}
         assert "device" not in names, command_name
-        opens = names & {"index", "collections", "collection", "retriever"}
+        opens = names & {"index", "collections", "collection"}
         wanted = {f.name for f in dataclasses.fields(IndexSettings)}
         assert not opens or wanted <= names, command_name

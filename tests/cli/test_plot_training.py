@@ -45,7 +45,7 @@ def test_invalid_inputs_are_rejected(runs, tmp_path):
         ((), "Nothing to draw"),
         (("--run", runs[0], "--window", 0), "window is 0"),
         (("--run", tmp_path), r"log\.json"),
-        (("--evaluation", tmp_path), "holds no evaluation"),
+        (("--evaluation", tmp_path), "has no results"),
         (("--difficulty", tmp_path), r"difficulty\.jsonl"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -63,20 +63,23 @@ class TestOrder:
 
 
 SUMMARY = {
-    "reformulators": {
-        "raw": {
+    "settings": {"kinds": "data set"},
+    "systems": [
+        {
+            "name": "raw",
             "overall": {"measures": {"nDCG@10": 0.5, "R@10": 0.25}},
             "by_kind": {},
             "searches": 1.0,
             "tokens": 0.0,
         },
-        "policy": {
+        {
+            "name": "policy",
             "overall": {"measures": {"nDCG@10": 0.61239, "R@10": 0.5}},
             "by_kind": {"simple": {"measures": {"nDCG@10": 0.7, "R@10": 0.5}}},
             "searches": 1.5,
             "tokens": 9.0,
         },
-    },
+    ],
     "comparisons": [
         {"system": "policy", "differences": {"nDCG@10": {"mean": 0.1124, "low": 0.05, "high": 0.2, "p": 0.001}}}
     ],
@@ -99,9 +102,11 @@ class TestFigures:
         file = tmp_path / "summary.json"
         file.write_text(json.dumps(SUMMARY))
         assert reproduce.figures_of(file) == FIGURES
+        file.write_text(json.dumps(SUMMARY | {"settings": {"kinds": "rules"}}))
+        assert "nDCG@10, simple" not in reproduce.figures_of(file)["policy"]
 
-    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"reformulators": {"raw": {}}, "comparisons": []}'])
-    def test_a_file_without_figures_is_rejected(self, reproduce, tmp_path, content):
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"settings": {}, "systems": [{}], "comparisons": []}'])
+    def test_another_file_is_refused(self, reproduce, tmp_path, content):
         file = tmp_path / "summary.json"
         file.write_text(content)
         with pytest.raises(DataError, match=re.escape(str(file))):
@@ -134,7 +139,8 @@ from pathlib import Path
 file = Path(sys.argv[1])
 file.parent.mkdir(parents=True, exist_ok=True)
 raw = {"overall": {"measures": {"nDCG@10": float(sys.argv[2])}}, "by_kind": {}, "searches": 1, "tokens": 0}
-file.write_text(json.dumps({"reformulators": {"raw": raw}, "comparisons": []}))
+content = {"settings": {"kinds": "rules"}, "systems": [{"name": "raw", **raw}], "comparisons": []}
+file.write_text(json.dumps(content))
 """
 
 

@@ -9,8 +9,8 @@ import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
-from acqo_rl.reformulation.load import load_reformulator
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, cache_key
+from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
 
@@ -204,3 +204,16 @@ def test_what_of_a_combination_is_asked_again(open_cache, name, completions, ask
     for _ in range(2):
         CachedReformulator(name, load, "model", open_cache()).reformulate([Query("1", "How do I open a window?")])
     assert len(model.calls) == 1 + asked_twice
+
+
+def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_that_it_reads(tmp_path):
+    """A policy reads no settings of a strategy, and a strategy none of another."""
+    (tmp_path / "weights").write_text("old")
+    three, four = StrategySettings(num_variants=3), StrategySettings(num_variants=4)
+    policy = cache_key("policy", str(tmp_path), three)
+    assert policy == cache_key("policy", str(tmp_path), four)
+    assert policy != cache_key("policy_else_rules", str(tmp_path), three)
+    assert cache_key("hyde", "m", three) == cache_key("hyde", "m", four) != cache_key("hyde", "n", three)
+    assert cache_key("multi_query", "m", three) != cache_key("multi_query", "m", four)
+    (tmp_path / "weights").write_text("renewed")
+    assert policy != cache_key("policy", str(tmp_path), three)

@@ -9,7 +9,6 @@ import pytest
 from by_hand import evaluation
 
 from acqo_rl.evaluation.classifier import classifier_content, classifier_tables, judge, judge_rules
-from acqo_rl.evaluation.plots import draw_confusions
 from acqo_rl.reformulation.labelled import LabelledQuestion
 from acqo_rl.types import Query
 
@@ -77,7 +76,7 @@ def test_what_a_wrong_route_costs(judged):
     missed = judge("missed", [question("Lima", "simple", "decompose"), question("Rome", "simple", "disambiguate")])
     assert [row[-2:] for row in by_title(missed)["What a wrong route costs the labelled questions"].rows] == [
         ("-", "answered in part"),
-        ("-", "read as it stands"),
+        ("-", "one meaning only"),
     ]
 
 
@@ -86,12 +85,8 @@ def test_rules_that_are_right_have_no_costs():
     assert not [title for title in titles if "wrong" in title]
 
 
-def test_both_sets_are_judged_and_drawn():
-    sets = judge_rules()
-    assert [one.name for one in sets] == ["seen", "held out"]
-    matrices = {one.name: one.agreements["query_type"].confusion for one in sets}
-    assert draw_confusions(matrices).startswith(b"\x89PNG")
-    assert draw_confusions(matrices) != draw_confusions(matrices, dark=True)
+def test_both_sets_are_judged():
+    assert [one.name for one in judge_rules()] == ["seen", "held out"]
 
 
 def named(given, texts):

@@ -9,9 +9,12 @@ import pytest
 from by_hand import evaluated
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.compare import biggest_changes, compare, stands_in, summarise
+from acqo_rl.evaluation.detail_tables import detail_tables
 from acqo_rl.evaluation.run import evaluate
-from acqo_rl.evaluation.tables import Table, aligned, build_tables, format_table
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.summary import biggest_changes, compare, stands_in, summarise
+from acqo_rl.evaluation.systems import System
+from acqo_rl.evaluation.tables import Table, aligned, format_table, main_tables
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import MEASURES
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -158,7 +161,7 @@ def test_biggest_changes_are_gains_and_losses_only(raw, good, bad):
 
 
 def test_evaluations_of_other_queries_do_not_compare(raw, good):
-    with pytest.raises(DataError, match="same queries"):
+    with pytest.raises(DataError, match="on the same queries"):
         compare(replace(good, results=good.results[::-1]), raw, ["nDCG@10"])
 
 
@@ -180,16 +183,23 @@ def test_cells_cannot_break_the_table_or_load_anything():
     assert line == r"| a\|b c | ![x\](http://example.org/x.png) \<img src=x> \` |"
 
 
+def tables_of(*evaluations):
+    systems = {System(e.name, "words", "rsf"): e for e in evaluations}
+    study = Study(systems, {}, evaluations[0].name, MEASURES)
+    return [*main_tables(study, study.contrasts()), *detail_tables(study)]
+
+
 def test_tables_without_kinds_or_comparison(world, retriever):
     queries, qrels, _, _ = world
     alone = evaluated(PassThrough(), queries, qrels, retriever, RankScoreFusion())
-    titles = [table.title for table in build_tables([alone], MEASURES)]
-    assert titles == ["Retrieval quality", "Effort", "By route"]
+    assert [table.title for table in tables_of(alone)] == ["Results", "Cost", "By route"]
 
 
 def test_every_table_is_rectangular(raw, good, bad):
-    tables = build_tables([raw, good, bad], MEASURES)
-    assert len(tables) == 11
+    tables = tables_of(raw, good, bad)
+    titles = [table.title for table in tables]
+    assert titles[:4] == ["Results", "Against raw", "Difference in each measure", "Cost"]
+    assert {"Every pair", "By kind of query", "By difficulty", "Accuracy of the route", "Problems"} <= set(titles)
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.header)}
 

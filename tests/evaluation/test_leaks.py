@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from acqo_rl.evaluation.leaks import leaks_answer
+from acqo_rl.evaluation.run import leaks_answer
 from acqo_rl.types import Query, Reformulation, Snippet, SubQuery
 
 QUERY = Query(

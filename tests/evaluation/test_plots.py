@@ -13,6 +13,6 @@ def test_costs_far_apart_are_on_a_logarithmic_scale_unless_one_is_free(monkeypat
     """A cost of 0 would not be seen on it."""
     seen, whole = [], Axes.set_xscale
     monkeypatch.setattr(Axes, "set_xscale", lambda axes, scale: (seen.append(scale), whole(axes, scale)))
-    points = [Point(f"system {i}", "group", cost, 0.5) for i, cost in enumerate(costs)]
+    points = [Point(f"system {i}", "group", cost, 0.5, 0.4, 0.6) for i, cost in enumerate(costs)]
     assert draw_costs(points, "calls", "R@10").startswith(b"\x89PNG")
     assert seen == scales

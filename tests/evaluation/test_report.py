@@ -1,4 +1,4 @@
-"""The folder of evaluations and its report."""
+"""The files of a study and its report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from html.parser import HTMLParser
 
 import ir_measures
 import pytest
+from by_hand import evaluation
 
-from acqo_rl.errors import ConfigError, DataError
-from acqo_rl.evaluation.folder import EvaluationFolder
-from acqo_rl.evaluation.plots import draw_plots
-from acqo_rl.evaluation.report import write_report
-from acqo_rl.evaluation.store import read_per_query, write_per_query, write_trec
+from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.files import read_results, trec_lines, write_files
+from acqo_rl.evaluation.pipeline import Outcome
+from acqo_rl.evaluation.plots import draw_gains
+from acqo_rl.evaluation.report import answer_of, relative_to, write_report
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.systems import System
 from acqo_rl.measures import MEASURES, mean
-from acqo_rl.types import Query, Ranking, Snippet
+from acqo_rl.types import Ranking, Snippet
 
 EVIL = "<script>alert(1)</script> ![x](http://example.org/x.png) `| $a$ {{ 7*7 }}\n# no heading \x07\u2028 end"
 
@@ -35,29 +38,35 @@ def evil(good):
     return replace(good, results=tuple(spoil(result) for result in good.results))
 
 
-def test_per_query_results_come_back_as_they_were(tmp_path, good, evil):
-    for evaluation in (good, evil):
-        write_per_query(tmp_path / "x.jsonl", evaluation)
-        assert read_per_query(tmp_path / "x.jsonl", "good", evaluation.unmeasured) == evaluation
-    lone_surrogate = replace(
-        good.results[0], reformulation=replace(good.results[0].reformulation, query=Query("q", "\ud800"))
-    )
-    evaluation = replace(good, results=(lone_surrogate,))
-    write_per_query(tmp_path / "x.jsonl", evaluation)
-    assert read_per_query(tmp_path / "x.jsonl", "good", 1) == evaluation
+def study_of(*evaluations, **changed):
+    systems = {System(e.name, "words", "rsf"): e for e in evaluations}
+    return Study(systems, {}, evaluations[0].name, MEASURES, **changed)
 
 
-def test_damaged_results_are_named(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"ranking": 1\n')
-    with pytest.raises(DataError, match=re.escape(str(path))):
-        read_per_query(path, "x", 0)
+def test_results_come_back_as_they_were(tmp_path, raw, good, evil):
+    outcome = Outcome(("a",), ("x", EVIL), 2, 3, (EVIL,), 1.5, answer="Lima", confidence=0.5, label="Low")
+    step = replace(evil, name="step", results=tuple(replace(r, outcome=outcome) for r in evil.results))
+    made = good.results[0].reformulation
+    lone = replace(made, query=replace(made.query, history=("\ud800",)))
+    strange = replace(good, name="strange", results=(replace(good.results[0], reformulation=lone), *good.results[1:]))
+    study = study_of(raw, good, step, strange)
+    write_files(tmp_path, study, study.contrasts(), {})
+    assert read_results(tmp_path) == {"raw": raw, "good": good, "step": step, "strange": strange}
+
+
+def test_results_that_cannot_be_read_are_named(tmp_path, raw):
+    with pytest.raises(ConfigError, match=re.escape(str(tmp_path))):
+        read_results(tmp_path)
+    write_report(tmp_path, study_of(raw), {})
+    (tmp_path / "queries.jsonl").write_text('{"ranking": 1\n')
+    with pytest.raises(ConfigError, match=re.escape(str(tmp_path))):
+        read_results(tmp_path)
 
 
 def test_trec_run_gives_the_same_measures_elsewhere(tmp_path, raw, world):
     _, qrels, _, _ = world
     path = tmp_path / "raw.trec"
-    write_trec(path, raw)
+    path.write_text("\n".join(trec_lines(raw, "raw")))
     assert path.read_text().splitlines()[0] == "simple Q0 peru 1 3 raw"
     run = list(ir_measures.read_trec_run(str(path)))
     relevant = {query_id: qrels[query_id] for query_id in ("simple", "compound", "ambiguous")}
@@ -65,92 +74,73 @@ def test_trec_run_gives_the_same_measures_elsewhere(tmp_path, raw, world):
     assert next(iter(got.values())) == pytest.approx(raw.scores("nDCG@10").mean())
 
 
-def test_trec_run_survives_white_space_in_ids(tmp_path, raw):
+def test_trec_run_survives_white_space_in_ids(raw):
     spaced = replace(raw.results[0], ranking=Ranking(("a b\tc", "d"), (2.0, 1.0)))
-    write_trec(tmp_path / "x.trec", replace(raw, results=(spaced,)))
-    assert (tmp_path / "x.trec").read_text() == "simple Q0 a_b_c 1 2 raw\nsimple Q0 d 2 1 raw\n"
-
-
-def test_folder_keeps_what_is_finished(tmp_path, raw, good):
-    folder = EvaluationFolder(tmp_path / "new" / "folder", {"data": "x", "measures": MEASURES})
-    assert folder.load("raw", {}) is None
-    folder.save(raw, {})
-    folder.save(good, {"model": "m"})
-    again = EvaluationFolder(tmp_path / "new" / "folder", {"data": "x", "measures": MEASURES})
-    assert again.load("raw", {}) == raw
-    assert again.load("good", {"model": "m"}) == good
-    assert again.load("bad", {}) is None
-
-
-def test_folder_refuses_other_settings_another_model_and_strange_folders(tmp_path, good):
-    folder = EvaluationFolder(tmp_path / "folder", {"data": "x", "fusion": "rsf"})
-    folder.save(good, {"model": "m"})
-    with pytest.raises(ConfigError, match=r"fusion: there 'rsf', wanted 'rrf'"):
-        EvaluationFolder(tmp_path / "folder", {"data": "x", "fusion": "rrf"})
-    with pytest.raises(ConfigError, match="another name"):
-        folder.load("good", {"model": "other"})
-    (tmp_path / "strange").mkdir()
-    (tmp_path / "strange" / "thesis.tex").write_text("years of work")
-    with pytest.raises(ConfigError, match="holds no evaluation"):
-        EvaluationFolder(tmp_path / "strange", {})
-    (tmp_path / "folder" / "settings.json").write_text("{")
-    with pytest.raises(ConfigError, match="damaged"):
-        EvaluationFolder(tmp_path / "folder", {"data": "x", "fusion": "rsf"})
-
-
-def test_folder_without_anything_finished_takes_other_settings(tmp_path, good):
-    EvaluationFolder(tmp_path, {"index": "wrong"})
-    EvaluationFolder(tmp_path, {"index": "right"}).save(good, {})
-    assert EvaluationFolder(tmp_path, {"index": "right"}).load("good", {}) == good
-
-
-def test_an_interrupted_save_is_not_finished(tmp_path, good, monkeypatch):
-    settings = {"data": "x"}
-    folder = EvaluationFolder(tmp_path, settings)
-    monkeypatch.setattr(
-        "acqo_rl.evaluation.folder.write_per_query", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
-    )
-    with pytest.raises(KeyboardInterrupt):
-        folder.save(good, {})
-    assert EvaluationFolder(tmp_path, settings).load("good", {}) is None
-
-
-def test_an_evaluation_in_which_calls_failed_is_made_again(tmp_path, good):
-    failed = replace(good.results[0], reformulation=replace(good.results[0].reformulation, failed_calls=1))
-    folder = EvaluationFolder(tmp_path, {})
-    folder.save(replace(good, results=(failed, *good.results[1:])), {})
-    assert folder.load("good", {}) is None
-    folder.save(good, {})
-    assert folder.load("good", {}) == good
+    lines = trec_lines(replace(raw, results=(spaced,)), "raw")
+    assert list(lines) == ["simple Q0 a_b_c 1 2 raw", "simple Q0 d 2 1 raw"]
 
 
 def test_report_of_several(tmp_path, raw, good, bad):
-    folder = EvaluationFolder(tmp_path, {"data": "x", "limit": None})
-    for evaluation in (raw, good, bad):
-        folder.save(evaluation, {})
-    folder.report([raw, good, bad], MEASURES)
+    answer, _ = write_report(tmp_path, study_of(raw, good, bad), {"data": "../x", "limit": None})
     summary = json.loads((tmp_path / "summary.json").read_text())
+    systems = {system["name"]: system for system in summary["systems"]}
     expected = mean({"nDCG@10": {r.reformulation.query.id: r.measures["nDCG@10"] for r in raw.results}})["nDCG@10"]
-    assert summary["reformulators"]["raw"]["overall"]["measures"]["nDCG@10"] == pytest.approx(expected)
+    assert systems["raw"]["overall"]["measures"]["nDCG@10"] == pytest.approx(expected)
     assert [c["system"] for c in summary["comparisons"]] == ["good", "bad"]
+    assert (summary["baseline"], summary["settings"]["data"]) == ("raw", "../x")
     markdown = (tmp_path / "report.md").read_text()
-    for heading in (
-        "Retrieval quality",
-        "Difference to raw",
-        "Every pair",
-        "good: biggest gains",
-        "bad: biggest losses",
-    ):
-        assert f"## {heading}\n" in markdown
-    assert "rank of the relevant: `peru` 3 → 2, `chad-money` 2 → 1" in markdown
-    for name in re.findall(r"\(plots/(.+?)\)", markdown):
-        assert (tmp_path / "plots" / name).read_bytes().startswith(b"\x89PNG")
+    places = [
+        markdown.index(part)
+        for part in (
+            answer,
+            "![Quality against cost](plots/",
+            "## Results",
+            "## Cost",
+            "## good: biggest gains",
+            "## Settings",
+        )
+    ]
+    assert places == sorted(places)
+    assert "## bad: biggest losses\n" in markdown
+    assert "`peru` 3 → 2, `chad-money` 2 → 1" in markdown
+    shown = re.findall(r"\(plots/(.+?)\)", markdown)
+    assert set(shown) == {path.name for path in (tmp_path / "plots").iterdir()}
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"raw.trec", "good.trec", "bad.trec"}
 
 
 def test_report_of_one(tmp_path, raw):
-    write_report(tmp_path, [raw], MEASURES, {})
-    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["sub_queries_by_kind.png"]
+    write_report(tmp_path, study_of(raw), {})
+    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["quality_against_cost.png"]
     assert "biggest" not in (tmp_path / "report.html").read_text()
+
+
+def test_a_second_report_replaces_the_first(tmp_path, raw, good):
+    write_report(tmp_path, study_of(raw, good), {})
+    write_report(tmp_path, study_of(raw), {})
+    assert list(read_results(tmp_path)) == ["raw"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["raw.trec"]
+
+
+def test_the_answer_compares_the_best_system_with_the_baseline():
+    """Gains of a half on twenty queries at a further search; on three queries the gain may be chance."""
+    raw = evaluation("raw", [0.25] * 20, ms=(0.0, 10.0))
+    policy = evaluation("policy", [0.75] * 20, searches=2, ms=(390.0, 10.0))
+    study = Study({System(e.name, "i", "rsf"): e for e in (raw, policy)}, {}, "raw", ["nDCG@10"])
+    answer = answer_of(study)
+    for part in ("policy", "nDCG@10 0.750 against 0.250 of raw", "+0.500 [+0.500, +0.500]", "1.0 further searches",
+                 "0.4 s per query", "20 queries"):  # fmt: skip
+        assert part in answer
+    assert "chance" not in answer
+    few = {system: replace(e, results=e.results[:3]) for system, e in study.evaluations.items()}
+    assert "chance" in answer_of(replace(study, evaluations=few))
+    assert answer_of(replace(study, evaluations={System("raw", "i", "rsf"): raw})).startswith("raw has nDCG@10 0.250")
+
+
+def test_paths_are_relative_to_the_report(tmp_path):
+    (tmp_path / "data").mkdir()
+    assert relative_to(tmp_path / "output", str(tmp_path / "data")) == "../data"
+    assert relative_to(tmp_path, "http://localhost:8100") == "http://localhost:8100"
+    assert relative_to(tmp_path, "") == ""
 
 
 class Tags(HTMLParser):
@@ -177,7 +167,7 @@ def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, evil):
         replace(r, reformulation=e.reformulation, gold_ranks=e.gold_ranks, kind=e.kind)
         for r, e in zip(raw.results, evil.results, strict=True)
     ]
-    write_report(tmp_path, [replace(raw, results=tuple(pairs)), evil], MEASURES, {"data": EVIL})
+    write_report(tmp_path, study_of(replace(raw, results=tuple(pairs)), evil), {"data": EVIL})
     page = (tmp_path / "report.html").read_text()
     tags = Tags()
     tags.feed(page)
@@ -196,6 +186,6 @@ def test_nothing_in_the_data_becomes_part_of_the_page(tmp_path, raw, evil):
 @pytest.mark.parametrize("dark", [False, True])
 def test_plots_take_any_name(raw, good, dark):
     strange = replace(good, name="$x$ \\frac{ <b>")
-    pictures = draw_plots([raw, strange], "nDCG@10", dark=dark)
-    assert set(pictures) == {"gain_by_kind.png", "gain_per_query.png", "sub_queries_by_kind.png"}
-    assert pictures == draw_plots([raw, strange], "nDCG@10", dark=dark)
+    picture = draw_gains([raw, strange], "nDCG@10", dark=dark)
+    assert picture.startswith(b"\x89PNG")
+    assert picture == draw_gains([raw, strange], "nDCG@10", dark=dark)

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.claims import Claim, check_claims, read_claims
-from acqo_rl.evaluation.cost import commonest_problems, cost_of, pareto_front
-from acqo_rl.evaluation.groups import difficulties, query_types, regroup
-from acqo_rl.evaluation.routing import Confusion, routing_of
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Study, beside, contrasts
+from acqo_rl.evaluation.study import Confusion, Study, difficulties, query_types, regroup, routing_of
+from acqo_rl.evaluation.summary import commonest_problems, cost_of, pareto_front
 from acqo_rl.evaluation.systems import System
 from acqo_rl.types import Query
 
@@ -57,7 +55,7 @@ def test_holm_keeps_order_and_lies_between_nothing_and_bonferroni(p_values):
 
 
 def test_contrasts_change_one_part_only(study):
-    found = contrasts(study.evaluations, "reformulator", "raw", MEASURES)
+    found = study.contrasts()
     assert [(gain.system.fusion, gain.against) for gain in found] == [
         ("rsf", System("raw", "dense", "rsf")),
         ("rrf", System("raw", "dense", "rrf")),
@@ -66,21 +64,35 @@ def test_contrasts_change_one_part_only(study):
     assert found[0].comparison.helped == pytest.approx(2 / 6)
     assert found[0].comparison.hurt == pytest.approx(1 / 6)
     assert found[1].comparison.differences["nDCG@10"].mean == pytest.approx(0.3)
-    assert [gain.mark("nDCG@10") for gain in found] == ["", "▲"]
+    assert [gain.significant("nDCG@10") for gain in found] == [False, True]
     assert found[1].corrected["nDCG@10"] == pytest.approx(2 * found[1].comparison.differences["nDCG@10"].p)
 
-    [fused_raw, fused] = contrasts(study.evaluations, "fusion", "rsf", MEASURES)
+    [fused_raw, fused] = study.contrasts("fusion")
     assert (fused.system.fusion, fused.against.fusion, fused.system.reformulator) == ("rrf", "rsf", "split")
-    assert fused.mark("nDCG@10") == "▲"
-    assert fused_raw.mark("nDCG@10") == ""
-    assert contrasts(study.evaluations, "retriever", "dense", MEASURES) == []
+    assert fused.significant("nDCG@10")
+    assert not fused_raw.significant("nDCG@10")
+    assert study.contrasts("retriever") == []
 
 
 def test_systems_beside_the_reference(study):
     assert study.reference == System("raw", "dense", "rsf")
-    assert [e.name for e in beside(study.evaluations, study.reference)] == ["raw", "split"]
+    assert [e.name for e in study.beside()] == ["raw", "split"]
     turned = replace(study, baseline="split")
-    assert [e.name for e in beside(turned.evaluations, turned.reference)] == ["split", "raw"]
+    assert [e.name for e in turned.beside()] == ["split", "raw"]
+
+
+def test_names_are_short_if_only_the_reformulators_differ(study):
+    system = System("split", "dense", "rsf")
+    assert study.name(system) == "split / dense / rsf"
+    one_fusion = {s: e for s, e in study.evaluations.items() if s.fusion == "rsf"}
+    assert replace(study, evaluations=one_fusion).name(system) == "split"
+
+
+def test_every_system_is_compared_to_the_reference(study):
+    found = {gain.system: gain.comparison.differences["nDCG@10"].mean for gain in study.against_reference()}
+    assert found == pytest.approx(
+        {System("split", "dense", "rsf"): 0.0, System("raw", "dense", "rrf"): 0.0, System("split", "dense", "rrf"): 0.3}
+    )
 
 
 def test_thirds_by_hand():
@@ -238,7 +250,7 @@ def test_the_claims_of_the_library_are_read():
 )  # fmt: skip
 def test_wrong_claims_are_refused(tmp_path, text):
     (tmp_path / "claims.yaml").write_text(text)
-    with pytest.raises(ConfigError, match="holds no list of claims"):
+    with pytest.raises(ConfigError, match=r"claims\.yaml"):
         read_claims(tmp_path / "claims.yaml")
     with pytest.raises(ConfigError, match="nowhere"):
         read_claims(tmp_path / "nowhere.yaml")

@@ -5,22 +5,22 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from by_hand import evaluated, evaluation
 
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever
-from acqo_rl.evaluation.claims import Claim
+from acqo_rl.evaluation.claims import Claim, check_claims
+from acqo_rl.evaluation.pipeline import CachedStep, Components
 from acqo_rl.evaluation.plots import Point, draw_costs
-from acqo_rl.evaluation.study import Study, beside, contrasts
-from acqo_rl.evaluation.study_files import write_study
-from acqo_rl.evaluation.systems import Bench, Parts, System, evaluate_systems, reformulate_missing
+from acqo_rl.evaluation.report import write_report
+from acqo_rl.evaluation.study import Study
+from acqo_rl.evaluation.systems import Bench, IndexParts, System, compute_missing, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
+from acqo_rl.reformulation.load import LOOKS_FIRST
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.searching.lists import OriginalOnly
-from acqo_rl.searching.path import add_feedback, search
 from acqo_rl.types import FeedbackSpec
 
 MEASURES = ["nDCG@10", "R@10"]
@@ -65,11 +65,12 @@ def make_bench(tmp_path, world, retriever, scripted):
     def make(names=("raw", "good"), *, feedback=0, batch_size=64):
         caches.append(cache := Cache(tmp_path / "cache.sqlite"))
         known = {"raw": PassThrough(), "good": scripted(GOOD), "bad": scripted({"simple": ("decompose", "snake")})}
+        known[LOOKS_FIRST] = scripted({"ambiguous": ("decompose", "snake", "franc")})
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
         return Bench(
             {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback), n, cache) for n in names},
-            {"words": Parts((words,)), "other": Parts((other,)), "both": Parts((words, other))},
+            {"words": IndexParts((words,)), "other": IndexParts((other,)), "both": IndexParts((words, other))},
             {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()},
             *(corpus, qrels, metadata, MEASURES, batch_size),
         )
@@ -112,7 +113,7 @@ def test_only_what_is_new_is_asked(make_bench, world, retriever):
     make, asked = make_bench
     for names in (("raw", "good"), ("raw", "good")):
         bench = make(names)
-        reformulate_missing(bench, {"": queries})
+        compute_missing(bench, {"": queries})
         first = evaluate_systems(bench, {"": queries})[""]
     assert [query.id for query in asked] == ["simple", "compound", "ambiguous"] * 2
     before = [text for call in retriever.calls for text in call]
@@ -120,7 +121,7 @@ def test_only_what_is_new_is_asked(make_bench, world, retriever):
     asked.clear()
     retriever.calls.clear()
     bench = make(("raw", "good", "bad"))
-    reformulate_missing(bench, {"": queries})
+    compute_missing(bench, {"": queries})
     second = evaluate_systems(bench, {"": queries})[""]
     assert [query.id for query in asked] == ["simple", "compound", "ambiguous"]
     assert retriever.calls == [["snake"], ["snake"]]
@@ -131,7 +132,7 @@ def test_feedback_is_that_of_the_retriever_and_asked_once_for_each(make_bench, w
     queries, *_ = world
     make, asked = make_bench
     bench = make(("good",), feedback=1)
-    reformulate_missing(bench, {"": queries})
+    compute_missing(bench, {"": queries})
     done = len(asked)
     titles = {query.feedback[0].title for query in asked if query.id == "compound"}
     assert len(titles) > 1
@@ -146,7 +147,7 @@ def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_
     make, _ = make_bench
     bench = make(("raw", "good"))
     words, other = bench.retrievers["both"].everything
-    bench = replace(bench, retrievers={"paths": Parts((words,), (other,))})
+    bench = replace(bench, retrievers={"paths": IndexParts((words,), (other,))})
     got = evaluate_systems(bench, {"": queries})[""]
     compound = got[System("good", "paths", "rrf")].results[1]
     assert (compound.searches, compound.embedded) == (3, 2)
@@ -154,54 +155,62 @@ def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_
     searched = [retriever, OriginalOnly(Backwards(retriever))]
     plain = evaluated(scripted(GOOD), queries, qrels, searched, ReciprocalRankFusion(), measures=MEASURES)
     assert compound.ranking.doc_ids == plain.results[1].ranking.doc_ids
-    assert not bench.retrievers["paths"].is_dense
 
 
-class LooksFirst:
-    """A stand-in for rewrite-retrieve-read: what finds nothing of Peru is reformulated from its top title."""
-
-    def __init__(self, reformulator, retriever, fusion, corpus):
-        self.parts = reformulator, retriever, fusion
-        self.corpus = corpus
-
-    def search(self, queries, k):
-        reformulator, retriever, fusion = self.parts
-        found = search(PassThrough().reformulate(queries), retriever, fusion, k)
-        weak = [i for i, result in enumerate(found) if "peru" not in result.fused.doc_ids]
-        asked = add_feedback([queries[i] for i in weak], retriever, fusion, self.corpus, FeedbackSpec(1, 1))
-        again = search(reformulator.reformulate(asked), retriever, fusion, k)
-        for i, second in zip(weak, again, strict=True):
-            kept = replace(found[i].reformulation, query=second.reformulation.query, calls=1)
-            found[i] = replace(found[i], reformulation=kept)
-        return found
-
-
-def test_what_looks_first_is_asked_for_weak_queries_only_and_pays_for_what_it_did_not_keep(make_bench, world):
-    """The first search is kept everywhere; for one query a second one was made."""
-    queries, _, corpus, _ = world
-    queries = [*queries[:2], replace(queries[2], text="franc")]
+def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(make_bench, world):
+    """The raw query is kept everywhere. For one query without an answer, a rewrite is tried in the dense index."""
+    queries, _, _, _ = world
+    queries = [*queries[:2], replace(queries[2], text="nothing")]
     make, asked = make_bench
-    bench = replace(make(("raw", "good")), searchers={"good": partial(LooksFirst, corpus=corpus)})
-    reformulate_missing(bench, {"": queries})
+    bench = replace(make(("raw", LOOKS_FIRST)), similarity_threshold=0.5)
+    compute_missing(bench, {"": queries})
     assert asked == queries  # by the other reformulator
     asked.clear()
     got = evaluate_systems(bench, {"": queries})[""]
-    assert [(s.reformulator, s.retriever) for s in got if s.fusion == "rsf"] == [
-        *(("raw", "words"), ("good", "words"), ("raw", "other"), ("raw", "both")),
-    ]
-    assert [(query.id, query.feedback[0].title) for query in asked] == [("ambiguous", "Chad money")]
-    results = got[System("good", "words", "rsf")].results
+    rsf = [(s.reformulator, s.retriever) for s in got if s.fusion == "rsf"]
+    assert rsf == [("raw", "words"), (LOOKS_FIRST, "words"), ("raw", "other"), ("raw", "both"), (LOOKS_FIRST, "both")]
+    assert [query.id for query in asked] == ["ambiguous"]
+    results = got[System(LOOKS_FIRST, "words", "rsf")].results
     assert [r.searches for r in results] == [r.embedded for r in results] == [1, 1, 3]
     assert [r.reformulation.calls for r in results] == [0, 0, 1]
     assert [r.reformulation_ms > 0 for r in results] == [False, False, True]
-    assert results[2].retrieval_ms > got[System("raw", "words", "rsf")].results[2].retrieval_ms
     assert results[0].measures == got[System("raw", "words", "rsf")].results[0].measures
+    both = got[System(LOOKS_FIRST, "both", "rsf")].results
+    assert [r.searches for r in both] == [2, 2, 3 + 2]
+    assert [r.embedded for r in both] == [1, 1, 3]
 
     study = Study(got, {}, "raw", MEASURES)
-    assert [e.name for e in beside(got, replace(study.reference, retriever="both"))] == ["raw"]
-    assert {
-        c.system.retriever for c in contrasts(got, "retriever", "other", MEASURES) if c.system.reformulator == "good"
-    } == set()
+    other = study.beside(replace(study.reference, retriever="other"))
+    assert [evaluation.name for evaluation in other] == ["raw"]
+
+
+def test_a_policy_that_reads_feedback_is_asked_once_per_round(make_bench, world):
+    queries, *_ = world
+    make, asked = make_bench
+    bench = replace(make(("good",), feedback=1), rounds=2)
+    bench = replace(bench, retrievers={"words": bench.retrievers["words"]}, fusions={"rsf": RankScoreFusion()})
+    [evaluation] = evaluate_systems(bench, {"": queries})[""].values()
+    assert [r.reformulation.calls for r in evaluation.results] == [2, 2, 2]
+    assert all(r.reformulation_ms > 0 for r in evaluation.results)
+    assert 3 < len(asked) <= 6
+
+
+def test_steps_of_the_pipeline_are_systems(make_bench, world, retriever):
+    queries, _, corpus, _ = world
+    make, _ = make_bench
+    bench = make(("raw",))
+    step = CachedStep(
+        "plain", lambda: Components(retriever, corpus, None, RankScoreFusion()), "", Cache(":memory:"), concurrency=2
+    )
+    bench = replace(bench, retrievers={"words": bench.retrievers["words"]}, fusions={"rsf": RankScoreFusion()})
+    system = System("plain", "words", "rsf")
+    bench = replace(bench, steps={system: step})
+    compute_missing(bench, {"": queries})
+    got = evaluate_systems(bench, {"": queries})[""]
+    raw, plain = got[System("raw", "words", "rsf")], got[system]
+    assert [r.measures for r in plain.results] == [r.measures for r in raw.results]
+    assert [(r.searches, r.embedded) for r in plain.results] == [(1, 1)] * 3
+    assert all(r.outcome is not None and r.retrieval_ms == r.outcome.ms > 0 for r in plain.results)
 
 
 def test_the_files_of_a_study(make_bench, world, tmp_path):
@@ -215,24 +224,26 @@ def test_the_files_of_a_study(make_bench, world, tmp_path):
         Claim("broken", "good", "calls", high=0),
         Claim("never run", "hyde", measure="nDCG@10", low=0.1),
     ]
-    tables = write_study(tmp_path, study, claims, {"data": "x"})
+    _, tables = write_report(tmp_path, study, {"data": "x"})
+    assert [finding.verdict for finding in check_claims(claims, study)] == [
+        "not measured", "does not hold", "not measured"]  # fmt: skip
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.header)}, table.title
     by_title = {table.title: table for table in tables}
     assert {
-        *("Retrieval quality", "Against raw", "Retrievers against words", "Fusions against rsf", "Cost"),
-        *("By type of query", "By difficulty", "Robustness", "Accuracy of the route", "What a wrong route costs"),
-        *("Claims", "Route against kind: good"),
+        *("Results", "Against raw", "Retrievers against words", "Fusions against rsf", "Cost"),
+        *("By kind of query", "By difficulty", "Robustness", "Accuracy of the route", "What a wrong route costs"),
+        "Route against kind: good",
     } <= by_title.keys()
-    assert [row[-1] for row in by_title["Claims"].rows] == ["not measured", "does not hold", "not measured"]
     assert ("good", "3", "100.0%") in by_title["Accuracy of the route"].rows
 
     page = (tmp_path / "report.html").read_text()
     assert "://" not in page
-    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 12
-    content = json.loads((tmp_path / "comparison.json").read_text())
+    assert page.count("data:image/png;base64,") == 2 * len(list((tmp_path / "plots").iterdir())) == 4
+    content = json.loads((tmp_path / "summary.json").read_text())
     assert [s["cost"]["searches"] for s in content["systems"]][:2] == pytest.approx([1, 5 / 3])
-    assert [claim["verdict"] for claim in content["claims"]] == ["not measured", "does not hold", "not measured"]
+    assert [s["name"] for s in content["systems"]][:2] == ["raw / words / rsf", "good / words / rsf"]
+    assert [row["name"] for row in content["robustness"]["typos"]] == [s["name"] for s in content["systems"]]
     with (tmp_path / "systems.csv").open() as file:
         systems = list(csv.DictReader(file))
     assert [row["nDCG@10 difference"] == "" for row in systems] == [s["reformulator"] == "raw" for s in systems]
@@ -249,9 +260,8 @@ def test_the_files_of_a_study_say_why_a_reformulator_fell_back(tmp_path):
     raw = evaluation("raw", [0.5] * 4)
     hyde = evaluation("hyde", [0.5] * 4, problem=[down, None, odd, down], failed_calls=[1, 0, 0, 1])
     systems = {System(e.name, "dense", f): e for f in ("rsf", "rrf") for e in (raw, hyde)}
-    [table] = [
-        t for t in write_study(tmp_path, Study(systems, {}, "raw", ["nDCG@10"]), [], {}) if t.title == "Problems"
-    ]
+    _, tables = write_report(tmp_path, Study(systems, {}, "raw", ["nDCG@10"]), {})
+    [table] = [table for table in tables if table.title == "Problems"]
     assert table.rows == (("hyde", "2", down), ("hyde", "1", "hyde: nothing to search in …"))
     assert "hyde: InternalServerError: 500" in (tmp_path / "report.md").read_text()
     assert "&lt;b&gt;down" in (tmp_path / "report.html").read_text()
@@ -260,7 +270,7 @@ def test_the_files_of_a_study_say_why_a_reformulator_fell_back(tmp_path):
             row["problem"] for row in csv.DictReader(file) if (row["reformulator"], row["fusion"]) == ("hyde", "rsf")
         ]
     assert rows == [down, "", odd, down]
-    content = json.loads((tmp_path / "comparison.json").read_text())["systems"]
+    content = json.loads((tmp_path / "summary.json").read_text())["systems"]
     assert [s["commonest_problems"] for s in content] == [{}, {down: 2, "hyde: nothing to search in …": 1}] * 2
 
 
@@ -269,12 +279,12 @@ def test_one_system_alone_has_a_report_too(make_bench, world, tmp_path):
     bench = replace(make(("raw",)), fusions={"rsf": RankScoreFusion()})
     bench = replace(bench, retrievers={"words": bench.retrievers["words"]})
     study = Study(evaluate_systems(bench, {"": world[0]})[""], {}, "raw", MEASURES)
-    titles = [table.title for table in write_study(tmp_path, study, [], {})]
-    assert titles[:2] == ["Retrieval quality", "Cost"]
+    titles = [table.title for table in write_report(tmp_path, study, {})[1]]
+    assert titles[:2] == ["Results", "Cost"]
 
 
 def test_the_picture_of_costs_takes_any_number_of_systems_and_any_name():
-    points = [Point(f"$x_{i}$ <b>", f"group {i % 9}", 10.0**i, i / 20) for i in range(20)]
+    points = [Point(f"$x_{i}$ <b>", f"group {i % 9}", 10.0**i, i / 20, 0.0, 1.0) for i in range(20)]
     picture = draw_costs(points, "milliseconds", "nDCG@10")
     assert picture.startswith(b"\x89PNG")
     assert picture == draw_costs(points, "milliseconds", "nDCG@10")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from mcp.client import Client
 from shared import PLACES
 
 from acqo_rl.cli import module_of
+from acqo_rl.cli.open_systems import open_bench
 from acqo_rl.conversations import Turn
-from acqo_rl.data.beir import Beir, read_corpus, write_beir
+from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.fusion import fusion_named
@@ -114,7 +116,6 @@ class Ways:
         self.output = folder / "output"
         self.corpus = read_corpus(self.data)
         self.evaluate = module_of("evaluate")
-        self.compare = module_of("compare")
         self.search = module_of("search")
         models = [name if name in WITHOUT_MODEL else f"{name}=model" for name in NAMES]
         self.service = load_service(
@@ -127,7 +128,6 @@ class Ways:
     def all(self, name, queries):
         """Interface -> the searches and results of each query."""
         yield "evaluate", self.by_evaluation(name, queries)
-        yield "compare", self.by_comparison(name, queries)
         yield "search.py", [self.by_script(name, query) for query in queries]
         yield "searcher", [_seen(found) for found in self.searcher(name).search_many(queries, 100)]
         yield "HTTP", asyncio.run(self.by_http(name, queries))
@@ -135,30 +135,20 @@ class Ways:
         yield from self.by_frameworks(name, queries)
 
     def by_evaluation(self, name, queries):
-        config = self.evaluate.EvaluateConfig(self.data, "test", self.index, "", fusion=self.fusion)
-        lexicon = lexicon_for([name], self.corpus.values())
-        data = Beir(self.corpus, {"test": queries}, {"test": _judged(queries)}, {})
-        run = self.evaluate.prepare(config, data, lexicon)
-        return [_seen(result, result.ranking) for result in run(name, "model").results]
-
-    def by_comparison(self, name, queries):
         given = name if name in WITHOUT_MODEL else f"{name}=model"
-        config = self.compare.CompareConfig(
-            self.data, "test", [f"it={self.index}"], "", reformulator=[given], fusion=[self.fusion]
+        config = self.evaluate.EvaluateConfig(
+            self.data, "test", [self.index], "", reformulator=[given], fusion=[self.fusion]
         )
-        if name == LOOKS_FIRST and "+" in self.index:
-            return self.by_evaluation(name, queries)  # acqo compare runs this strategy only on a dense index
-        cache = Cache(self.output)
-        try:
-            bench = self.compare.open_bench(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
+        with closing(Cache(self.output)) as cache:
+            bench = open_bench(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
             [evaluation] = evaluate_systems(bench, {"": queries})[""].values()
-        finally:
-            cache.close()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
     def by_script(self, name, query):
         if name not in self.scripts:
-            config = self.search.SearchConfig(self.data, self.index, name, "model", k=100, fusion=self.fusion)
+            config = self.search.SearchConfig(
+                index=self.index, data=self.data, reformulator=name, model="model", k=100, fusion=self.fusion
+            )
             self.scripts[name] = self.search.Searcher(config, StrategySettings())
         return _seen(self.scripts[name].ask(query.text, query.history))
 

@@ -116,7 +116,7 @@ def estimated(tmp_path_factory):
 def test_the_command_reports_bounds_in_their_order(estimated):
     folder, _ = estimated
     content = json.loads((folder / "headroom.json").read_text())
-    values = {name: summary["overall"]["measures"]["nDCG@10"] for name, summary in content["reformulators"].items()}
+    values = {s["name"]: s["overall"]["measures"]["nDCG@10"] for s in content["systems"]}
     assert [*values] == ["raw", "rules", "turns", ONE_FORM, FORM_BY_KIND, BEST]
     assert values[BEST] > values["raw"] > 0
     assert figures_of(folder / "headroom.json").keys() == values.keys()  # acqo reproduce reads it

@@ -1,4 +1,4 @@
-"""acqo compare as a user runs it."""
+"""acqo evaluate with several indexes, fusions and query sets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.types import Document, Query
 
-SCRIPT = "compare"
-STRATEGIES = Path(__file__).parents[2] / "configs" / "compare" / "strategies.yaml"
+SCRIPT = "evaluate"
+STRATEGIES = Path(__file__).parents[2] / "configs" / "evaluate" / "strategies.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def script():
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """Data of two kinds of questions, two indexes of words that weigh length differently, and a random policy."""
-    folder = tmp_path_factory.mktemp("compare")
+    folder = tmp_path_factory.mktemp("systems")
     documents = [Document(f"{p}-capital", p, f"{city} is the capital of {p}.") for p, city in PLACES.items()]
     documents += [Document(f"{p}-money", p, f"The currency used in {p} is its own coin, as usual.") for p in PLACES]
     queries, qrels, metadata = [], {}, {}
@@ -53,7 +53,8 @@ def arguments(world, output, **changed):
     settings = {
         "data": world / "data",
         "split": "test",
-        "retriever": [f"short={world / 'short'}"],
+        "index": [f"short={world / 'short'}"],
+        "reformulator": ["raw", "rules"],
         "measures": ["nDCG@10", "R@5"],
         "output": output,
     } | changed
@@ -71,7 +72,7 @@ def answers(output):
 
 
 def systems(output):
-    content = json.loads((output / "comparison.json").read_text())
+    content = json.loads((output / "summary.json").read_text())
     return {(s["reformulator"], s["retriever"], s["fusion"]): s for s in content["systems"]}
 
 
@@ -80,7 +81,7 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
     output = tmp_path / "out"
     first = run_command(SCRIPT, *arguments(world, output, reformulator=["raw", "rules"], fusion=["rsf", "rrf"]))
     assert "reformulate by rules: 100%" in first.stderr
-    assert "Against raw" in first.stdout
+    assert "| rules " in first.stdout
     before, kept = answers(output), systems(output)
     assert kept["rules", "short", "rsf"]["by_kind"]["compound"]["sub_queries"] == 2
 
@@ -88,7 +89,7 @@ def test_compares_and_adds_only_what_is_new(script, world, tmp_path, capsys):
         world,
         output,
         reformulator=["raw", "rules", f"policy={world / 'model'}"],
-        retriever=[
+        index=[
             f"short={world / 'short'}",
             f"long={world / 'long'}",
             "both=short+long",
@@ -121,7 +122,7 @@ def test_an_index_behind_a_server_gives_the_same_figures(script, world, tmp_path
     local = arguments(world, tmp_path / "local")
     command.run(script.main, script.make_parser(), local)
     with started("serve-retriever", "--index", world / "short") as server:
-        remote = arguments(world, tmp_path / "remote", retriever=[f"short={server.url}"])
+        remote = arguments(world, tmp_path / "remote", index=[f"short={server.url}"])
         command.run(script.main, script.make_parser(), remote)
     figures = [systems(tmp_path / name) for name in ("local", "remote")]
     assert figures[0].keys() == figures[1].keys() == {("raw", "short", "rsf"), ("rules", "short", "rsf")}
@@ -146,7 +147,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
     queries = [Query(str(i), text) for i, text in enumerate(texts)]
     write_beir(tmp_path / "data", documents, queries, {"dev": {query.id: {"d": 1} for query in queries}})
     build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm", max_length=8))
-    given = {"config": STRATEGIES, "data": tmp_path / "data", "retriever": f"dense={tmp_path / 'index'}"}
+    given = {"config": STRATEGIES, "data": tmp_path / "data", "index": f"dense={tmp_path / 'index'}"}
     given |= {
         "generation_batch": 256,
         "batch_size": 256,
@@ -170,7 +171,7 @@ def test_every_strategy_asks_its_model_in_batches(script, tmp_path, monkeypatch)
 @pytest.mark.parametrize("config", sorted(STRATEGIES.parent.glob("*.yaml")), ids=lambda path: path.stem)
 def test_an_interruption_costs_a_few_queries_by_default(script, config):
     """Answers are kept batch by batch, and those of a server have been paid for."""
-    given = ["--config", str(config), "--data", "d", "--retriever", "r=i", "--output", "o"]
+    given = ["--config", str(config), "--data", "d", "--index", "r=i", "--output", "o"]
     assert command.parse(script.make_parser(), given)[0].batch_size <= 32
 
 
@@ -202,30 +203,30 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
     ("changed", "message"),
     [
         ({"split": "tset"}, "dev, test"),
-        ({"retriever": "short"}, "short=INDEX or short=ONE+OTHER"),
-        ({"retriever": ["x=nowhere"]}, "manifest.json"),
-        ({"retriever": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
-        ({"retriever": ["x=nowhere", "x=nowhere"]}, "given twice"),
+        ({"index": "short="}, "short=INDEX or short=ONE+OTHER"),
+        ({"index": ["x=nowhere"]}, "manifest.json"),
+        ({"index": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
+        ({"index": ["x=nowhere", "x=nowhere"]}, "given twice"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
         ({"reformulator": "policy=nowhere"}, "acqo.json"),
         ({"reformulator": "multiquery=openai:m"}, "'multiquery'; choose prompted, adaptive, multi_query"),
         ({"reformulator": "multi_query+hyd=nowhere"}, "'hyd'"),
         (
-            {"retriever": ["a=x", "b=y", "c=a+b@orignal"]},
+            {"index": ["a=x", "b=y", "c=a+b@orignal"]},
             "'b@orignal'",
         ),
-        ({"retriever": ["c=a+b", "a=x", "b=y"]}, "given before 'c=a+b': none"),
-        ({"retriever": ["a=x", "c=a+c"]}, "given before 'c=a+c': a"),
-        ({"retriever": ["a=x", "c=a+a"]}, "names one retriever twice"),
-        ({"fusion": ["rsf", "rsf"]}, "fusion holds 'rsf' more than once"),
-        ({"measures": ["R@5", "R@5"]}, "measures holds 'R@5' more than once"),
+        ({"index": ["c=a+b", "a=x", "b=y"]}, "given before 'c=a+b': none"),
+        ({"index": ["a=x", "c=a+c"]}, "given before 'c=a+c': a"),
+        ({"index": ["a=x", "c=a+a"]}, "names one index twice"),
+        ({"fusion": ["rsf", "rsf"]}, "fusion contains 'rsf' more than once"),
+        ({"measures": ["R@5", "R@5"]}, "measures contains 'R@5' more than once"),
         ({"reformulator": "raw=model"}, "needs no model"),
-        ({"baseline": "policy"}, "none of the reformulators raw, rules"),
-        ({"reformulator": "rewrite_retrieve_read=x"}, "none of the reformulators"),
-        ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "looks at cosines; give a retriever that is a dense"),
+        ({"baseline": "policy"}, "none of raw, rules"),
+        ({"reformulator": "rewrite_retrieve_read=x"}, "none of "),
+        ({"reformulator": ["raw", "rewrite_retrieve_read=x"]}, "give a dense index"),
         ({"fusion": "magic"}, "rsf, rrf"),
         ({"robustness": "noise"}, "choose typos, paraphrases"),
-        ({"claims": "nowhere.yaml"}, "holds no list of claims"),
+        ({"claims": "nowhere.yaml"}, "nowhere.yaml"),
         ({"limit": 0}, "must be at least 1"),
         ({"measures": "nDGC@10"}, "nDGC@10"),
     ],
@@ -240,7 +241,7 @@ def test_errors_say_what_to_do(script, world, tmp_path, capsys, changed, message
 def test_one_index_searches_the_raw_query_alone(script, world, tmp_path):
     """A compound question is three searches, its parts by one index and itself by the other."""
     given = [f"short={world / 'short'}", f"long={world / 'long'}", "paths=short+long@original"]
-    shown = arguments(world, tmp_path / "out", retriever=given, reformulator="rules", measures="R@5", fusion="rrf")
+    shown = arguments(world, tmp_path / "out", index=given, reformulator="rules", measures="R@5", fusion="rrf")
     command.run(script.main, script.make_parser(), shown)
     costs = {retriever: s["cost"]["searches"] for (_, retriever, _), s in systems(tmp_path / "out").items()}
     assert costs == {"short": 1.5, "long": 1.5, "paths": 2.5}
@@ -265,3 +266,26 @@ def test_a_larger_limit_goes_on_and_its_files_replace_those_of_the_smaller(scrip
     assert sizes[0] == (4, 3)  # three queries, and what the reformulator reads of a first search
     assert sizes[1][0] == 1 + sizes[1][1] > 4
     assert sizes[2] == (sizes[1][0], 3)
+
+
+def test_claims_are_checked_on_request(script, world, tmp_path):
+    for claims, wanted in ({}, []), ({"claims": "published"}, ["claims", "classifier"]):
+        command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", **claims))
+        content = json.loads((tmp_path / "out" / "summary.json").read_text())
+        assert [key for key in ("claims", "classifier") if key in content] == wanted
+        assert ("## Claims" in (tmp_path / "out" / "report.md").read_text()) == bool(wanted)
+    assert {claim["verdict"] for claim in content["claims"]} >= {"not measured"}
+
+
+def test_everyday_questions_are_rewritten_on_request(script, world, tmp_path):
+    """The raw query is right if a question should pass; the rules are right more often."""
+    command.run(script.main, script.make_parser(), arguments(world, tmp_path / "out", everyday=True))
+    counts = json.loads((tmp_path / "out" / "summary.json").read_text())["everyday"]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in (tmp_path / "out" / "report.md").read_text().splitlines()
+    ]
+    by_kind = {cells[0]: cells[1:] for cells in rows if cells}
+    assert by_kind["kind"] == ["questions", "raw", "rules"]
+    assert by_kind["all"] == ["100", by_kind["pass"][0], str(counts["rules"])]
+    assert counts["raw"] == int(by_kind["pass"][0]) < counts["rules"]

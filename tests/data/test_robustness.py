@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acqo_rl.data.robustness import mistype, paraphrase, query_set_named
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.robustness import mistype, paraphrase, query_set_named
 from acqo_rl.types import Query
 
 QUESTION = "What is the population of Linden and which currency circulates there?"

@@ -1,7 +1,7 @@
-"""The same questions, mistyped or said otherwise: how much does a system lose when users are less careful?
+"""Queries changed by rules: with typos, or with another opening.
 
-Both are made by rules and a seed, so that everyone measures the same texts. Judgements stay what they are: a typo or
-another opening does not change what a question is about. The conversation before a question stays as it was.
+They show how much a system loses with less careful users. Rules and a seed make the texts reproducible. The judgements
+remain valid, because the meaning does not change. The conversation is not changed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _RULES = tuple((re.compile(rf"^{pattern}(?!\w)", re.I), replacement) for pattern
 
 
 def query_set_named(name: str) -> Callable[[Sequence[Query], int], list[Query]]:
-    """What makes the set of queries that a setting names, from queries and a seed.
+    """The function that changes queries, given queries and a seed.
 
     Raises:
-        ConfigError: it is neither ``typos`` nor ``paraphrases``.
+        ConfigError: the name is neither ``typos`` nor ``paraphrases``.
     """
     known = {"typos": mistype, "paraphrases": paraphrase}
     if name not in known:
@@ -52,19 +52,20 @@ def query_set_named(name: str) -> Callable[[Sequence[Query], int], list[Query]]:
 
 
 def mistype(queries: Sequence[Query], seed: int) -> list[Query]:
-    """The queries with a typo in every fourth word of four letters or more, and at least one where there is any.
+    """Adds a typo to every fourth word of at least four letters, and to at least one such word.
 
-    A typo swaps two letters, drops one, doubles one, or hits a neighbour on the keyboard; never the first letter.
+    A typo swaps two letters, drops or doubles one, or replaces it by its neighbour on the keyboard. The first letter of
+    a word is never changed.
     """
     return [replace(query, text=_mistype(query.text, random.Random(f"{seed} {query.id}"))) for query in queries]
 
 
 def paraphrase(queries: Sequence[Query], seed: int) -> list[Query]:
-    """The queries with another opening that asks the same; a frame around those that no rule fits.
+    """Replaces the opening of each query by another one with the same meaning.
 
     Args:
-        queries: of any language; the rules know English, so others get the frame.
-        seed: not used: the rules leave nothing to chance.
+        queries: if no rule matches, as in other languages than English, "I would like to know:" is put before the text.
+        seed: not used; the rules are deterministic.
     """
     del seed
     return [replace(query, text=_paraphrase(query.text)) for query in queries]
@@ -88,7 +89,7 @@ def _misspell(word: str, chance: random.Random) -> str:
 
 
 def _neighbours(letter: str) -> str:
-    """Letters left and right on a QWERTY keyboard, small; empty for other scripts."""
+    """The lower-case letters left and right on a QWERTY keyboard; empty for other scripts."""
     for row in _ROWS:
         at = row.find(letter.lower())
         if at >= 0:
