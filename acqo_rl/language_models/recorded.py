@@ -17,7 +17,8 @@ _BATCH = 8
 class RecordedModel:
     """Asks the model only for conversations that are not in the file; each batch is written before the next one.
 
-    A failed call is not recorded, so that the next run asks again.
+    A failed call is not recorded, so that the next run asks again. If every call of the first batch fails, no other is
+    made, because the server is likely down.
     """
 
     def __init__(self, name: str, load: Callable[[], LanguageModel], file: Path) -> None:
@@ -43,7 +44,8 @@ class RecordedModel:
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
-        missing, failed = self.missing(conversations), {}
+        missing = self.missing(conversations)
+        failed: dict[str, Completion] = {}
         if missing and self._model is None:
             self._model = self._load()
         with tqdm(total=len(missing), desc=f"ask {self.name}", unit="completion", disable=not missing) as bar:
@@ -56,6 +58,9 @@ class RecordedModel:
                     else:
                         failed[self._key(conversation)] = completion
                 bar.update(len(batch))
+                if start == 0 and len(failed) == len(batch):
+                    failed |= {self._key(conversation): completion for conversation in missing}
+                    break
         return [self._known.get(key) or failed[key] for key in map(self._key, conversations)]
 
     def _record(self, key: str, completion: Completion) -> None:

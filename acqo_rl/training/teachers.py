@@ -12,7 +12,7 @@ from tqdm import tqdm
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import Cache, CachedReformulator, cache_key
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.load import StrategySettings, asks_model, load_reformulator
+from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Query, Reformulation, Route
@@ -49,20 +49,22 @@ def candidates_of_teachers(
         cache: file that stores the reformulations, so that a resumed run does not repeat calls.
 
     Raises:
-        ConfigError: every call of a teacher failed.
+        ConfigError: every call for the first queries failed.
     """
     found: dict[str, list[Candidate]] = {query.id: [] for query in queries}
-    with closing(Cache(cache)) as answers:
+    with closing(Cache(cache)) as kept:
         for name, model in teachers.items():
             load = partial(load_reformulator, name, model, lexicon=lexicon)
-            teacher = CachedReformulator(name, load, cache_key(name, model, StrategySettings()), answers)
-            failed = 0
+            teacher = CachedReformulator(name, load, cache_key(name, model, StrategySettings()), kept)
             for start in tqdm(range(0, len(queries), _BATCH), desc=f"reformulate with {name}", unit="batch"):
-                for answer in teacher.reformulate(queries[start : start + _BATCH]):
-                    failed += answer.failed_calls > 0
+                answers = teacher.reformulate(queries[start : start + _BATCH])
+                if start == 0 and all(answer.failed_calls for answer in answers):
+                    raise ConfigError(
+                        f"The first {len(answers)} calls of the teacher {name}={model} failed ({answers[0].problem});"
+                        " check the model's server."
+                    )
+                for answer in answers:
                     found[answer.query.id] += [one for one in (_candidate(answer, name, max_sub_queries),) if one]
-            if failed == len(queries) and asks_model(name):
-                raise ConfigError(f"All {failed} calls of the teacher {name}={model} failed; check the model's server.")
     return found
 
 

@@ -36,3 +36,11 @@ def test_a_failed_call_is_reported_and_asked_again(tmp_path):
     assert first.generate([ONE]) == [failed]
     again = RecordedModel("m", lambda: ScriptedLanguageModel("now"), file)
     assert again.generate([ONE])[0].text == "now"
+
+
+def test_a_server_that_is_down_is_not_asked_for_everything(tmp_path):
+    failed = Completion("", 0, problem="no server")
+    model = ScriptedLanguageModel(failed)
+    asked = [[{"role": "user", "content": str(number)}] for number in range(50)]
+    assert RecordedModel("m", lambda: model, tmp_path / "r.jsonl").generate(asked) == [failed] * 50
+    assert sum(map(len, model.calls)) < 20
