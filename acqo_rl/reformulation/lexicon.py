@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
@@ -28,6 +28,7 @@ _TITLE_WORDS = 8
 _WORD = r"\w[\w'\u2019-]*"
 _JOINED = re.compile(rf"(?<![\w'\u2019-])({_WORD}),? (?:and|&|n'?) (?:the |an? )?({_WORD})", re.I)
 _JOINED_NAMES = re.compile(r"(?<![\w'\u2019-])([A-Z][\w'\u2019-]*) (?:and|&) (?:the )?([A-Z][\w'\u2019-]*)")
+_JOINS = re.compile(r" (?:and|&|or|vs\.?|versus) ")
 _CAPITALISED = re.compile(r"[A-Z][\w'\u2019-]*")
 _WITH_READING = re.compile(r"(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
 
@@ -120,15 +121,27 @@ class Lexicon:
         return _JOINED.sub(lambda m: m[0].replace(" ", mark) if self.is_joined(m[1], m[2]) else m[0], text)
 
     def _mark_titles(self, text: str, mark: str) -> str:
-        """Marks capitalised titles of several words, the longest first; a title cannot start at the first word."""
+        """Marks capitalised titles of several words, the longest first.
+
+        Only a title with a word that joins, such as "Roe versus Wade", may start at the first word, because that word
+        is capitalised in any question.
+        """
         words = text.split(" ")
-        marked, place = words[:1], 1
+        marked, place = [], 0
         while place < len(words):
-            ends = range(min(len(words), place + _TITLE_WORDS), place + 1, -1) if words[place][:1].isupper() else ()
-            end = next((e for e in ends if " ".join(words[place:e]).lower().strip(",") in self.titles), place + 1)
+            end = self._end_of_title(words, place)
             marked.append(mark.join(words[place:end]))
             place = end
         return " ".join(marked)
+
+    def _end_of_title(self, words: Sequence[str], place: int) -> int:
+        """The place behind the longest title that starts at a place; behind one word if there is none."""
+        ends = range(min(len(words), place + _TITLE_WORDS), place + 1, -1) if words[place][:1].isupper() else ()
+        for end in ends:
+            title = " ".join(words[place:end]).lower().strip(",")
+            if title in self.titles and (place or _JOINS.search(title)):
+                return end
+        return place + 1
 
 
 @cache

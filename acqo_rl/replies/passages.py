@@ -19,6 +19,13 @@ _NO_PROSE = re.compile(
 _LABEL = re.compile(rf"^\s*(?:\[(?:{ANSWERED})\]|(?:text|texte?|texto|testo|content|document|a)\s*[:\uff1a])\s*", re.I)
 _EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
+_ANNOUNCES = re.compile(
+    r"^(?:here(?:'s| is| are) (?:an?|the|my|your)|the (?:following|passage|text|paragraph) (?:below )?"
+    r"(?:(?:\w+ )?(?:passage|text|paragraph|document) )?(?:answers|provides))\b"
+    r".{0,40}\b(?:passage|document|answer|paragraph|query|question|text)[^.!?]{0,30}[.!]$",
+    re.I,
+)
+_DASHED_LABEL = re.compile(r"^(?:hypothetical )?(?:answer|passage|document)\s+[-\u2013\u2014]\s+", re.I)
 _DISCLAIMER = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|not sure|unable)"
     r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
@@ -41,10 +48,10 @@ def read_passage(reply: str, question: str, longest: int) -> str:
     """
     text = _EXCLAMATION.sub("", _prose(reply.strip().replace("\u2019", "'"), question))
     text = _ANNOUNCED.sub("", without_preface(text))
-    text = _LABEL.sub("", without_preface(_prose(text, question)))
+    text = _DASHED_LABEL.sub("", _LABEL.sub("", without_preface(_prose(text, question))))
     sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
     kept = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
-    while kept and (is_remark(kept[0]) or is_offer(kept[0])):
+    while kept and (is_remark(kept[0]) or is_offer(kept[0]) or _ANNOUNCES.match(kept[0])):
         kept.pop(0)
     while kept and is_remark(kept[-1]):
         kept.pop()

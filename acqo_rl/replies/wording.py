@@ -85,14 +85,16 @@ NO = (
 )
 
 SURE = (
-    r"sure|certainly|of course|okay|natürlich|gerne?|klar|selbstverständlich|bien sûr|certainement|volontiers"
+    r"sure(?: thing)?|certainly|of course|ok(?:ay)?|absolutely|no problem|understood|got it|al(?:l )?right"
+    r"|natürlich|gerne?|klar|selbstverständlich|bien sûr|certainement|volontiers"
     r"|d'accord|claro(?: que s[ií])?|por supuesto|desde luego|certo|certamente|volentieri|com certeza|natuurlijk|zeker"
     r"|graag|oczywiście|jasne|självklart|självfallet|конечно|tabii(?: ki)?|elbette"
     r"|当然(?:可以)?|好的|没问题|もちろん(?:です)?"
     r"|承知(?:しました|いたしました)|물론(?:입니다|이죠)?"
 )
 HERE_ARE = (
-    r"hier (?:sind|ist|zijn|is)\b|voici\b|aquí (?:están?|tienes?|va)\b|ecco\b|aqui (?:estão|está|vão|vai|tem)\b|oto\b"
+    r"here (?:it goes|you (?:go|are))\b"
+    r"|hier (?:sind|ist|zijn|is)\b|voici\b|aquí (?:están?|tienes?|va)\b|ecco\b|aqui (?:estão|está|vão|vai|tem)\b|oto\b"
     r"|här (?:är|kommer)\b|вот\b|işte\b|以下[是は]|以下の|下面是|这里[是有]|次の|다음은"
 )
 OFFERS = (

@@ -327,3 +327,12 @@ def test_works_whose_titles_have_several_words_are_asked_about_one_by_one_if_the
     assert parts_of("Who wrote Dune and The Hobbit?", known) == ("Who wrote Dune", "Who wrote The Hobbit")
     assert parts_of("Who wrote War and Peace?", known) == ()
     assert parts_of("Who wrote Dune and The Hobbit?") == ()
+
+
+@pytest.mark.parametrize("text", ["Roe versus Wade", "Alien vs. Predator cast", "Marks and Mabel release date"])
+def test_a_title_of_the_corpus_that_joins_two_names_is_not_split_at_the_start_of_a_query(text):
+    titles = [
+        Document(str(n), title, "")
+        for n, title in enumerate(("Roe versus Wade", "Alien vs. Predator (film)", "Marks and Mabel"))
+    ]
+    assert parts_of(text, Lexicon.of(titles)) == ()
