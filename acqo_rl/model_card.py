@@ -137,7 +137,7 @@ def _index_facts(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     from acqo_rl.errors import IndexMismatchError
     from acqo_rl.retrieval.manifest import DenseSettings, read_manifest
 
-    if "index" not in config:
+    if not config.get("index"):
         return
     try:
         manifest = read_manifest(Path(config["index"]))

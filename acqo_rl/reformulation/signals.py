@@ -19,7 +19,8 @@ _LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
 """Lower-case letters of the Latin, Greek and Cyrillic alphabets; names in other scripts cannot be found by case."""
 NAME_WORD = rf"(?:[a-z]{{1,2}}(?=[A-Z]))?[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
 """A capitalised word or an initial, without the full stop of a sentence."""
-_NAME = rf"{NAME_WORD}(?:\s+(?:de|la|del|da)?\s*{NAME_WORD})*"
+_PARTICLE = r"(?:van|von|vom|zu|der|den|ter|de|la|le|du|del|della|da|di|dos|das|do|bin|bint|ibn|al|el|ben|af|av)"
+_NAME = rf"{NAME_WORD}(?:\s+(?:{_PARTICLE}\s+){{0,2}}{NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
 _ITEM = rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
 _LIST = re.compile(

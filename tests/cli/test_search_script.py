@@ -223,8 +223,8 @@ class TestStrategies:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--reformulator", "magic", "--model", "m"), "no reformulator 'magic'; choose raw"),
-            (("--reformulator", "hyde+policy", "--model", "m"), "no reformulator 'hyde+policy'"),
+            (("--reformulator", "magic", "--model", "m"), "'magic'; choose one of raw"),
+            (("--reformulator", "hyde+policy", "--model", "m"), "'hyde+policy'"),
             (("--reformulator", "rewrite_retrieve_read", "--model", "openai:m@http://127.0.0.1:9/v1"), "cosines"),
             (("--reformulator", "rewrite_retrieve_read"), "needs a model"),
             (("--reformulator", "hyde"), "'hyde' needs a model"),

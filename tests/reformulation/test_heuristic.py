@@ -294,3 +294,10 @@ def test_a_name_that_the_question_holds_is_not_added(question, expected):
 )
 def test_words_that_name_nothing_are_not_added(said, name):
     assert searched("how large is it?", (said,)) == [f"how large is it? {name}"]
+
+
+@pytest.mark.parametrize("name", ["Vincent van Gogh", "Otto von Bismarck", "Simone de Beauvoir", "Osama bin Laden"])
+def test_a_person_is_named_with_the_particles_of_the_name(name):
+    history = ("Who was it?", f"It was {name}.")
+    [made] = Heuristic().reformulate([Query("q", "When was he born?", history)])
+    assert [sub_query.text for sub_query in made.sub_queries] == [f"When was he born? {name}"]
