@@ -174,3 +174,11 @@ def test_the_remaining_time_depends_on_the_pace(recipe):
     assert recipe._clock(0.0, [1, 4, 5], 0) == "(0 min so far, about 10 min left)"
     assert recipe._clock(10.0, [1, 4, 5], 2) == "(10 min so far, about 10 min left)"
     assert recipe._clock(3.0, [], 1) == "(3 min so far)"
+
+
+def test_an_empty_list_of_a_stage_is_no_argument(recipe, tmp_path):
+    config = config_of(recipe, "embedded.yaml", "--output_dir", str(tmp_path), "--warm_start.teacher", "[]")
+    [warm_start] = [stage for stage in recipe.plan(config) if stage.name == "warm start"]
+    words = warm_start.arguments()
+    assert "--teacher" not in words
+    assert "--teacher_queries" in words

@@ -103,10 +103,9 @@ class Stage:
         return shlex.join([*typed, self.command, *self.arguments()])
 
     def arguments(self) -> list[str]:
-        """The settings as command-line arguments."""
-        return [
-            text for key, value in self.settings.items() if value is not None for text in (f"--{key}", *_words(value))
-        ]
+        """The settings as command-line arguments; an empty list is the default of every list of the stages."""
+        given = {key: value for key, value in self.settings.items() if value not in (None, [])}
+        return [text for key, value in given.items() for text in (f"--{key}", *_words(value))]
 
 
 def make_parser() -> Any:
