@@ -185,6 +185,7 @@ def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
     """
     try:
         main(*parse(parser, args))
+        sys.stdout.flush()  # here, so that a closed pipe is noticed before the process exits
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(2) from error
