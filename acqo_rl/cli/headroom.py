@@ -18,7 +18,6 @@ and scored.jsonl. The same command continues after an interruption.
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,13 +112,11 @@ def check(config: HeadroomConfig) -> dict[str, str]:
 
 def drawn(config: HeadroomConfig, data: Beir) -> list[Query]:
     """The queries of the estimate, in file order."""
+    from acqo_rl.data.draw import draw
     from acqo_rl.training.data import with_gold
 
     queries = with_gold(data.queries[config.split], data.qrels[config.split])
-    if not 0 < config.limit < len(queries):
-        return queries
-    places = sorted(random.Random(config.seed).sample(range(len(queries)), config.limit))
-    return [queries[place] for place in places]
+    return draw(queries, config.limit or len(queries), config.seed)
 
 
 def measure_baselines(

@@ -23,7 +23,6 @@ correlation of the two rewards over the candidates.
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,12 +129,10 @@ def check(config: JudgeConfig) -> None:
 def drawn(config: JudgeConfig) -> list[Query]:
     """The queries to judge, in file order: with gold, those that it judges."""
     from acqo_rl.data.beir import read_queries
+    from acqo_rl.data.draw import draw
 
     queries = read_queries(config.data, config.gold or None)
-    if not 0 < config.limit < len(queries):
-        return queries
-    places = sorted(random.Random(config.seed).sample(range(len(queries)), config.limit))
-    return [queries[place] for place in places]
+    return draw(queries, config.limit or len(queries), config.seed)
 
 
 def pool_of(

@@ -30,7 +30,8 @@ _PROBES = ("Who?", "U: Yes", "- 1")
 def native_dtype(device: str = "cpu") -> torch.dtype:
     """bfloat16 if the device is fast in it, else float32.
 
-    A CPU needs AMX for this. With AVX-512 only, bfloat16 took twice as long as float32 with the models of this project.
+    A CPU needs AMX for this. With AVX-512 only, decoding gained nothing or took up to twice as long as in float32;
+    training, which reads whole sequences, has a rule of its own.
     """
     import torch
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -209,7 +207,7 @@ def graph_folder(name: str, weights: Weights) -> Path:
     Raises:
         ConfigError: OpenVINO is not installed, or the model does not exist or is not supported.
     """
-    from acqo_rl.embedded import cache_folder, resolve
+    from acqo_rl.embedded import cached, resolve
     from acqo_rl.language_models.local import TransformersModel, base_model_of
 
     if not is_installed():
@@ -222,17 +220,9 @@ def graph_folder(name: str, weights: Weights) -> Path:
     made_from = [_VERSION, weights, _content(resolve(base), "config.json")]
     made_from += [_content(adapter, "adapter_config.json")] if adapter else []
     key = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
-    target = cache_folder() / "openvino" / key[:16]
-    if not target.exists():
-        _log.info("writing %s for OpenVINO into %s", name, target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        half_done = Path(tempfile.mkdtemp(dir=target.parent))
-        try:
-            write_graph(TransformersModel.from_pretrained(name), half_done, weights)
-            half_done.rename(target)
-        except OSError:
-            if not target.exists():  # otherwise another process has written it in the meantime
-                raise
-        finally:
-            shutil.rmtree(half_done, ignore_errors=True)
-    return target
+
+    def write(folder: Path) -> None:
+        _log.info("converting %s for OpenVINO", name)
+        write_graph(TransformersModel.from_pretrained(name), folder, weights)
+
+    return cached(f"openvino/{key[:16]}", write)
