@@ -7,6 +7,7 @@
     acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors
     acqo index --data data/my_corpus --output indexes/split --split_passages True
     acqo index --data data/my_corpus --output qdrant://localhost:6333/my_corpus
+    acqo index --data data/my_corpus --output indexes/served --encoder openai:BAAI/bge-m3@http://localhost:8080/v1
     accelerate launch --num_processes 4 scripts/build_index.py --data data/my_corpus --output indexes/my_corpus
 
 The same command resumes an interrupted build. A finished index is never overwritten: other settings are rejected. In a
@@ -15,7 +16,7 @@ search engine, --update True adds and deletes documents until the collection con
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
-    from acqo_rl.types import Document
+    from acqo_rl.types import Document, Encoder
 
 
 @dataclass
@@ -51,13 +53,19 @@ class BuildIndexConfig:
     kind: Literal["dense", "bm25", "hybrid"] = field(
         default="dense", metadata={"help": "hybrid builds a dense and a BM25 index, which are searched together."}
     )
-    encoder: str = field(default="embedded:minilm", metadata={"help": "sentence-transformers model: Hub id or folder."})
+    encoder: str = field(
+        default="embedded:minilm",
+        metadata={"help": "sentence-transformers model (Hub id or folder), or openai:NAME@URL (a server)."},
+    )
     revision: str | None = field(default=None, metadata={"help": "Hub revision of the encoder."})
     query_prompt: str | None = field(
         default=None, metadata={"help": "Prefix of queries; by default that of the encoder."}
     )
     passage_prompt: str | None = field(
         default=None, metadata={"help": "Prefix of passages; by default that of the encoder."}
+    )
+    dimensions: int | None = field(
+        default=None, metadata={"help": "Dimensions to ask a server for; by default those of its model."}
     )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = field(
         default="auto", metadata={"help": "Precision of the encoder."}
@@ -105,16 +113,18 @@ def main(config: BuildIndexConfig) -> None:
 
     from acqo_rl.data.beir import read_corpus
     from acqo_rl.retrieval.build import plan_shards
+    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.manifest import FILE_NAME
     from acqo_rl.retrieval.splitting import long_documents, split_passages
 
     state = PartialState(cpu=not torch.cuda.is_available(), timeout=timedelta(days=1))  # waits for slow processes
     documents = list(read_corpus(config.data).values()) if config.data else None
-    encoder = load_encoder(config, state) if config.kind != "bm25" else None
+    encoder = load_encoder_of(config, state) if config.kind != "bm25" else None
     passages = documents
     finished = (Path(config.output) / FILE_NAME).exists()
     dense = Path(config.output, "dense") if config.kind == "hybrid" else Path(config.output)
-    if documents and encoder and not config.embeddings and (config.split_passages or not finished):
+    wants_lengths = not config.embeddings and (config.split_passages or not finished)
+    if documents and isinstance(encoder, SentenceTransformerEncoder) and wants_lengths:
         long = long_documents(documents, encoder)
         passages = split_passages(documents, encoder, long) if config.split_passages else documents
         if long and not finished and state.is_main_process:
@@ -125,6 +135,8 @@ def main(config: BuildIndexConfig) -> None:
         shards = plan_shards(dense, passages, encoder, config.shard_size)
         if state.is_main_process:
             print(f"{len(shards.missing()):,} of {shards.total:,} shards must be encoded.", flush=True)
+            if cost := cost_of(passages, encoder):
+                print(cost, flush=True)
         state.wait_for_everyone()
         shards.encode(passages, encoder, state.process_index, state.num_processes)
         state.wait_for_everyone()
@@ -151,8 +163,19 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError("There is nothing to index; give data, or embeddings and ids.")
     if config.update and not is_engine(config.output):
         raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
+    check_encoder(config)
     if is_engine(config.output):
         check_engine(config)
+
+
+def check_encoder(config: BuildIndexConfig) -> None:
+    """Rejects settings that do not apply to the encoder."""
+    on_server = is_on_server(config.encoder)
+    other = ("revision", "dtype", "max_length", "split_passages") if on_server else ("dimensions",)
+    defaults = BuildIndexConfig(output="")
+    if given := [name for name in other if getattr(config, name) != getattr(defaults, name)]:
+        where = "on a server" if on_server else "in this process"
+        raise ConfigError(f"An encoder {where} has no setting {given[0]}; omit it.")
 
 
 def check_engine(config: BuildIndexConfig) -> None:
@@ -172,29 +195,44 @@ def check_engine(config: BuildIndexConfig) -> None:
 def build_in_engine(config: BuildIndexConfig) -> None:
     """Writes the corpus to a collection of a search engine."""
     from acqo_rl.data.beir import read_corpus
-    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+    from acqo_rl.retrieval.encoders import load_encoder
     from acqo_rl.retrieval.engines.build import build_engine_index
 
     documents = list(read_corpus(config.data or "").values())
-    encoder = SentenceTransformerEncoder(**encoder_settings(config))
+    encoder = load_encoder(encoder_settings(config))
     embeddings = read_embeddings(config) if config.embeddings else None
+    if embeddings is None and (cost := cost_of(documents, encoder)):
+        print(cost, flush=True)
     note = build_engine_index(config.output, documents, encoder, embeddings=embeddings, update=config.update)
     shown = read_location(config.output).shown
     print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
 
 
-def load_encoder(config: BuildIndexConfig, state: PartialState) -> SentenceTransformerEncoder:
+def load_encoder_of(config: BuildIndexConfig, state: PartialState) -> Encoder:
     """Loads the encoder; with several processes, each one uses its own device."""
-    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+    from acqo_rl.retrieval.encoders import load_encoder
 
-    device = str(state.device) if state.num_processes > 1 else None
-    return SentenceTransformerEncoder(**encoder_settings(config), device=device)
+    settings = encoder_settings(config)
+    if state.num_processes > 1 and not is_on_server(config.encoder):
+        settings["device"] = str(state.device)
+    return load_encoder(settings)
 
 
 def encoder_settings(config: BuildIndexConfig) -> dict[str, Any]:
     """The arguments of the encoder."""
-    names = ("revision", "query_prompt", "passage_prompt", "dtype", "batch_size", "max_length")
+    of_this_process = ("revision", "query_prompt", "passage_prompt", "dtype", "batch_size", "max_length")
+    names = SERVER_SETTINGS if is_on_server(config.encoder) else of_this_process
     return {"model": config.encoder, **{name: getattr(config, name) for name in names}}
+
+
+def cost_of(passages: Sequence[Document], encoder: Encoder) -> str:
+    """What a server has to embed; empty for an encoder in this process."""
+    from acqo_rl.retrieval.passage import passage_text
+    from acqo_rl.retrieval.server_encoder import ServerEncoder
+
+    if not isinstance(encoder, ServerEncoder):
+        return ""
+    return f"To be embedded by {encoder.settings['model']}: {encoder.cost_of([*map(passage_text, passages)])}."
 
 
 def length_note(
@@ -211,7 +249,7 @@ def estimate(
     config: BuildIndexConfig,
     documents: list[Document] | None,
     passages: list[Document] | None,
-    encoder: SentenceTransformerEncoder | None,
+    encoder: Encoder | None,
 ) -> str:
     """A description of the index and its estimated size."""
     from acqo_rl.retrieval import bm25, faiss_index
@@ -231,7 +269,7 @@ def build(
     config: BuildIndexConfig,
     documents: list[Document] | None,
     passages: list[Document] | None,
-    encoder: SentenceTransformerEncoder | None,
+    encoder: Encoder | None,
 ) -> Manifest:
     """Builds the index, or returns the manifest of the finished index."""
     from acqo_rl.retrieval.build_hybrid import build_hybrid_index
@@ -255,7 +293,7 @@ def build_dense(
     config: BuildIndexConfig,
     documents: list[Document] | None,
     passages: list[Document] | None,
-    encoder: SentenceTransformerEncoder,
+    encoder: Encoder,
     folder: Path,
 ) -> Manifest:
     """Builds a dense index from precomputed embeddings or with the encoder."""

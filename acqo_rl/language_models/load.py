@@ -40,20 +40,16 @@ def load_language_model(
     from acqo_rl.language_models.local import TransformersModel
     from acqo_rl.language_models.openai import OpenAIModel
 
-    provider, _, rest = name.partition(":")
+    provider = name.partition(":")[0]
     if provider not in ("openai", "anthropic"):
         return TransformersModel.from_pretrained(
             name, max_new_tokens=max_new_tokens, temperature=temperature, seed=seed, batch_size=batch_size
         )
-    model, _, url = rest.partition("@")
-    if not model:
-        raise ConfigError(f"{name!r} has no model name; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
-    if url:
-        _check_address(f"{provider}:{model}", url)
+    model, url = on_server(name)
     if provider == "openai":
         return OpenAIModel(
             model,
-            base_url=url or None,
+            base_url=url,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
             seed=seed,
@@ -63,12 +59,27 @@ def load_language_model(
         )
     return AnthropicModel(
         model,
-        base_url=url or None,
+        base_url=url,
         max_new_tokens=max_new_tokens,
         timeout=timeout,
         max_retries=max_retries,
         concurrency=concurrency,
     )
+
+
+def on_server(name: str) -> tuple[str, str | None]:
+    """Name and URL of a model on a server, such as ``openai:NAME@URL``; ``None`` for the provider's own server.
+
+    Raises:
+        ConfigError: the name is missing, or the URL is not http(s) or contains a password.
+    """
+    provider, _, rest = name.partition(":")
+    model, _, url = rest.partition("@")
+    if not model:
+        raise ConfigError(f"{name!r} has no model name; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
+    if url:
+        _check_address(f"{provider}:{model}", url)
+    return model, url or None
 
 
 def _check_address(model: str, url: str) -> None:

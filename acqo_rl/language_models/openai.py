@@ -23,6 +23,7 @@ from acqo_rl.language_models.remote import (
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
+    from openai import OpenAI
     from openai.types.chat import ChatCompletion
 
 logger = logging.getLogger(__name__)
@@ -70,25 +71,8 @@ class OpenAIModel:
         Raises:
             ConfigError: the package ``openai`` is not installed, or the server of OpenAI is used without a key.
         """
-        try:
-            import openai
-        except ImportError as error:
-            raise ConfigError(
-                "A model on a server needs the package openai; run: pip install 'acqo-rl[openai]'"
-            ) from error
-        base_url = base_url or os.environ.get("OPENAI_BASE_URL")
-        key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
-        if key is None:
-            raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
         self.name = name
-        self._client = openai.OpenAI(
-            api_key=key,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            http_client=openai.DefaultHttpxClient(**client_settings(base_url, timeout)),
-        )
-        self._errors = (openai.OpenAIError, *ODD_ANSWERS)
+        self._client, self._errors = connect(base_url, timeout, max_retries)
         self._concurrency = concurrency
         self._settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": temperature}
         self._settings["stream_options"] = {"include_usage": True}
@@ -167,6 +151,23 @@ class OpenAIModel:
             else:
                 self._refused |= refused
                 return reply
+
+
+def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[OpenAI, tuple[type[Exception], ...]]:
+    """A client of a server and the exceptions of its failed calls; arguments and errors as in :class:`OpenAIModel`."""
+    try:
+        import openai
+    except ImportError as error:
+        raise ConfigError("A model on a server needs the package openai; run: pip install 'acqo-rl[openai]'") from error
+    base_url = base_url or os.environ.get("OPENAI_BASE_URL")
+    key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
+    if key is None:
+        raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
+    http_client = openai.DefaultHttpxClient(**client_settings(base_url, timeout))
+    client = openai.OpenAI(
+        api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
+    )
+    return client, (openai.OpenAIError, *ODD_ANSWERS)
 
 
 def _accepted(settings: dict[str, Any], refused: set[str]) -> dict[str, Any]:

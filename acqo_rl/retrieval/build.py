@@ -29,7 +29,8 @@ from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.encoder import SentenceTransformerEncoder, normalised
+from acqo_rl.retrieval.encoder import normalised
+from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
 from acqo_rl.retrieval.faiss_index import FaissRetriever
@@ -281,8 +282,8 @@ def load_retriever(
         threads: number of threads per search.
         search_parameters: FAISS parameters that replace those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
-        remote_seconds: time limit of a search on a server over all attempts. By default a search is retried
-            for about a minute, so that a training run survives a restart of the server.
+        remote_seconds: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
+            By default both are retried for about a minute, so that a training run survives a restart of the server.
 
     Raises:
         ConfigError: a setting is unknown, the device cannot hold the index, or two joined indexes have the same kind.
@@ -307,7 +308,7 @@ def load_retriever(
     if is_engine(place):
         opened = open_collection(place, remote_seconds)
         _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, expected_corpus_hash)
-        return retriever_of(opened, encoder)
+        return retriever_of(opened, encoder, remote_seconds)
     if is_url(place):
         return _connect(place, expected_corpus_hash, remote_seconds)
     folder = Path(place)
@@ -323,7 +324,7 @@ def load_retriever(
     index = faiss_index.read_index(folder / _INDEX, mmap=mmap)
     faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
     index = to_device(index, "cpu" if mmap and device == "auto" else device, float16=float16)
-    encoder = _fitting_encoder(folder, settings, encoder)
+    encoder = _fitting_encoder(folder, settings, encoder, remote_seconds)
     return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
 
 
@@ -354,11 +355,11 @@ def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> No
         )
 
 
-def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None) -> Encoder:
+def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None, seconds: float | None) -> Encoder:
     if encoder is None:
         if settings.encoder is None:
             raise IndexMismatchError(f"{folder} has no settings to load its encoder; give the argument encoder.")
-        encoder = SentenceTransformerEncoder(**settings.encoder)
+        encoder = load_encoder(settings.encoder, seconds)
     if encoder.fingerprint != settings.encoder_fingerprint:
         raise IndexMismatchError(
             f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, expected"

@@ -30,6 +30,8 @@ _PROGRESS_FROM = 500  # texts; fewer are encoded without a progress bar
 class SentenceTransformerEncoder:
     """A sentence-transformers model, given as Hub id, folder or ``embedded:`` name. Remote code is never run.
 
+    Static models, such as those of model2vec, are sentence-transformers models too.
+
     Attributes:
         dim: embedding dimension.
         settings: constructor arguments that determine the embeddings; ``SentenceTransformerEncoder(**settings)``
@@ -71,7 +73,7 @@ class SentenceTransformerEncoder:
         self._model = _load(model, revision, device)
         self._model.to(_torch_dtype(dtype, self._model.device.type))
         if max_length is not None:
-            self._model.max_seq_length = max_length
+            _limit(self._model, max_length)
         self._batch_size = batch_size
         self.dim = int(cast(int, self._model.get_embedding_dimension()))
         self.settings: dict[str, Any] = {
@@ -164,6 +166,15 @@ def _load(model: str, revision: str | None, device: str | None) -> SentenceTrans
         raise ConfigError(
             f"The encoder {model!r} (revision {revision}, device {device}) cannot be loaded: {error}\n"
             "Give a folder, a Hub id that this machine can reach, or embedded:minilm."
+        ) from error
+
+
+def _limit(model: SentenceTransformer, max_length: int) -> None:
+    try:
+        model.max_seq_length = max_length
+    except AttributeError as error:
+        raise ConfigError(
+            f"max_length is {max_length}, but a static encoder reads texts of any length; omit max_length."
         ) from error
 
 

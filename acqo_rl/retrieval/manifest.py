@@ -33,7 +33,7 @@ class DenseSettings:
     """Settings of a dense index.
 
     Attributes:
-        encoder: arguments of ``SentenceTransformerEncoder``; ``None`` for an encoder of another class.
+        encoder: settings for ``load_encoder``; ``None`` for an encoder of another class.
         encoder_fingerprint: fingerprint of the encoder, see ``acqo_rl.types.Encoder``.
         dimension: embedding dimension.
         factory: FAISS factory string.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared import ACQO, help_of
+from embedding_server import EmbeddingServer
+from shared import ACQO, help_of, in_thread
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -128,6 +130,53 @@ def test_a_finished_index_is_kept_and_other_settings_are_rejected(data, tmp_path
     with pytest.raises(IndexMismatchError, match=r"k1 is 1.5, .* 2.0"):
         build("--data", data, "--output", tmp_path, "--kind", "bm25", "--k1", "2")
     assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
+
+
+class Letters:
+    """Counts the letters of a text."""
+
+    def encode_queries(self, texts):
+        return np.array([[1 + text.lower().count(letter) for letter in "abcdefgh"] for text in texts], np.float32)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    server = EmbeddingServer(Letters())
+    with in_thread(server, server.waiting):
+        yield server
+
+
+def test_what_a_server_has_to_embed_is_said_first(data, tmp_path, build, server, capsys):
+    encoder = f"openai:letters@{server.url}"
+    for kind, output in (("dense", tmp_path / "dense"), ("hybrid", tmp_path / "hybrid")):
+        build("--data", data, "--output", output, "--encoder", encoder, "--kind", kind, "--query_prompt", "a: ")
+    printed = capsys.readouterr().out
+    assert printed.index(f"To be embedded by {encoder}: 40 of 40 passages, about 1 thousand tokens") < printed.index(
+        "ready to search"
+    )
+    assert "0 of 40 passages" in printed  # the second index has the same passages
+    manifest = json.loads((tmp_path / "dense" / "manifest.json").read_text())
+    assert manifest["settings"]["encoder"] == {
+        "model": encoder, "query_prompt": "a: ", "passage_prompt": None, "dimensions": None,
+    }  # fmt: skip
+    load_retriever(tmp_path / "dense").search(["bee"], 1)
+    assert server.asked[-1] == ["a: bee"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--encoder", "openai:letters@http://127.0.0.1:9/v1", "--dtype", "float32"],
+        ["--encoder", "openai:letters@http://127.0.0.1:9/v1", "--split_passages", "True"],
+        ["--encoder", "openai:@http://127.0.0.1:9/v1"],
+        ["--encoder", "openai:letters@ftp://127.0.0.1"],
+        ["--dimensions", "64"],
+    ],
+)
+def test_settings_of_another_kind_of_encoder_are_refused(data, tmp_path, build, given):
+    with pytest.raises(ConfigError):
+        build("--data", data, "--output", tmp_path / "index", *given)
 
 
 @pytest.mark.parametrize("kind", ["dense", "hybrid"])

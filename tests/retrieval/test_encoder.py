@@ -1,10 +1,12 @@
 """The encoder with the real MiniLM out of its wheel."""
 
+import json
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError
@@ -86,6 +88,44 @@ def test_fingerprint_follows_the_content_of_a_folder(minilm, tmp_path):
         file.write("\n")
     changed = SentenceTransformerEncoder(str(tmp_path / "moved"), dtype="float32")
     assert changed.fingerprint != minilm.fingerprint
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory, minilm):
+    """A folder as model2vec 0.10 writes it, with the token embeddings of MiniLM."""
+    folder = tmp_path_factory.mktemp("static")
+    weights = minilm._model[0].auto_model.embeddings.word_embeddings.weight.detach().numpy()
+    save_file({"embeddings": weights}, folder / "model.safetensors")
+    shutil.copy(f"{resolve('embedded:minilm')}/tokenizer.json", folder)
+    parts = [("StaticEmbedding", "."), ("Normalize", "1_Normalize")]
+    rows = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{name}"}
+        for i, (name, path) in enumerate(parts)
+    ]
+    (folder / "modules.json").write_text(json.dumps(rows))
+    (folder / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+    return folder
+
+
+def test_a_static_model_embeds_the_mean_of_its_tokens(static, minilm, tmp_path):
+    encoder = SentenceTransformerEncoder(str(static))
+    weights = minilm._model[0].auto_model.embeddings.word_embeddings.weight.detach().numpy()
+    ids = minilm._model.tokenizer("the capital of france", add_special_tokens=False)["input_ids"]
+    mean = weights[ids].mean(axis=0)
+
+    [vector] = encoder.encode_queries(["The capital of France"])
+
+    np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
+    documents = [Document("f", "France", TEXTS[0]), Document("d", "", TEXTS[3]), Document("e", "", "")]
+    build_dense_index(tmp_path, documents, encoder)
+    found = load_retriever(tmp_path).search(["capital of France", "river Danube"], 1)
+    assert [ranking.doc_ids for ranking in found] == [("f",), ("d",)]
+
+
+def test_a_static_model_has_no_maximum_length(static):
+    assert SentenceTransformerEncoder(str(static)).max_tokens is None
+    with pytest.raises(ConfigError):
+        SentenceTransformerEncoder(str(static), max_length=8)
 
 
 def test_index_loads_its_own_encoder(tmp_path, minilm):

@@ -17,7 +17,7 @@ _SERVERS = ("qdrant", "milvus", "postgresql", "elasticsearch", "opensearch")
 _FOLDERS = ("qdrant", "milvus", "lancedb")
 _SCHEME = re.compile(rf"({'|'.join(dict.fromkeys(_SERVERS + _FOLDERS))}):")
 _FIELDS = ("id", "title", "text", "vector", "metadata")
-_ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt")
+_ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt", "dimensions")
 _OPTIONS = ("mode", "timeout", "tenant", "tls", *_FIELDS, *_ENCODER)
 
 
@@ -86,10 +86,12 @@ class Location:
 
     @property
     def encoder(self) -> dict[str, Any] | None:
-        """Arguments of ``SentenceTransformerEncoder``; ``None`` if no encoder is named."""
+        """Settings for :func:`acqo_rl.retrieval.encoders.load_encoder`; ``None`` if no encoder is named."""
         if "encoder" not in self.given:
             return None
-        named = {name: self.given[name] for name in _ENCODER if name in self.given}
+        named: dict[str, Any] = {name: self.given[name] for name in _ENCODER if name in self.given}
+        if "dimensions" in named:
+            named["dimensions"] = int(named["dimensions"])
         return {"model": named.pop("encoder"), **named}
 
     @property
@@ -166,6 +168,8 @@ def _check_options(location: Location) -> None:
         raise ConfigError(f"The mode of {location.shown} is {location.mode!r}; choose {', '.join(get_args(Mode))}.")
     if location.given.get("tls", "false") not in ("true", "false"):
         raise ConfigError(f"The option tls of {location.shown} is {location.given['tls']!r}; write true or false.")
+    if not location.given.get("dimensions", "1").isdecimal():
+        raise ConfigError(f"The dimensions of {location.shown} are {location.given['dimensions']!r}; give a number.")
     try:
         fits = location.seconds > 0
     except ValueError:

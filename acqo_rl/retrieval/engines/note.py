@@ -20,7 +20,7 @@ class Note:
         corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the documents.
         document_count: number of documents.
         dimension: of the embeddings.
-        encoder: arguments of ``SentenceTransformerEncoder``; ``None`` for an encoder of another class.
+        encoder: settings for ``load_encoder``; ``None`` for an encoder of another class.
         encoder_fingerprint: fingerprint of the encoder.
         finished: whether all documents are written.
         format_version: of this note.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
-from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.retrieval.engines.documents import EngineDocuments
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
@@ -95,18 +95,21 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
     return OpenCollection(location, calls, schema, note)
 
 
-def retriever_of(opened: OpenCollection, encoder: Encoder | None = None) -> EngineRetriever:
+def retriever_of(
+    opened: OpenCollection, encoder: Encoder | None = None, seconds: float | None = None
+) -> EngineRetriever:
     """The retriever of a collection.
 
     Args:
         opened: the collection.
         encoder: encoder of the collection, if it is loaded already.
+        seconds: time limit of a call of an encoder on a server, see :func:`load_encoder`.
 
     Raises:
         ConfigError: no encoder is known.
         IndexMismatchError: the encoder does not fit.
     """
-    fitting = _fitting_encoder(opened, encoder) if opened.kind == "dense" else None
+    fitting = _fitting_encoder(opened, encoder, seconds) if opened.kind == "dense" else None
     return EngineRetriever(
         opened.calls,
         encoder=fitting,
@@ -164,13 +167,13 @@ def _check_vectors(location: Location, schema: Schema, note: Note | None) -> Non
         )
 
 
-def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None) -> Encoder:
+def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None, seconds: float | None) -> Encoder:
     shown, note = opened.location.shown, opened.note
     settings = opened.location.encoder or (note.encoder if note else None)
     if encoder is None:
         if settings is None:
             raise ConfigError(f"{shown} does not say with which encoder it was built; add the option encoder=MODEL.")
-        encoder = SentenceTransformerEncoder(**settings)
+        encoder = load_encoder(settings, seconds)
     if note and encoder.fingerprint != note.encoder_fingerprint:
         raise IndexMismatchError(
             f"{shown} was built with another encoder: {note.encoder or note.encoder_fingerprint}, expected"

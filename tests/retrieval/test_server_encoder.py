@@ -1,0 +1,191 @@
+"""An encoder on a server, over real HTTP, with the real MiniLM behind it."""
+
+from __future__ import annotations
+
+import time
+from itertools import chain
+
+import numpy as np
+import pytest
+from embedding_server import EmbeddingServer
+from engine_cases import CORPUS
+from shared import in_thread
+
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
+from acqo_rl.retrieval import build_dense_index, load_retriever
+from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.server_encoder import ServerEncoder
+
+TEXTS = ["Paris is the capital of France.", "", "A", "\ud800 half a pair", "The Danube flows through Vienna. " * 9]
+PASSAGES = [passage_text(document) for document in CORPUS]
+
+
+@pytest.fixture
+def server(minilm, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "key-1")
+    server = EmbeddingServer(minilm)
+    with in_thread(server, server.waiting):
+        yield server
+
+
+@pytest.fixture
+def connect(server):
+    """Makes an encoder; the request with which it recognises the model is not counted."""
+
+    def connected(**settings):
+        made = ServerEncoder(f"openai:minilm@{server.url}", **{"max_retries": 2, "timeout": 5.0} | settings)
+        server.asked.clear()
+        return made
+
+    return connected
+
+
+def test_embeddings_are_those_of_the_model_in_the_order_of_the_texts(connect, server, minilm):
+    encoder = connect(batch_size=2)
+
+    vectors = encoder.encode_passages(TEXTS)
+
+    assert (vectors.dtype, vectors.shape, encoder.dim) == (np.float32, (5, 384), 384)
+    np.testing.assert_allclose(vectors[[0, 2, 3, 4]], minilm.encode_passages(TEXTS)[[0, 2, 3, 4]], atol=1e-5)
+    assert sorted(map(len, server.asked)) == [1, 2, 2]
+    assert server.headers_of[-1]["Authorization"] == "Bearer key-1"
+    assert encoder.encode_queries([]).shape == (0, 384)
+
+
+def test_prompts_are_sent_and_change_the_fingerprint(connect, server):
+    plain, prompted = connect(), connect(query_prompt="query: ", passage_prompt="passage: ")
+
+    prompted.encode_queries(["cats"])
+    prompted.encode_passages(["cats"])
+
+    assert server.asked == [["query: cats"], ["passage: cats"]]
+    assert len({plain.fingerprint, prompted.fingerprint, connect(dimensions=64).fingerprint}) == 3
+    assert connect(dimensions=64).encode_queries(["cats"]).shape == (1, 64)
+
+
+def test_no_text_is_embedded_twice_by_any_process(connect, server):
+    connect().encode_passages(["cats", "dogs", "cats"])
+    assert server.asked == [["cats", "dogs"]]
+
+    again = connect()
+
+    assert again.cost_of(["cats", "dogs", "birds!!!"]).startswith("1 of 3 passages, about 0 thousand")
+    again.encode_queries(["dogs", "birds"])
+    assert server.asked == [["birds"]]
+
+
+def test_a_rate_limit_is_waited_for(connect, server):
+    encoder = connect()
+    server.faults, server.retry_after = [429], 0.7
+    begin = time.monotonic()
+
+    encoder.encode_queries(["cats"])
+
+    assert server.asked == [["cats"]] * 2
+    assert time.monotonic() - begin > 0.7
+
+
+@pytest.mark.parametrize("fault", ["hang", 503, 429])
+def test_a_server_that_stays_away_is_reported(connect, server, fault):
+    encoder = connect(max_retries=1, timeout=0.3)
+    server.faults = [fault] * 2
+
+    with pytest.raises(SearchError):
+        encoder.encode_queries(["cats"])
+    assert len(server.asked) == 2
+    assert encoder.encode_queries(["cats"]).shape == (1, 384)  # the next call succeeds
+
+
+def test_a_malformed_answer_is_refused_and_not_kept(connect, server):
+    encoder = connect()
+    server.faults = ["malformed"]
+
+    with pytest.raises(SearchError):
+        encoder.encode_queries(["cats"])
+    assert encoder.encode_queries(["cats"]).shape == (1, 384)
+
+
+def test_a_failure_in_the_middle_loses_nothing_that_was_embedded(connect, server, minilm, tmp_path):
+    encoder = connect(batch_size=5, concurrency=1, max_retries=0)
+    server.faults = [None, None, None, 500]
+    with pytest.raises(SearchError):
+        build_dense_index(tmp_path / "index", CORPUS, encoder)
+    before = [*chain(*server.asked[:3], *server.asked[4:])]
+    server.asked.clear()
+
+    build_dense_index(tmp_path / "index", CORPUS, connect(batch_size=5))
+
+    assert sorted([*before, *chain(*server.asked)]) == sorted(PASSAGES)
+    found = load_retriever(tmp_path / "index").search(["red river stone"], 5)[0]
+    build_dense_index(tmp_path / "here", CORPUS, minilm)
+    assert found.doc_ids == load_retriever(tmp_path / "here", encoder=minilm).search(["red river stone"], 5)[0].doc_ids
+
+
+def test_a_batch_that_is_too_large_for_the_server_is_halved(connect, server):
+    encoder = connect(batch_size=8, concurrency=1)
+    server.longest = 10_000, 3
+
+    assert encoder.encode_passages(PASSAGES).shape == (len(PASSAGES), 384)
+    assert max(len(texts) for texts in server.asked) == 8
+
+
+def test_a_text_that_is_too_long_is_named_and_costs_no_other(connect, server):
+    encoder = connect(batch_size=4, concurrency=1)
+    server.longest = 200, 100
+    texts = ["one", "two", "three", "long " * 100]
+
+    with pytest.raises(SearchError, match="long long"):
+        encoder.encode_passages(texts)
+    server.asked.clear()
+    encoder.encode_passages(texts[:3])
+    assert server.asked == []
+
+
+def test_another_dimension_or_model_under_the_same_name_is_refused(connect, server, tmp_path):
+    encoder = connect()
+    build_dense_index(tmp_path / "index", CORPUS, encoder)
+    server.dimensions = 100
+    with pytest.raises(IndexMismatchError):
+        encoder.encode_queries(["new text"])
+    with pytest.raises(IndexMismatchError):
+        load_retriever(tmp_path / "index")
+    server.dimensions, server.turned = None, True
+    with pytest.raises(IndexMismatchError):
+        load_retriever(tmp_path / "index")
+    with pytest.raises(IndexMismatchError):
+        load_retriever(tmp_path / "index", encoder=connect(dimensions=64, cache=tmp_path / "other.sqlite"))
+
+
+def test_a_collection_of_an_engine_names_its_encoder(connect, server, engine_index):
+    index = engine_index("qdrant", "served")
+    build_engine_index(index, CORPUS, connect())
+    server.asked.clear()
+
+    assert load_retriever(index).search([PASSAGES[3]], 1)[0].doc_ids == ("d3",)
+    assert len(server.asked) == 1  # only the model was recognised; the text was known
+
+
+def test_an_encoder_that_makes_another_dimension_does_not_fit_a_collection(connect, server, engine_index):
+    index = engine_index("qdrant", "served")
+    build_engine_index(index, CORPUS, connect())
+
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{index}?encoder=openai:minilm@{server.url}&dimensions=64")
+    with pytest.raises(ConfigError):
+        load_retriever(f"{index}?encoder=openai:minilm@{server.url}&revision=main")
+    with pytest.raises(ConfigError):
+        load_retriever(f"{index}?encoder=openai:minilm@{server.url}&dimensions=many")
+
+
+def test_a_damaged_cache_is_reported(connect, tmp_path):
+    (tmp_path / "damaged").write_bytes(b"no database" * 1000)
+    with pytest.raises(DataError):
+        connect(cache=tmp_path / "damaged")
+
+
+@pytest.mark.parametrize("settings", [{"batch_size": 0}, {"dimensions": 0}, {"concurrency": 0}])
+def test_settings_out_of_range_are_refused(connect, settings):
+    with pytest.raises(ConfigError):
+        connect(**settings)
