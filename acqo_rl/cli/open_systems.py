@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from acqo_rl.reformulation.load import (
     load_strategy_model,
 )
 from acqo_rl.retrieval.remote import describe
+from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.searching.names import ORIGINAL, name_indexes, name_reformulators
 from acqo_rl.types import Document, LanguageModel, Qrels, Query, Reformulator
 
@@ -41,7 +42,7 @@ def open_bench(
     metadata: Mapping[str, Mapping[str, Any]],
 ) -> Bench:
     """Opens the components of all systems; a model is loaded when it is first needed."""
-    retrievers = open_retrievers(config, cache, corpus_hash(corpus.values()))
+    retrievers = open_retrievers(config.index, config, cache, corpus_hash(corpus.values()))
     reformulators = open_reformulators(config, strategies, cache, corpus)
     if LOOKS_FIRST in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{LOOKS_FIRST} compares cosines; give a dense index, alone or in a hybrid.")
@@ -84,21 +85,24 @@ def open_reformulators(
     return opened
 
 
-def open_retrievers(config: EvaluateConfig, cache: Cache, corpus: str) -> dict[str, IndexParts]:
+def open_retrievers(
+    indexes: Sequence[str], settings: IndexSettings, cache: Cache, corpus: str
+) -> dict[str, IndexParts]:
     """Retrievers by name; every index is opened once.
 
     Args:
-        config: names the indexes.
+        indexes: the indexes, as ``--index`` of ``acqo evaluate`` takes them.
+        settings: how they are opened.
         cache: keeps the rankings.
         corpus: hash of the corpus, which the indexes must match.
     """
-    given = name_indexes(config.index)
+    given = name_indexes(indexes)
     names = {parts[0]: name for name, parts in reversed(given.items()) if len(parts) == 1}
 
     @lru_cache
     def open_one(place: str) -> CachedRetriever:
         info = describe(place)
-        retriever = config.open_index(place, expected_corpus_hash=corpus)
+        retriever = settings.open_index(place, expected_corpus_hash=corpus)
         retriever.search([_WARM_UP], 1)
         return CachedRetriever(names.get(place, place), retriever, info.fingerprint, cache, embeds=info.kind != "bm25")
 

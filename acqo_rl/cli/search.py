@@ -5,7 +5,7 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --reformulator rules
     acqo search --index "qdrant://localhost:6333/wiki?mode=hybrid" --reformulator rules --query "What is in Peru?"
     acqo search --data data/embedded --index indexes/embedded --reformulator rules \
-        --multi_step auto --answer_model openai:qwen3@http://localhost:8000/v1 --query "What led to the fall of Rome?"
+        --answer_mode auto --answer_model openai:qwen3@http://localhost:8000/v1 --query "What led to the fall of Rome?"
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
@@ -15,9 +15,10 @@ similar), or a strategy that prompts a language model: multi_query, hyde, step_b
 or several of them joined by "+". The model is a folder, a Hub id, embedded:smollm2, or (except for a policy) a server:
 openai:NAME@URL, openai:NAME, anthropic:NAME.
 
---multi_step searches in several steps that depend on earlier results: recursive splits the question and follows
-references in passages, multi_hop searches for missing information, self_query searches for each gap, simple searches
-once, and auto chooses one of these modes by the question. All modes except recursive require --answer_model.
+--answer_mode answers the question with the pipeline. pipeline chooses the steps by the question. The other modes fix
+them: recursive splits the question and follows references in passages, multi_hop searches for missing information,
+self_query searches for each gap, simple searches once, and auto chooses one of these four by rules. Only pipeline and
+recursive work without --answer_model: they search, but do not write an answer.
 
 Without --query, the command reads queries interactively as turns of one conversation; :new starts a new conversation,
 :quit ends. The output shows the route, the sub-queries with the top of their lists, the fused list, and times.
@@ -57,7 +58,7 @@ from acqo_rl.text import one_line, within_limits
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery
 
 if TYPE_CHECKING:
-    from acqo_rl.pipeline.multi_step import MultiStepResult, MultiStepRetriever
+    from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult
 
 SHOWN_OF_EACH = 5
 WORDS_OF_ANSWER = 20
@@ -91,15 +92,13 @@ class SearchConfig(IndexSettings):
             "index."
         },
     )
-    multi_step: Literal["off", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
-        default="off", metadata={"help": "Search in several steps and answer; see above."}
+    answer_mode: Literal["off", "pipeline", "auto", "simple", "recursive", "multi_hop", "self_query"] = field(
+        default="off", metadata={"help": "How the pipeline searches for an answer; see above."}
     )
     answer_model: str | None = field(
-        default=None, metadata={"help": "Language model of --multi_step; same forms as --model of a strategy."}
+        default=None, metadata={"help": "Language model that writes answers; same forms as --model of a strategy."}
     )
-    max_model_calls: int = field(
-        default=20, metadata={"help": "Maximum number of model calls per --multi_step question."}
-    )
+    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     json: bool = field(default=False, metadata={"help": "Print only one JSON object per query."})
@@ -128,11 +127,11 @@ class Searcher:
             reformulator, self.retriever, fusion, self.corpus, score_threshold=config.score_threshold
         )
         self.retriever.search(["the first search of a process is slow"], 1)
-        self.in_steps = None if config.multi_step == "off" else self._multi_step(config, strategies)
+        self.pipeline = None if config.answer_mode == "off" else self._pipeline(config, strategies)
 
-    def _multi_step(self, config: SearchConfig, strategies: StrategySettings) -> MultiStepRetriever:
+    def _pipeline(self, config: SearchConfig, strategies: StrategySettings) -> Pipeline:
         from acqo_rl.language_models.load import load_language_model
-        from acqo_rl.pipeline.multi_step import MultiStepRetriever
+        from acqo_rl.pipeline.pipeline import Pipeline
         from acqo_rl.reformulation.load import most_calls
         from acqo_rl.reformulation.pass_through import PassThrough
         from acqo_rl.searching.searcher import AdaptiveSearcher
@@ -149,7 +148,7 @@ class Searcher:
         searcher = AdaptiveSearcher(
             self.path.reformulator, self.retriever, fusion, corpus=self.corpus, score_threshold=threshold
         )
-        return MultiStepRetriever(
+        return Pipeline(
             AdaptiveSearcher(PassThrough(), self.retriever, fusion, score_threshold=threshold),
             self.corpus,
             model,
@@ -211,8 +210,8 @@ def check(config: SearchConfig) -> None:
             f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "
             f"or several of the last {len(STRATEGIES)}, joined by '+'."
         )
-    if config.multi_step not in ("off", "recursive") and not config.answer_model:
-        raise ConfigError(f"--multi_step {config.multi_step} needs a language model: give --answer_model MODEL.")
+    if config.answer_mode not in ("off", "pipeline", "recursive") and not config.answer_model:
+        raise ConfigError(f"--answer_mode {config.answer_mode} needs a language model: give --answer_model MODEL.")
     if config.reformulator not in WITHOUT_MODEL and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
 
@@ -239,49 +238,51 @@ def converse(searcher: Searcher, config: SearchConfig) -> None:
 
 def answer_one(text: str, history: object, searcher: Searcher, config: SearchConfig) -> str:
     """Prints the result of a query; returns the answer, or the text of the best document if there is none."""
-    if searcher.in_steps is None or config.multi_step == "off":
+    if searcher.pipeline is None or config.answer_mode == "off":
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
         return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.fused.doc_ids[:1]), "")
-    result = searcher.in_steps.query(Query("query", text, history), config.multi_step)
+    query, mode = Query("query", text, history), config.answer_mode
+    result = searcher.pipeline.ask(query, mode=None if mode == "pipeline" else mode)
     if config.json:
-        print(json.dumps(steps_as_json(result, config.k)), flush=True)
+        print(json.dumps(answer_as_json(query, result, config.k)), flush=True)
     else:
         width = shutil.get_terminal_size((120, 0)).columns
-        for line in step_lines(result, config.k):
+        for line in answer_lines(result, config.k):
             print(cut(line, width), flush=True)
-    return result.answer or next((chunk.document.text for chunk in result.state.ranked()[:1]), "")
+    return result.answer or next((chunk.document.text for chunk in result.chunks[:1]), "")
 
 
-def step_lines(result: MultiStepResult, k: int) -> Iterator[str]:
+def answer_lines(result: PipelineResult, k: int) -> Iterator[str]:
     """The steps, the passages and the answer as lines for a terminal."""
-    state = result.state
-    yield f"mode: {result.mode}, {state.budget.used} model calls"
-    for step in state.trace.steps:
+    yield f"steps: {', '.join(result.strategies) or 'one search'}; {result.model_calls} model calls"
+    for step in result.trace:
         yield f"   {one_line(step.name)}: {one_line(step.detail)}"
     yield ""
     rows = [
         (str(rank), f"{chunk.similarity:.3f}", chunk.document.id, chunk.query, chunk.document.title)
-        for rank, chunk in enumerate(state.ranked()[:k], start=1)
+        for rank, chunk in enumerate(result.chunks[:k], start=1)
     ]
     yield from table(("rank", "best", "id", "found by", "title"), rows)
     yield ""
-    yield f"answer: {one_line(result.answer) or 'none; ' + one_line('; '.join(state.skipped + state.failures))}"
+    yield f"answer: {one_line(result.answer) or 'none; ' + one_line('; '.join(result.skipped + result.failures))}"
+    if result.answer:
+        yield f"confidence: {result.confidence.label} ({result.confidence.score:.2f})"
 
 
-def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
+def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, Any]:
     """The result with full texts, for ``--json``."""
-    state = result.state
     return {
-        "query": state.query.text,
-        "history": [*map(str, state.query.history)],
-        "mode": result.mode,
+        "query": query.text,
+        "history": [*map(str, query.history)],
+        "strategies": result.strategies,
         "answer": result.answer,
-        "model_calls": state.budget.used,
-        "hops": [asdict(hop) for hop in state.hops],
-        "iterations": [asdict(iteration) for iteration in state.iterations],
-        "sub_questions": [asdict(part) for part in state.sub_questions],
-        "path": [asdict(step) for step in state.path],
+        "confidence": asdict(result.confidence),
+        "model_calls": result.model_calls,
+        "hops": [asdict(hop) for hop in result.hops],
+        "iterations": [asdict(iteration) for iteration in result.iterations],
+        "sub_questions": [asdict(part) for part in result.sub_questions],
+        "path": [asdict(step) for step in result.path],
         "documents": [
             {
                 "id": chunk.document.id,
@@ -291,10 +292,10 @@ def steps_as_json(result: MultiStepResult, k: int) -> dict[str, Any]:
                 "text": chunk.document.text,
                 "metadata": chunk.document.metadata,
             }
-            for chunk in state.ranked()[:k]
+            for chunk in result.chunks[:k]
         ],
-        "skipped": state.skipped,
-        "failures": state.failures,
+        "skipped": result.skipped,
+        "failures": result.failures,
     }
 
 

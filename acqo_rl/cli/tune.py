@@ -30,7 +30,7 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.lists import DEPTH
-from acqo_rl.types import FusionName, LanguageModel, Reformulator, Retriever
+from acqo_rl.types import FusionName, LanguageModel, Reformulator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,11 +110,11 @@ def check(config: TuneConfig) -> None:
 
 def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candidate, NDArray[np.float64]]:
     """Returns the scores of every combination, float[queries]; the strategy's own weight first."""
+    from acqo_rl.cli.open_systems import open_retrievers
     from acqo_rl.data.beir import corpus_hash, read_beir
-    from acqo_rl.evaluation.cache import Cache, CachedRetriever
+    from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.evaluation.tuning import Candidate, Reweighted
-    from acqo_rl.retrieval.remote import describe
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.training.run_folder import open_run
 
@@ -122,10 +122,10 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
     queries, qrels = data.queries[SPLIT], data.qrels[SPLIT]
     hashed = hash_queries(queries, qrels, data.metadata)
     open_run(config.output, {"data": str(Path(config.data).resolve()), "split": SPLIT, "queries": hashed})
-    opened = config.open_index(config.index, expected_corpus_hash=corpus_hash(data.corpus.values()))
-    info, fusion = describe(config.index), fusion_named(config.fusion)
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        retriever: Retriever = CachedRetriever("index", opened, info.fingerprint, cache, embeds=info.kind != "bm25")
+        opened = open_retrievers([config.index], config, cache, corpus_hash(data.corpus.values()))
+        [retriever] = [parts.all(name) for name, parts in opened.items()]
+        fusion = fusion_named(config.fusion)
 
         def scores(reformulator: Reformulator) -> NDArray[np.float64]:
             evaluation = evaluate(

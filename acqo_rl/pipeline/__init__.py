@@ -1,1 +1,1 @@
-"""Question answering: multi-step retrieval, the budgeted pipeline and rewrite-retrieve-read."""
+"""Question answering: the budgeted pipeline with its modes, and rewrite-retrieve-read."""

@@ -12,7 +12,9 @@ from acqo_rl.pipeline.analyzer import Analyzer
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.initial import InitialSearch
-from acqo_rl.pipeline.multi_hop import MultiHop
+from acqo_rl.pipeline.modes import AnyMode, Mode, passages_for_answer, read_mode
+from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
+from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import Chunk, Confidence, Engine, Hop, Iteration, RetrievalState, RetrievalStep, SubQuestion
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
@@ -24,6 +26,8 @@ from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulati
 
 ESSENTIAL = 2
 """Number of reserved model calls: the answer and its grounding."""
+MODE_PASSAGES = 5
+"""Number of passages of the first search in a mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class PipelineResult:
         confidence: confidence in the answer.
         challenges: what made the question hard.
         chunks: the passages, best first; dates may affect their order, but not their similarity.
-        strategies: the steps chosen by the challenges; for multi-step retrieval, its mode.
+        strategies: the steps chosen by the challenges; if the question was asked in a mode, that mode.
         model_calls: number of model calls for this result; 0 if it was cached.
         trace: all steps with their durations.
         skipped: skipped steps with reasons.
@@ -46,6 +50,7 @@ class PipelineResult:
         iterations: rounds of self-querying.
         sub_questions: parts of the question.
         path: steps of following references.
+        context: the passages as text, as the answer was written from them; at most about 4000 characters.
         cached: whether the result comes from the cache.
     """
 
@@ -63,11 +68,8 @@ class PipelineResult:
     iterations: tuple[Iteration, ...] = ()
     sub_questions: tuple[SubQuestion, ...] = ()
     path: tuple[RetrievalStep, ...] = ()
+    context: str = ""
     cached: bool = False
-
-
-Ask = Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult]
-"""Answers a question; calls the first function with each finished step and the second with each piece of the answer."""
 
 
 class Pipeline:
@@ -76,6 +78,9 @@ class Pipeline:
     The steps (engines) communicate only through a shared state and can be replaced. With the defaults, a simple or
     temporal question takes 2 model calls, one with two hops 4, one with three sub-questions 6, and the maximum is 9.
     With a searcher, the calls of its reformulation are added; a question that it splits is not split again.
+
+    A mode fixes the steps instead: ``simple`` searches once; ``recursive`` splits the question and follows references
+    in passages; ``multi_hop`` searches for missing information; ``self_query`` searches for each gap.
     """
 
     def __init__(
@@ -130,16 +135,22 @@ class Pipeline:
             Analyzer(asker),
             InitialSearch(search, searcher=searcher, calls=reformulation_calls),
         )
+        first = InitialSearch(search, MODE_PASSAGES, searcher, reformulation_calls)
+        begin: tuple[Engine, ...] = (first,) if searcher else ()
+        self._modes: dict[Mode, tuple[Engine, ...]] = {
+            "simple": (first,),
+            "recursive": (*begin, Decomposer(search, asker), ReferenceFollower(search)),
+            "multi_hop": (*begin, MultiHop(search, asker)),
+            "self_query": (*begin, SelfQuery(search, asker)),
+        }
         self._engines: dict[Challenge, Engine] = {
             "temporal": TemporalReranker(dates, today),
             "multi_hop": MultiHop(search, asker),
             "decomposition": Decomposer(search, asker),
             **(engines or {}),
         }
-        self._after: tuple[Engine, ...] = (
-            Synthesizer(asker, style=answer_style),
-            ConfidenceCalibrator(asker, cosine=search.cosine),
-        )
+        self._synthesizer = Synthesizer(asker, style=answer_style)
+        self._calibrator = ConfidenceCalibrator(asker, cosine=search.cosine)
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 
     def ask(
@@ -148,6 +159,7 @@ class Pipeline:
         on_step: Callable[[Step], None] | None = None,
         on_text: Callable[[str], None] | None = None,
         *,
+        mode: AnyMode | None = None,
         context: str = "",
     ) -> PipelineResult:
         """Answers one question.
@@ -156,41 +168,39 @@ class Pipeline:
             query: the question; a ``str`` is a query without history.
             on_step: called with each step when it ends.
             on_text: called with each piece of the answer, if the model can stream.
+            mode: fixes the steps; ``auto`` chooses a mode by rules, ``None`` the steps by the challenges.
             context: information about the user; the first search appends it to the sub-queries of the route
                 ``disambiguate``.
 
         Raises:
-            ConfigError: the question is empty.
-            SearchError: the first search failed.
+            ConfigError: the question is empty, or the mode is unknown.
+            SearchError: there are no passages because searches failed.
         """
         query = read_query(query)
-        key: Hashable = (query_key(query), context, fingerprint_of(self._retriever))
+        chosen = None if mode is None else read_mode(mode, query.text)
+        key: Hashable = (query_key(query), chosen, context, fingerprint_of(self._retriever))
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
         budget = Budget(self.max_model_calls, ESSENTIAL)
         state = RetrievalState(query, budget, deadline, context, trace=Trace(on_step), on_text=on_text)
-        result = self._walk(state)
+        for engine in self._before if chosen is None else self._modes[chosen]:
+            engine.run(state)
+        if "search" in state.broken and not state.chunks:
+            raise SearchError(f"No search succeeded ({'; '.join(state.failures)}). Check that the retriever responds.")
+        challenges = [] if chosen else [c for c in self._engines if c in state.challenges]
+        for challenge in challenges:
+            self._engines[challenge].run(state)
+        self._synthesizer.run(state, passages_for_answer(state, chosen) if chosen else "")
+        self._calibrator.run(state)
+        result = _result_of(state, [chosen] if chosen else challenges)
         if not state.broken:
             self._cache.put(key, result)
         return result
 
-    def _walk(self, state: RetrievalState) -> PipelineResult:
-        for engine in self._before:
-            engine.run(state)
-        if "search" in state.broken and not state.chunks:
-            raise SearchError(f"The first search failed ({state.failures[-1]}). Check that the retriever responds.")
-        strategies = [c for c in self._engines if c in state.challenges]
-        for challenge in strategies:
-            self._engines[challenge].run(state)
-        for engine in self._after:
-            engine.run(state)
-        return result_of(state, strategies)
 
-
-def result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:
-    """Creates the result of a finished state."""
+def _result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResult:
     assert state.confidence is not None
     return PipelineResult(
         answer=state.answer,
@@ -207,4 +217,5 @@ def result_of(state: RetrievalState, strategies: Sequence[str]) -> PipelineResul
         iterations=tuple(state.iterations),
         sub_questions=tuple(state.sub_questions),
         path=tuple(state.path),
+        context=state.passages,
     )

@@ -141,6 +141,7 @@ class RetrievalState:
         hops: searches of a chain.
         path: steps of following references.
         iterations: rounds of self-querying.
+        passages: the passages as text, as the answer is written from them; empty until then.
         answer: the answer; empty until it is written.
         confidence: confidence in the answer.
         trace: all steps with their durations.
@@ -164,6 +165,7 @@ class RetrievalState:
     hops: list[Hop] = field(default_factory=list)
     path: list[RetrievalStep] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
+    passages: str = ""
     answer: str = ""
     confidence: Confidence | None = None
     trace: Trace = field(default_factory=Trace)

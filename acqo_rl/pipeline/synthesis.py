@@ -46,20 +46,21 @@ class Synthesizer:
         self._k = k
         self._style: AnswerStyle = style
 
-    def run(self, state: RetrievalState, context: str = "") -> None:
+    def run(self, state: RetrievalState, passages: str = "") -> None:
         """Sets the answer of the state; skips the step if there are no passages.
 
         Args:
             state: the state.
-            context: text of the passages; by default the best passages of the state.
+            passages: text of the passages; by default the best passages of the state.
         """
         if not state.chunks:
             state.skip(self.name, "there are no passages")
             return
-        context = context or numbered(state.ranked()[: self._k], asked(state), CONTEXT_CHARACTERS)
+        passages = passages or numbered(state.ranked()[: self._k], asked(state), CONTEXT_CHARACTERS)
+        state.passages = cut(passages, CONTEXT_CHARACTERS)
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
-        content = f"Passages:\n{cut(context, CONTEXT_CHARACTERS)}\n{partial}\n{question(state.query)}"
+        content = f"Passages:\n{state.passages}\n{partial}\n{question(state.query)}"
         [reply] = self._asker.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
         answer = read_answer(reply or "", state.query.text)
         if reply is not None and not answer:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from acqo_rl.pipeline.multi_step import Mode
+from acqo_rl.pipeline.modes import AnyMode
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import Chunk, Hop, Iteration, RetrievalStep, SubQuestion
 from acqo_rl.retrieval.federated import split_id
@@ -14,7 +14,7 @@ from acqo_rl.serving.schemas import Metadata, Name, Notes, QueryRewriteInfo, Str
 
 PASSAGES = 8
 
-AnswerMode = Literal["pipeline", "auto"] | Mode
+AnswerMode = Literal["pipeline"] | AnyMode
 
 
 class AnswerRequest(StrategyRequest):
@@ -25,7 +25,7 @@ class AnswerRequest(StrategyRequest):
     knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in /v1/search.")
     mode: AnswerMode = Field(
         default="pipeline",
-        description="pipeline chooses its steps by the question. The other modes are multi-step retrieval: simple "
+        description="pipeline chooses its steps by the question; the other modes fix them: simple "
         "searches once; recursive splits the question and follows references in passages; multi_hop searches for "
         "missing information; self_query searches for each gap; auto chooses one of these four.",
     )
@@ -68,7 +68,7 @@ class Retrieval(BaseModel):
     ``doc_ids`` have the form knowledge_pool/document_id.
     """
 
-    mode: str = Field(description="pipeline, or the mode of multi-step retrieval that was used.")
+    mode: str = Field(description="pipeline, or the mode that was used.")
     hops: tuple[Hop, ...]
     iterations: tuple[Iteration, ...]
     sub_questions: tuple[SubQuestion, ...]
@@ -101,7 +101,7 @@ class AnswerResponse(BaseModel):
     def of(
         cls, result: PipelineResult, mode: str, strategy: str, notes: list[str], request_id: str, ms: float
     ) -> AnswerResponse:
-        """Converts a result of the pipeline or of multi-step retrieval."""
+        """Converts a result of the pipeline."""
         mode = mode if mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
         made = result.reformulation
         passages = {chunk.document.id: Passage.of(chunk) for chunk in result.chunks}

@@ -6,12 +6,12 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 
 from acqo_rl.errors import AcqoError
-from acqo_rl.pipeline.pipeline import Ask
+from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.searching.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import Threads
@@ -26,7 +26,7 @@ _PING_SECONDS = 15.0
 
 
 async def stream_answer(
-    ask: Ask,
+    ask: Callable[[Query, Callable[[Step], None], Callable[[str], None]], PipelineResult],
     query: Query,
     notes: list[str],
     mode: str,

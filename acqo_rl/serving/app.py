@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
@@ -156,7 +157,8 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         strategy = service.strategy(body.rewriting_strategy)
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
-        ask = await threads.run(service.answerer, body.mode, strategy, body.num_variants, chosen, context)
+        pipeline = await threads.run(service.pipeline, strategy, body.num_variants, chosen)
+        ask = partial(pipeline.ask, mode=None if body.mode == "pipeline" else body.mode, context=context)
         recorded = metrics, strategy, service.max_model_calls, request.state.request_id
         events = stream_answer(ask, query, notes, body.mode, threads, *recorded)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

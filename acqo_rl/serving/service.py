@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cachetools import LRUCache
 
-from acqo_rl.pipeline.multi_step import MultiStepRetriever
-from acqo_rl.pipeline.pipeline import Ask, Pipeline
+from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import look_first
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
@@ -20,7 +19,6 @@ from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.searching.workers import Workers
-from acqo_rl.serving.answer_schemas import AnswerMode
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
 from acqo_rl.types import EVERYTHING, Fusion, LanguageModel, Query, Reformulation, Scope
@@ -135,37 +133,30 @@ class Service:
         searcher = self._searcher(strategy, num_variants, collections)
         return searcher.search(query, DEPTH, context=user_context, score_threshold=score_threshold)
 
-    def answerer(
-        self,
-        mode: AnswerMode,
-        strategy: str,
-        num_variants: int | None,
-        collections: tuple[Collection, ...],
-        user_context: str = "",
-    ) -> Ask:
-        """Returns the function that answers a question, with the pipeline or a mode of multi-step retrieval.
-
-        ``user_context`` is used as in :meth:`search`.
-
-        Raises:
-            NotFoundError: the strategy is unknown.
-        """
-        if mode == "pipeline":
-            return partial(self.pipeline(strategy, num_variants, collections).ask, context=user_context)
-        parts = self._answering(strategy, num_variants, collections)
-        key = ("multi-step", id(self._offered(strategy, num_variants)), _key(collections))
-        return partial(self._keep(key, lambda: MultiStepRetriever(**parts)).ask, mode=mode, context=user_context)
-
     def pipeline(self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]) -> Pipeline:
         """Returns the pipeline for some collections; its first search uses the strategy.
 
         Raises:
             NotFoundError: the strategy is unknown.
         """
-        parts = self._answering(strategy, num_variants, collections)
-        size, seconds = self._cache
-        key = ("pipeline", id(self._offered(strategy, num_variants)), _key(collections))
-        return self._keep(key, lambda: Pipeline(**parts, cache_size=size, cache_seconds=seconds))
+        offered, (size, seconds) = self._offered(strategy, num_variants), self._cache
+        raw = self._searcher("raw", num_variants, collections)
+        searcher = self._searcher(strategy, num_variants, collections)
+
+        def make() -> Pipeline:
+            return Pipeline(
+                raw,
+                DocumentsOf(collections),
+                self._answer_model,
+                searcher=searcher,
+                reformulation_calls=offered.calls,
+                max_model_calls=self.max_model_calls,
+                seconds=self._answer_seconds,
+                cache_size=size,
+                cache_seconds=seconds,
+            )
+
+        return self._keep(("pipeline", id(offered), _key(collections)), make)
 
     def is_ready(self, seconds: float = 2.0) -> bool:
         """Whether every retriever answers within the given time."""
@@ -223,20 +214,6 @@ class Service:
             )
 
         return self._keep((id(offered), _key(collections)), make)
-
-    def _answering(
-        self, strategy: str, num_variants: int | None, collections: tuple[Collection, ...]
-    ) -> dict[str, Any]:
-        """The arguments of the pipeline and of multi-step retrieval."""
-        return {
-            "retriever": self._searcher("raw", num_variants, collections),
-            "corpus": DocumentsOf(collections),
-            "model": self._answer_model,
-            "searcher": self._searcher(strategy, num_variants, collections),
-            "reformulation_calls": self._offered(strategy, num_variants).calls,
-            "max_model_calls": self.max_model_calls,
-            "seconds": self._answer_seconds,
-        }
 
     def _keep(self, key: Hashable, make: Callable[[], Made]) -> Made:
         with self._lock:

@@ -87,7 +87,7 @@ def test_no_documents_below_the_threshold(folder, tmp_path):
     encoder = SentenceTransformerEncoder("embedded:minilm")
     build_dense_index(tmp_path, DOCUMENTS, encoder)
     given = ("--reformulator", "raw", "--json", "--score_threshold", 0.3, "--query")
-    for steps in ((), ("--multi_step", "recursive")):
+    for steps in ((), ("--answer_mode", "recursive")):
         on, off = (
             json.loads(run(folder, *steps, "--index", tmp_path, *given, query).stdout)["documents"]
             for query in ("capital of Peru", "how to bake a chocolate cake")
@@ -236,7 +236,7 @@ class TestStrategies:
         assert message in run(folder, *arguments, "--query", "Peru", status=2).stderr
 
 
-class TestMultiStep:
+class TestAnswers:
     REPLIES = types.MappingProxyType(
         {
             "gap": ("ANSWERABLE: no\nMISSING: money\nNEXT_QUERY: currency of Peru", "ANSWERABLE: yes"),
@@ -253,7 +253,7 @@ class TestMultiStep:
         def answer(mode, query="capital of Peru", model="scripted", *, as_json=True):
             script = module_of(SCRIPT)
             places = {"data": str(folder), "index": str(folder / "index"), "reformulator": "raw", "json": as_json}
-            config = script.SearchConfig(**places, multi_step=mode, answer_model=model, query=query)
+            config = script.SearchConfig(**places, answer_mode=mode, answer_model=model, query=query)
             script.check(config)
             said = script.answer_one(query, [], script.Searcher(config, script.StrategySettings()), config)
             out = capsys.readouterr().out
@@ -263,7 +263,8 @@ class TestMultiStep:
 
     def test_multi_hop(self, answered):
         reply, turn = answered("multi_hop")
-        assert (reply["mode"], reply["answer"], turn, reply["model_calls"]) == ("multi_hop", "The sol.", "The sol.", 3)
+        assert (reply["strategies"], reply["answer"], turn) == (["multi_hop"], "The sol.", "The sol.")
+        assert reply["model_calls"] == 4  # two hops, answer and grounding
         assert [hop["query"] for hop in reply["hops"]] == ["capital of Peru", "currency of Peru"]
         assert [d["found_by"] for d in reply["documents"] if d["id"] == "Chad-capital"] == ["capital of Peru"]
         assert reply["documents"][0]["text"] == "Lima is the capital of Peru."
@@ -273,21 +274,21 @@ class TestMultiStep:
         assert [i["query"] for i in reply["iterations"]] == ["capital of Peru", "currency of Peru"]
 
     def test_auto_chooses_a_mode(self, answered):
-        assert answered("auto")[0]["mode"] == "simple"
-        assert answered("auto", "How does rain affect the capital of Peru?")[0]["mode"] == "multi_hop"
+        assert answered("auto")[0]["strategies"] == ["simple"]
+        assert answered("auto", "How does rain affect the capital of Peru?")[0]["strategies"] == ["multi_hop"]
 
     def test_the_terminal_shows_every_step_and_the_answer(self, answered):
         out, _ = answered("multi_hop", as_json=False)
-        assert out.startswith("mode: multi_hop, 3 model calls\n")
+        assert out.startswith("steps: multi_hop; 4 model calls\n")
         assert "   multi_hop 2: searched ['currency of Peru']" in out
-        assert out.endswith("answer: The sol.\n")
+        assert "\nanswer: The sol.\nconfidence: " in out
 
     def test_recursive_needs_no_model(self, folder):
-        out = run(folder, "--reformulator", "raw", "--multi_step", "recursive", "--query", "capital of Peru").stdout
-        assert "mode: recursive, 0 model calls" in out
+        out = run(folder, "--reformulator", "raw", "--answer_mode", "recursive", "--query", "capital of Peru").stdout
+        assert "steps: recursive; 0 model calls" in out
         assert "Peru-capital" in out
         assert "answer: none; " in out
 
     def test_the_other_modes_need_a_model(self, folder):
-        refused = run(folder, "--reformulator", "raw", "--multi_step", "auto", "--query", "Peru", status=2)
+        refused = run(folder, "--reformulator", "raw", "--answer_mode", "auto", "--query", "Peru", status=2)
         assert "--answer_model" in refused.stderr

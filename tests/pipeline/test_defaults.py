@@ -7,7 +7,6 @@ from pipeline_stand_ins import AnyDocument, Endless, ModelByRole
 
 from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
-from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import Asker, PassageSearch
@@ -93,20 +92,21 @@ def test_decomposition(state, retriever):
 
 def test_an_answer_is_written_from_4000_characters(retriever):
     """Of the five passages of a simple question."""
-    model = ModelByRole(synthesis="said")
-    result = MultiStepRetriever(retriever, AnyDocument(LONG), model).query("q", "simple")
+    model = ModelByRole(synthesis="said", grounding="GROUNDING: 1")
+    result = Pipeline(retriever, AnyDocument(LONG), model).ask("q", mode="simple")
     assert retriever.calls == [(["q"], 5)]
     assert 3900 < len(read(model, "synthesis")) < 4100
-    assert result.context_length > 20_000
+    assert 3900 < len(result.context) <= 4000
 
 
-def test_what_the_recursive_mode_tells(retriever):
+def test_the_recursive_mode_reports_its_steps(retriever):
     corpus = AnyDocument("See also: Alpha.")
-    model = ModelByRole(decompose="SUB1: one\nSUB2: two", sub_answer="said", synthesis="said")
-    info = MultiStepRetriever(retriever, corpus, model).query("q", "recursive").retrieval_info
-    assert (info["mode"], info["depth_reached"], info["total_documents"]) == ("recursive", 1, 6 + 5)
-    assert [step.action for step in info["retrieval_path"]] == ["follow_reference", "aggregate", "stop"]
-    assert info["total_retrieval_steps"] == 3
+    model = ModelByRole(decompose="SUB1: one\nSUB2: two", sub_answer="said", synthesis="said", grounding="GROUNDING: 1")
+    result = Pipeline(retriever, corpus, model).ask("q", mode="recursive")
+    assert (len(result.sub_questions), len(result.chunks)) == (2, 6 + 5)
+    assert [(step.action, step.depth) for step in result.path] == [
+        ("follow_reference", 1), ("aggregate", 2), ("stop", 2)
+    ]  # fmt: skip
 
 
 def test_the_order_of_the_steps(retriever):

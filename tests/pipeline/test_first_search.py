@@ -8,7 +8,6 @@ from stand_ins import ScriptedRetriever, ranking
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.initial import InitialSearch
-from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
@@ -147,10 +146,10 @@ def test_without_room_in_the_budget_the_question_is_searched_as_it_stands(corpus
 
 
 @pytest.mark.parametrize("mode", ["simple", "recursive", "multi_hop", "self_query"])
-def test_every_mode_of_multi_step_retrieval_begins_with_it(corpus, mode):
+def test_every_mode_begins_with_it(corpus, mode):
     retriever, model = ScriptedRetriever(FOUND), ModelByRole(**REPLIES)
     searcher = AdaptiveSearcher(Splits(), retriever, RankScoreFusion())
-    result = MultiStepRetriever(retriever, corpus, model, searcher=searcher).query(QUESTION, mode)
+    result = Pipeline(retriever, corpus, model, searcher=searcher).ask(QUESTION, mode=mode)
     assert retriever.calls[0] == PARTS
     assert [QUESTION] not in retriever.calls
     assert model.count("decompose") == 0

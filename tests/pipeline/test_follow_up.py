@@ -11,7 +11,6 @@ from stand_ins import BrokenRetriever, ScriptedRetriever
 from acqo_rl.errors import SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.context import question
-from acqo_rl.pipeline.multi_step import MultiStepRetriever
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import RecentTurns
@@ -173,7 +172,7 @@ class TestFaults:
         assert not front.ask(FOLLOW_UP).cached
 
     def test_a_retriever_that_is_down_is_an_error(self, corpus):
-        with pytest.raises(SearchError, match=r"first search failed.*does not answer"):
+        with pytest.raises(SearchError, match=r"No search succeeded.*does not answer"):
             ask(corpus, retriever=BrokenRetriever())
 
     def test_what_was_found_before_costs_no_reformulation(self, corpus):
@@ -188,8 +187,8 @@ class TestFaults:
 @pytest.mark.parametrize("mode", ["simple", "recursive", "multi_hop", "self_query"])
 def test_every_mode_begins_with_what_it_asks(corpus, mode):
     retriever = ScriptedRetriever(FOUND)
-    front = MultiStepRetriever(retriever, corpus, ModelByRole(**REPLIES), searcher=searcher(Resolver(), retriever))
-    result = front.query(FOLLOW_UP, mode)
+    pipeline = Pipeline(retriever, corpus, ModelByRole(**REPLIES), searcher=searcher(Resolver(), retriever))
+    result = pipeline.ask(FOLLOW_UP, mode=mode)
     assert retriever.calls[0] == ["Google", "owner of Google"]
     assert [FOLLOW_UP.text] not in retriever.calls
     assert "Alphabet" in result.context and result.answer == "Alphabet."

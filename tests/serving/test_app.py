@@ -535,7 +535,7 @@ class TestAnswers:
         with serving() as client:
             [*_, (name, data)] = events(post(client, "/v1/answer", query="broken one").text)
         assert name == "error"
-        assert "first search failed" in data["detail"]
+        assert "No search succeeded" in data["detail"]
 
     def test_a_failing_collection_is_skipped_and_reported(self, serving, in_collection):
         class Down(Words):

@@ -1,4 +1,4 @@
-"""Multi-step retrieval over HTTP: results, steps and model calls of every mode."""
+"""The modes of the pipeline over HTTP: results, steps and model calls."""
 
 from __future__ import annotations
 

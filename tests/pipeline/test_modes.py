@@ -1,4 +1,4 @@
-"""The modes, and who goes where."""
+"""The modes of the pipeline: their choice, steps, passages and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pipeline_stand_ins import ModelByRole
 from stand_ins import BrokenRetriever, ScriptedRetriever
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.pipeline.multi_step import MultiStepRetriever, choose_mode
+from acqo_rl.pipeline.modes import choose_mode
+from acqo_rl.pipeline.pipeline import Pipeline
 
 
 @pytest.mark.parametrize(
@@ -40,59 +41,73 @@ FOUND = {
 
 
 def ask(corpus, mode, **replies):
-    model = ModelByRole(synthesis="an answer", **replies) if replies else None
-    return MultiStepRetriever(ScriptedRetriever(FOUND), corpus, model).query("q", mode)
+    model = ModelByRole(synthesis="an answer", grounding="GROUNDING: 1", **replies) if replies else None
+    return Pipeline(ScriptedRetriever(FOUND), corpus, model).ask("q", mode=mode)
 
 
 def test_simple(corpus):
     result = ask(corpus, "simple", gap="unused")
-    assert (result.answer, result.mode, result.retrieval_info["total_documents"]) == ("an answer", "simple", 2)
+    assert (result.answer, result.strategies, len(result.chunks)) == ("an answer", ("simple",), 2)
     assert result.context.startswith("[BERT]\nBERT is")
-    assert result.context_length == len(result.context)
+    assert result.model_calls == 2  # answer and grounding
 
 
 def test_multi_hop(corpus):
     result = ask(corpus, "multi_hop", gap=["answerable: no\nnext_query: next", "answerable: yes"])
-    assert result.retrieval_info["total_hops"] == 2
+    assert len(result.hops) == 2
     assert "[Hop 2]\n[Alphabet]" in result.context
 
 
 def test_self_query(corpus):
     result = ask(corpus, "self_query", completeness=['{"sufficient": false, "missing": ["next"]}', "sufficient: yes"])
-    assert result.retrieval_info["total_iterations"] == 2
+    assert len(result.iterations) == 2
     assert "\n\n---\n\n" in result.context
 
 
 def test_recursive(corpus):
     """The parts first, then what their passages refer to."""
     result = ask(corpus, "recursive", decompose='["part 1", "part 2"]', sub_answer="Google")
-    assert [part.text for part in result.retrieval_info["decomposition"]] == ["part 1", "part 2"]
-    assert result.retrieval_info["total_retrieval_steps"] == 4  # 2 parts, Transformer, what that refers to
+    assert [part.text for part in result.sub_questions] == ["part 1", "part 2"]
+    assert [step.query for step in result.path if step.action == "follow_reference"][:1] == ["Transformer"]
     assert "[Sub-query 2: part 2]\n[Alphabet]" in result.context
     assert "[Transformer]" in result.context
-    assert result.retrieval_info["model_calls"] == 4
+    assert result.model_calls == 5  # the split, two parts, answer and grounding
 
 
 @pytest.mark.parametrize("mode", ["auto", "simple", "recursive", "multi_hop", "self_query"])
 def test_without_a_model(corpus, mode):
     """Passages are found all the same, and what was skipped is named."""
     result = ask(corpus, mode)
-    assert "bert" in result.state.chunks
-    assert (result.answer, result.state.skipped[-1]) == ("", "synthesis: no language model")
+    assert "bert" in {chunk.document.id for chunk in result.chunks}
+    assert (result.answer, result.skipped[-1]) == ("", "synthesis: no language model")
 
 
-def test_what_is_refused(corpus):
-    front = MultiStepRetriever(BrokenRetriever(), corpus)
+def test_auto_reports_the_chosen_mode(corpus):
+    result = Pipeline(ScriptedRetriever(FOUND), corpus).ask("What led to the fall of Rome?", mode="auto")
+    assert result.strategies == ("multi_hop",)
+
+
+def test_modes_are_cached_apart(corpus):
+    pipeline = Pipeline(ScriptedRetriever(FOUND), corpus)
+    assert not pipeline.ask("q", mode="simple").cached
+    assert not pipeline.ask("q", mode="recursive").cached
+    assert not pipeline.ask("q").cached
+    again = pipeline.ask("q", mode="recursive")
+    assert (again.cached, again.strategies) == (True, ("recursive",))
+
+
+def test_errors(corpus):
+    pipeline = Pipeline(BrokenRetriever(), corpus)
     with pytest.raises(ConfigError, match="'best'"):
-        front.query("q", "best")
+        pipeline.ask("q", mode="best")
     with pytest.raises(ConfigError, match="empty"):
-        front.query(" ")
+        pipeline.ask(" ", mode="simple")
     with pytest.raises(SearchError, match="does not answer"):
-        front.query("q")
+        pipeline.ask("q", mode="auto")
 
 
-def test_nothing_found_is_no_failed_search(corpus):
+def test_finding_nothing_is_no_failed_search(corpus):
     model = ModelByRole(gap="hm")
-    result = MultiStepRetriever(ScriptedRetriever({}), corpus, model).query("q", "multi_hop")
-    assert (result.answer, result.state.skipped) == ("", ["synthesis: there are no passages"])
-    assert len(result.state.failures) == 1
+    result = Pipeline(ScriptedRetriever({}), corpus, model).ask("q", mode="multi_hop")
+    assert (result.answer, result.skipped) == ("", ("synthesis: there are no passages",))
+    assert len(result.failures) == 1
