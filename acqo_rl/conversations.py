@@ -81,15 +81,18 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_LIST_KEYS = ("messages", "conversations", "conversation", "history", "chat_history", "turns")
-_ROLE_KEYS = ("role", "speaker", "from", "author", "sender", "type")
-_TEXT_KEYS = ("content", "text", "value", "utterance", "message", "parts", "blocks", "data")
+_LIST_KEYS = ("messages", "conversations", "conversation", "history", "chat_history", "turns", "contents", "input")
+_ROLE_KEYS = ("role", "speaker", "from", "author", "sender", "type", "kind")
+_TEXT_KEYS = ("content", "text", "value", "utterance", "message", "parts", "blocks", "items", "data")
+_ANSWER_KEYS = ("answer", "response", "reply", "output", "completion")
+_PART_KEYS = ("text", "value", "content", "parts")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
-_KIND_KEYS = ("type", "block_type", "content_type")
-_UNSPOKEN = re.compile(r"reason|think|thought|tool|function|search|file|image", re.I)
+_KIND_KEYS = ("type", "block_type", "content_type", "part_kind")
+_UNSPOKEN = re.compile(r"reason|think|thought|tool|function|search|file|image|system|retry", re.I)
 """Types of message parts that nobody said: ``thinking``, ``tool_result``, ``function_call_output``."""
 _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
 """The beginning of a list of turns in JSON or in Python syntax."""
+_YAML_LIST = re.compile(r"\s*- (?:role|speaker|from|author|content|text): ")
 _MAX_NESTING = 8
 """Maximum nesting depth of objects."""
 
@@ -162,16 +165,26 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
         return (history,)
     listed = _field(history, _LIST_KEYS)
     if depth and listed is not None and not isinstance(listed, str):
-        return _items(listed, depth - 1)
+        answer = _field(history, _ANSWER_KEYS)
+        answered = [] if answer is None else [{"role": "assistant", "content": answer}]
+        return [*_items(listed, depth - 1), *answered]
     if isinstance(history, Mapping):
-        return (history,)
+        return by_id if (by_id := _messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
         return history
     raise _unreadable(history)
 
 
+def _messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
+    """The messages of a mapping from ids to messages; empty if it is something else."""
+    messages = list(history.values())
+    return messages if all(_role(_field(message, _ROLE_KEYS)) for message in messages) else []
+
+
 def _parsed(text: str) -> Any:
     """The value of a text in JSON, JSON lines or Python syntax; ``None`` if the text does not start like a list."""
+    if _YAML_LIST.match(text):
+        raise _unreadable(text)
     if not _SERIALISED_LIST.match(text):
         return None
     for read in (json.loads, _json_lines, ast.literal_eval):
@@ -221,8 +234,11 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         if role == "user" and not _has(item, _TEXT_KEYS):
             raise _unreadable(item)
         return _said(role, content)
-    if depth and (inner := _field(item, _WRAPPER_KEYS)) is not None and _role(_field(inner, _ROLE_KEYS)) is not None:
-        return _read(inner, depth - 1)
+    if depth and (inner := _field(item, _WRAPPER_KEYS)) is not None:
+        if _role(_field(inner, _ROLE_KEYS)) is not None:
+            return _read(inner, depth - 1)
+        if (role := _role_of_class(item)) is not None:
+            return _said(role, _field(inner, _TEXT_KEYS))
     if _is_unspoken(item):
         return []
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
@@ -232,8 +248,16 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         return []  # a message without text, such as a tool call
     if content is None:
         raise _unreadable(item)
+    if (answer := _field(item, _ANSWER_KEYS)) is not None:
+        return [*_said("user", content), *_said("assistant", answer)]
     text = _text(content)
     return [] if text is None else read_text(text)
+
+
+def _role_of_class(item: object) -> Role | None:
+    """The role of a serialised LangChain message, whose id ends with the name of its class."""
+    path = _field(item, ("id",))
+    return role_of(path[-1]) if isinstance(path, list) and path else None
 
 
 def _read_string(text: str) -> list[Said]:
@@ -247,13 +271,15 @@ def _read_string(text: str) -> list[Said]:
 
 def _said(role: Role | None, content: object) -> list[Said]:
     """A turn; nothing if the content has no text. An empty text is a turn."""
+    if content and isinstance(content, Mapping) and not _kind(content) and not _has(content, _PART_KEYS):
+        raise _unreadable(content)
     text = _text(content)
     return [] if text is None else [Said(role, text)]
 
 
 def _role(name: object) -> Role | None:
-    """The role for a name or for an author object with a ``role``."""
-    return role_of(name.get("role") if isinstance(name, Mapping) else name)
+    """The role for a name or for an author object with a ``role`` or a ``label``."""
+    return role_of(_field(name, ("role", "label")) if isinstance(name, Mapping) else name)
 
 
 def _text(content: object, depth: int = 3) -> str | None:
@@ -268,9 +294,7 @@ def _text(content: object, depth: int = 3) -> str | None:
         texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
         return "\n".join(filter(None, texts)) if texts or not content else None
     if depth and not isinstance(content, (bytes, int, float)):
-        return (
-            None if _is_unspoken(content) else _text(_field(content, ("text", "value", "content", "parts")), depth - 1)
-        )
+        return None if _is_unspoken(content) else _text(_field(content, _PART_KEYS), depth - 1)
     raise _unreadable(content)
 
 
@@ -286,13 +310,18 @@ def _kind(part: object) -> str:
 
 
 def _field(item: object, keys: Sequence[str]) -> Any:
-    """The value of the first key or attribute that exists and is not ``None``."""
-    values = (item.get(key) if isinstance(item, Mapping) else getattr(item, key, None) for key in keys)
+    """The value of the first key or attribute that exists and is not ``None``; keys may be capitalised."""
+    if isinstance(item, Mapping):
+        values = (item.get(key, item.get(key.capitalize())) for key in keys)
+    else:
+        values = (getattr(item, key, None) for key in keys)
     return next((value for value in values if value is not None), None)
 
 
 def _has(item: object, keys: Sequence[str]) -> bool:
-    return any(key in item if isinstance(item, Mapping) else hasattr(item, key) for key in keys)
+    if isinstance(item, Mapping):
+        return any(key in item or key.capitalize() in item for key in keys)
+    return any(hasattr(item, key) for key in keys)
 
 
 def _unreadable(value: object) -> ConversationError:

@@ -35,7 +35,11 @@ _WEAK: dict[str, Role] = {
     **dict.fromkeys(("q", "question", "query", "input", "prompt", "prompter", "instruction"), "user"),
     **dict.fromkeys(("h", "customer", "client", "guest", "caller", "visitor", "you", "me"), "user"),
     **dict.fromkeys(("a", "answer", "response", "output", "completion", "reply"), "assistant"),
-    **dict.fromkeys(("ai", "agent", "operator", "model", "gpt"), "assistant"),
+    **dict.fromkeys(("ai", "agent", "operator", "model", "gpt", "llm", "claude", "gemini", "copilot"), "assistant"),
+    **dict.fromkeys(("frage", "pregunta", "domanda", "pergunta", "vraag", "pytanie", "вопрос"), "user"),
+    **dict.fromkeys(("问", "問", "質問", "질문", "\U0001f464", "\U0001f9d1", "\U0001f64b"), "user"),
+    **dict.fromkeys(("antwort", "réponse", "respuesta", "risposta", "resposta", "antwoord"), "assistant"),
+    **dict.fromkeys(("odpowiedź", "ответ", "答", "回答", "답변", "ki", "ia", "\U0001f916"), "assistant"),
     **dict.fromkeys(("nutzer", "benutzer", "utilisateur", "usuario", "usuário", "utente", "gebruiker"), "user"),
     **dict.fromkeys(
         ("użytkownik", "användare", "пользователь", "kullanici", "用户", "用戶", "ユーザー", "사용자", "المستخدم"),
@@ -46,7 +50,12 @@ _WEAK: dict[str, Role] = {
     "system": "system",
 }
 """Words that can also start an ordinary sentence; they count as marks only if most turns have a mark."""
-_ROLES: dict[str, Role] = {**_STRONG, **_WEAK, **dict.fromkeys(("developer", "tool", "function"), "left out")}
+_ROLES: dict[str, Role] = {
+    **_STRONG,
+    **_WEAK,
+    "request": "user",
+    **dict.fromkeys(("developer", "tool", "function"), "left out"),
+}
 _KIND = re.compile(r"(?<=.)[ _-]?(?:message(?:chunk)?|content|turn|utterance|input|response|output)$")
 """Suffixes after the role in field and class names: ``user_message``, ``AIMessageChunk``."""
 
@@ -58,20 +67,33 @@ def _any(names: Sequence[str]) -> str:
 _NAMES = (*_STRONG, *_WEAK)
 _NUMBERED = [name for name in _NAMES if name not in ("u", "s")]
 _WORDS = [name for name in _NAMES if len(name) > 1]
-_OPENS = (  # ### User: - User: 1. User: [12:03] User: **User:** [User]:
-    r"[^\S\n]*+(?:\#{1,6}\s*|>\s*|[-\u2022]\s+|\d{1,3}[.)]\s+"
-    r"|[\[(]?\d[\d:.,/T+-]{3,24}(?:[ T]\d[\d:.]{3,12})?[\])]?\s+)?(?:(?P<open>[*_]{1,3}|[\[(])?"
+_EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?"
+_OPENS = (  # ### User: - User: 1. User: Turn 1 (User): [12:03] User: 12/03/2024, 12:03 - Anna: **User:** [User]:
+    r"[^\S\n]*+(?:\#{1,6}\s*|>\s*|[-\u2022]\s+|\d{1,3}[.)]\s+|(?:turn|message|round)\s\d{1,3}(?:\s?[:-])?\s+"
+    r"|[\[(]?\d[\d:.,/T+-]{3,24}(?:[ T]\d[\d:.]{3,12})?(?:\s?[ap]m)?[\])]?\s+(?:[-\u2013]\s+)?)?"
+    rf"(?:{_EMOJI}\s+)?(?:(?P<open>[*_]{{1,3}}|[\[(]|<(?:b|strong)>)?"
 )
-_CLOSES = r"(?:(?<=[\w)])[*_\])]{1,4})?\s?[:\uff1a](?(open)[*_\])]{0,4})(?![/\\])"
+_CLOSES = (
+    r"(?:(?<=[\w)])(?:[*_\])]{1,4}|</(?:b|strong)>))?\s?[:\uff1a](?(open)(?:</(?:b|strong)>|[*_\])]{0,4}))(?![/\\])"
+)
+_SAYS = (
+    r"(?: (?:said|says|asked|asks|wrote|writes|answered|answers|replied|replies|responded|responds|turn|message|query"
+    r"|question|input|response|answer|reply|output))?"
+)
 _WRITTEN = re.compile(  # User: User (Anna): Q1: You said: [User]
     rf"{_OPENS}(?:(?P<name>{_any(_NAMES)})|(?P<numbered>{_any(_NUMBERED)})\s?\d{{1,3}})"
-    rf"(?:\s?\([^()\n]{{1,40}}\))?(?: said)?{_CLOSES}"
-    rf"|[\[<](?P<bracketed>{_any(_WORDS)})[\]>](?:\s?[:\uff1a])?)\s*",
+    rf"(?:\s?\([^()\n]{{1,40}}\))?{_SAYS}{_CLOSES}"
+    rf"|[\[<](?P<bracketed>{_any(_WORDS)})[\]>](?:\s?[:\uff1a])?)\s*"
+    rf"|[^\S\n]*+(?P<around>\#{{1,6}}\s|={{2,6}}\s?|\*{{2}})?(?P<alone>{_any(_WORDS)})"  # ## User\n **User** User\n
+    r"(?:(?(around)[ =*]{0,7})[^\S\n]*\n|(?(around)\*{2}|[>|])[^\S\n]+)\s*",
     re.I,
 )
 _TEMPLATE = re.compile(
     # <|user|> <|USER_TOKEN|>
-    r"<[|\uff5c](?P<token>user|human|assistant|system|tool|bot|chatbot)(?:_token)?[|\uff5c]>\s*"
+    r"[<\[][|\uff5c](?P<token>user|human|assistant|system|tool|bot|chatbot)(?:_token)?[|\uff5c][>\]]\s*"
+    # <|im_user|>user<|im_middle|> <message role="user">
+    r"|<\|im_(?:user|assistant|system)\|>(?P<middle>\w+)<\|im_middle\|>\s*"
+    r"|<(?:message|turn) (?:role|speaker)=[\"'](?P<attribute>\w+)[\"']>\s*"
     # <|im_start|>user <|start_header_id|>user<|end_header_id|> <|start|>assistant<|channel|>final<|message|>
     r"|(?:<[|\uff5c]\w{0,20}start\w{0,20}[|\uff5c]>|<start_of_turn>)\s*(?P<named>\w+)"
     r"(?:<\|channel\|>(?P<channel>\w+)[^<\n]{0,40})?(?:<\|(?:end_header_id|end_of_role|message)\|>)?\s*"
@@ -82,7 +104,7 @@ _TEMPLATE = re.compile(
 )
 _BETWEEN = re.compile(
     r"<[|\uff5c][^<>|\uff5c\s]{0,30}(?:begin|start|end|eot|return)[^<>|\uff5c\s]{0,30}[|\uff5c]>"
-    r"|<end_of_turn>|</?s>|<[be]os(?:_token)?>",
+    r"|<end_of_turn>|</?s>|<[be]os(?:_token)?>|\[gMASK\]|<sop>|\[\|endofturn\|\]|</(?:message|turn)>",
     re.I,
 )
 """Tokens between turns that do not name a speaker."""
@@ -113,9 +135,16 @@ def transcript(text: str) -> list[str]:
     if _by_template(text):
         return [text]
     lines = [match.start() for match in re.finditer(r"^(?=.)", text, re.M)]
-    starts = _lines_of_two_speakers(text, lines) or [start for start in lines if _WRITTEN.match(text, start)]
+    starts = _lines_of_two_speakers(text, lines) or _marked_lines(text, lines)
     cuts = sorted({0, *starts, len(text)})
     return [text[start:end] for start, end in pairwise(cuts) if text[start:end].strip()]
+
+
+def _marked_lines(text: str, lines: Sequence[int]) -> list[int]:
+    """Start positions of the lines with a mark; a mark that is a line of its own counts if one starts the text."""
+    marks = [(start, match) for start in lines if (match := _WRITTEN.match(text, start))]
+    is_first = bool(marks) and not text[: marks[0][0]].strip()
+    return [start for start, match in marks if is_first or not match["alone"]]
 
 
 def _lines_of_two_speakers(text: str, lines: Sequence[int]) -> list[int]:
@@ -148,11 +177,11 @@ def read_text(text: str) -> list[Said]:
     match = _WRITTEN.match(text.lstrip())
     if match is None:
         return [Said(None, text)]
-    name = _key(match["name"] or match["numbered"] or match["bracketed"])
+    name = _key(match["name"] or match["numbered"] or match["bracketed"] or match["alone"])
     rest = text.strip()[match.end() :]
     if match["bracketed"] and _key(rest).endswith(f"</{name}>"):
         rest = rest[: -len(f"</{name}>")]
-    return [Said(_ROLES[name], rest, text if name in _WEAK or match["numbered"] else None)]
+    return [Said(_ROLES[name], rest, text if name in _WEAK or match["numbered"] or match["alone"] else None)]
 
 
 def _by_template(text: str) -> list[Said]:
@@ -173,7 +202,8 @@ def _speaker(token: re.Match[str]) -> Role:
         return "assistant" if "/" in token["inst"] else "user"
     if token["channel"] and token["channel"].lower() != "final":
         return "left out"
-    return role_of(token["named"] or token["token"] or token["capitals"]) or "left out"
+    groups = ("named", "token", "middle", "attribute", "capitals")
+    return role_of(next(token[group] for group in groups if token[group])) or "left out"
 
 
 def _without_system_prompt(text: str) -> str:

@@ -158,6 +158,52 @@ SHAPES = {
         f"<\uff5cbegin\u2581of\u2581sentence\uff5c>Be brief.<\uff5cUser\uff5c>{ASKED}"
         f"<\uff5cAssistant\uff5c>{TOLD}<\uff5cend\u2581of\u2581sentence\uff5c>"
     ),
+    "a line for each role": f"user\n{ASKED}\nassistant\n{TOLD}",
+    "headings without a colon": f"## User\n\n{ASKED}\n\n## Assistant\n\n{TOLD}",
+    "rules of signs": [f"=== User ===\n{ASKED}", f"=== Bot ===\n{TOLD}"],
+    "bold without a colon": [f"**User** {ASKED}", f"**Assistant** {TOLD}"],
+    "bold in HTML": [f"<b>User:</b> {ASKED}", f"<strong>Bot</strong>: {TOLD}"],
+    "a command line": f"user> {ASKED}\nassistant> {TOLD}",
+    "emoji and names": [f"\U0001f464 User: {ASKED}", f"\U0001f916 Bot: {TOLD}"],
+    "emoji": [f"\U0001f464: {ASKED}", f"\U0001f916: {TOLD}"],
+    "verbs": [f"User asks: {ASKED}", f"Assistant replied: {TOLD}"],
+    "messages by name": [f"Human message: {ASKED}", f"AI response: {TOLD}"],
+    "numbered turns": [f"Turn 1 (user): {ASKED}", f"Turn 2 (assistant): {TOLD}"],
+    "names of models": [f"You: {ASKED}", f"Gemini: {TOLD}"],
+    "Frage und Antwort": [f"Frage: {ASKED}", f"Antwort: {TOLD}"],
+    "elements with a role": f'<message role="user">{ASKED}</message>\n<message role="assistant">{TOLD}</message>',
+    "EXAONE": f"[|user|]{ASKED}\n[|assistant|]{TOLD}[|endofturn|]",
+    "GLM": f"[gMASK]<sop><|user|>\n{ASKED}<|assistant|>\n{TOLD}",
+    "Kimi": (f"<|im_user|>user<|im_middle|>{ASKED}<|im_end|><|im_assistant|>assistant<|im_middle|>{TOLD}<|im_end|>"),
+    "contents of Gemini": {
+        "contents": [{"role": "user", "parts": [{"text": ASKED}]}, {"role": "model", "parts": [{"text": TOLD}]}]
+    },
+    "input and output of the Responses API": {
+        "input": [{"role": "user", "content": [{"type": "input_text", "text": ASKED}]}],
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": TOLD}]}],
+    },
+    "messages by id": {
+        "messages": {"a": {"role": "user", "content": ASKED}, "b": {"role": "assistant", "content": TOLD}}
+    },
+    "utterance and response": {"turns": [{"turn_id": 1, "utterance": ASKED, "response": TOLD}]},
+    "old LangChain constructors": [
+        {"lc": 1, "type": "constructor", "id": ["langchain", "schema", name], "kwargs": {"content": text}}
+        for name, text in (("HumanMessage", ASKED), ("AIMessage", TOLD))
+    ],
+    "Pydantic AI": [
+        {
+            "kind": "request",
+            "parts": [
+                {"part_kind": "system-prompt", "content": "Be brief."},
+                {"part_kind": "user-prompt", "content": ASKED},
+            ],
+        },
+        {"kind": "response", "parts": [{"part_kind": "text", "content": TOLD}]},
+    ],
+    "Semantic Kernel": [
+        {"Role": {"Label": who}, "Items": [{"$type": "TextContent", "Text": text}]}
+        for who, text in (("user", ASKED), ("assistant", TOLD))
+    ],
     "Llama 2 with a system prompt": f"<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n{ASKED} [/INST] {TOLD} </s>",
 }
 
@@ -197,6 +243,9 @@ def test_shape_makes_no_difference_to_prompts_and_caches():
         "AIs: 2",
         "ratio a:b",
         "*emphasis* first",
+        "User > Settings > Profile",
+        "**Bots** are programs",
+        "### Users\nare people",
     ],
 )
 def test_a_colon_or_a_bracket_is_no_mark(text):
@@ -312,6 +361,7 @@ def test_two_names_that_take_turns_in_one_text_are_speakers(first, second):
         "Lima: large\nQuito: small\nBogota: large\nSucre: small",
         "Compare these.\nLima: large\nQuito: small\nLima: dry\nQuito: wet",
         "Lima: large\nLima: dry\nQuito: wet\nQuito: small",
+        "The roles are:\nuser\nadmin",
     ],
 )
 def test_names_at_the_beginning_of_lines_that_take_no_turns_are_text(text):
@@ -325,7 +375,14 @@ def test_one_name_or_three_are_no_speakers(other):
 
 
 @pytest.mark.parametrize(
-    "text", ['[{"role": "user", "content": "a', "[{'role': 'user'", '["a", "b"', '{"messages": [3]}']
+    "text",
+    [
+        '[{"role": "user", "content": "a',
+        "[{'role': 'user'",
+        '["a", "b"',
+        '{"messages": [3]}',
+        "- role: user\n  content: a",
+    ],
 )
 def test_a_list_of_turns_that_was_cut_off_is_refused(text):
     with pytest.raises(ConversationError):
@@ -357,7 +414,19 @@ def test_a_mark_is_taken_off_once():
 
 @pytest.mark.parametrize(
     "history",
-    [3, b"hi", [3], [{"role": "user"}], [{"id": 1}], [["a"]], ["a", 2], [object()], [(1, 2)], [("a", 3)]],
+    [
+        3,
+        b"hi",
+        [3],
+        [{"role": "user"}],
+        [{"id": 1}],
+        [["a"]],
+        ["a", 2],
+        [object()],
+        [(1, 2)],
+        [("a", 3)],
+        [{"role": "user", "content": {"question": "a"}}],
+    ],
 )
 def test_what_is_no_turn_is_refused(history):
     with pytest.raises(ConversationError, match="role and content"):
@@ -416,7 +485,7 @@ def test_long_and_hostile_texts_are_read_at_once():
     nested = "x"
     for _ in range(900):
         nested = [nested]
-    begin = time.perf_counter()
+    begin = time.process_time()
     for piece in (
         "\n",
         " ",
@@ -432,13 +501,15 @@ def test_long_and_hostile_texts_are_read_at_once():
         "x <think> ",
         "<<SYS>>",
         "USER: ",
+        "user\n",
+        "**user** ",
     ):
         read_history(piece * (400_000 // len(piece)))
         read_history([piece * (400_000 // len(piece)), "<|user|>" + piece * (400_000 // len(piece))])
     read_history("x: 1\nx: 2\n" + "".join(f"y{number}: 1\n" * 2 for number in range(20_000)))
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 def test_a_message_without_text_says_nothing_whoever_sent_it():

@@ -6,7 +6,8 @@
 
 Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
 order mark or Windows line ends; numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN;
-``history`` in any shape that :mod:`acqo_rl.conversations` reads; judgements as in :mod:`acqo_rl.data.qrels`.
+``history`` in any shape that :mod:`acqo_rl.conversations` reads, also outside ``metadata``; judgements as in
+:mod:`acqo_rl.data.qrels`.
 
 All other faults are collected and raised as one error with file and line of each.
 """
@@ -229,7 +230,7 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
         fault = partial(faults.add, path, number)
         query_id = _read_id(row, queries, fault)
         text, metadata[query_id] = _read_text(row, "text", fault), _read_metadata(row, fault)
-        history = _read_history(metadata[query_id].pop("history", None), fault)
+        history = _read_history(metadata[query_id].pop("history", row.get("history")), fault)
         queries[query_id] = Query(query_id, text, history)
     return queries, metadata
 

@@ -58,7 +58,7 @@ def read_judged(
         else:
             found = "the file has none"
         faults.add(path, None, f"no usable judgement: {found}.")
-    elif left_out:
+    elif left_out and not faults:
         _log.warning(
             f"{path}: skipped {len(left_out):,} judgements whose query or document is not in the folder (the first:"
             f" {left_out[0]}), and {len(lost):,} queries that have no relevant document left."

@@ -35,6 +35,8 @@ _REFUSED = re.compile(
 )
 _SYSTEM = "system"
 _OF_SYSTEM = re.compile(r"\bsystem\b.{0,20}\b(?:role|message|prompt|instruction)|\brole.{0,20}\bsystem\b", re.I)
+_ONLY_OTHERS = re.compile(r"\bonly user\b.{0,40}\broles?\b|\broles? must alternate\b|\bstart with a user\b", re.I)
+"""Complaints of chat templates without a system role that do not name it."""
 _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
 
@@ -180,10 +182,12 @@ def _refused_by(complaint: str, sent: dict[str, Any], conversation: Conversation
     """The settings that a server's error message rejects; includes ``system`` if it rejects system messages."""
     if "max_tokens" in sent and "max_completion_tokens" in complaint:
         return {"max_tokens"}
+    has_system = len(conversation) > 1 and conversation[0]["role"] == _SYSTEM
+    if has_system and _ONLY_OTHERS.search(complaint):
+        return {_SYSTEM}
     if not _REFUSED.search(complaint):
         return set()
     named = {name for name in _REFUSABLE if name in sent and re.search(rf"\b{name}\b", complaint)}
-    has_system = len(conversation) > 1 and conversation[0]["role"] == _SYSTEM
     return named | ({_SYSTEM} if has_system and _OF_SYSTEM.search(complaint) else set())
 
 

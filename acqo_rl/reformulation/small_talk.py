@@ -35,6 +35,8 @@ have a (nice|good|great|lovely|wonderful) (day|evening|weekend|night|one|time)
 you( a)?re welcome | (good|great|nice|excellent|helpful) (job|work|bot|answers?) | well done | sounds good
 great | good | lovely | perfect | awesome | cool | nice | wonderful | excellent | amazing
 lol | lmao | (ha)+ | (he)+he | got it | i see
+(that |it )?makes sense | understood | interesting | fair enough
+who are you | what can you do | what is your name | are you (an? )?(real )?(bot|robot|human|person|ai)
 (that( i)?s|that will be) all | never mind | nevermind | sorry | my (bad|apologies) | apologies
 test(ing)?( (test(ing)?|1|2|3))* | prueba | teste | тест | 测试 | テスト | 테스트
 hallo | guten (morgen|tag|abend) | gute nacht | moin | servus | tschüss | auf wiedersehen | wie geht( e)?s( dir| ihnen)?
@@ -90,6 +92,7 @@ _HELPED = re.compile(
 )
 _ADVERBS = """exactly really lot ça beaucoup vraiment très molto stato stata davvero mucho bastante mesmo echt heel erg
 väldigt verkligen veldig virkelig meget bardzo naprawdę to było çok gerçekten oldu это очень действительно"""
+_ABOUT_IT = re.compile(r"(?:th(?:at|is)s?|its?|das|dies|cest|c est|ça|eso|esto|questo|isso|dat|det|to|это|bu)(?!\S)")
 _MAY_ASK = re.compile("[?\u061f\uff1f]")
 _ELISION = re.compile("\\b([cdjlmnst]|qu)['\u2019](?=\\w)")
 
@@ -109,8 +112,8 @@ _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 def is_small_talk(text: str) -> bool:
     """Whether a message is only a greeting, thanks, a goodbye or a reaction: "hi", "ok, thanks!", an emoji.
 
-    Thanks may include a reason: "Thank you, that was helpful." "Yes", "ok" and "???" alone are not small talk, because
-    they may answer a question or be one.
+    Thanks may include a reason, and praise may stand alone: "Thank you, that was helpful.", "That helps." But
+    "yes", "ok" and "???" alone are not small talk, because they may answer a question or be one.
     """
     words = _words(text)
     if not words:
@@ -120,6 +123,8 @@ def is_small_talk(text: str) -> bool:
     said = _DRAWN_OUT.sub(r"\1", " ".join(words))
     if found := _SMALL_TALK.fullmatch(said):
         return found["said"] is not None
+    if _ABOUT_IT.match(said) and not _MAY_ASK.search(text) and _says_it_helped(said):
+        return True
     return bool(_ANY_THANKS.search(said)) and not _MAY_ASK.search(text) and _says_it_helped(_ANY_PHRASE.sub("", said))
 
 

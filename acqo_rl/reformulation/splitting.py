@@ -39,6 +39,7 @@ _FEW_WORDS = 12
 _SPACE, _AMPERSAND = "\u02cd", "\ua788"
 """Characters that replace spaces and "&" in marked names."""
 
+_AND_NAME = re.compile(r"(?<=\w) & (?:(?:the|a|an|of|de|la) )?(?=[A-Z])")
 _QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)""")
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _ONE_THING = re.compile(
@@ -162,7 +163,7 @@ def _mark_names(text: str, lexicon: Lexicon) -> str:
     )
     text = _QUOTED.sub(lambda m: m[0].replace(" ", _SPACE), text)
     if not _CHANGES.search(text) or re.search(r" (?:and|or|vs\.?|versus|with|to) ", text):
-        text = re.sub(r"(?<=\w) & (?=[A-Z])", f"{_SPACE}{_AMPERSAND}{_SPACE}", text)
+        text = _AND_NAME.sub(lambda m: m[0].replace(" ", _SPACE).replace("&", _AMPERSAND), text)
     return lexicon.mark_names(text, _SPACE)
 
 

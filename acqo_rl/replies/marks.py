@@ -19,9 +19,11 @@ _COUNTED = re.compile(
 _ODD_COUNT = re.compile(
     r"^(?:#{1,6}\s+(?=\d{1,2}[.)]\s)|[-*+]\s+\[[ xX]\]\s+|\[\d{1,2}\][:.]?\s+|<\d{1,2}>\s+|\d\ufe0f?\u20e3\s*"
     r"|[\u2192\u2023\u25aa\u25cf\u25cb\u25ba\u27a4\u30fb\u00b7]\s*|<li>\s*|\\item\s+|\d{1,2}\.\)\s+|\d{1,2}\\[.)]\s+|\d{1,2}\u3002\s*"
-    r"|([*_`])\d{1,2}[.):]?\1[.):]?\s+)(?=\S)"
+    r"|([*_`])\d{1,2}[.):]?\1[.):]?\s+|(?:First|Second|Third|Fourth|Last|Final)(?:ly)?, |(?:Then|Next), "
+    r"|(?:Erst|Zweit|Dritt)ens, |(?:Premièrement|Deuxièmement|Troisièmement|Enfin), "
+    r"|(?:Primero|Segundo|Tercero|Primo|Secondo|Terzo|Primeiro|Terceiro), )(?=\S)"
 )
-"""Counts and bullets in other markup: "[1] ", "- [ ] ", "### 1. ", "1.) ", "*1.* "."""
+"""Counts and bullets in other markup or in words: "[1] ", "- [ ] ", "### 1. ", "1.) ", "*1.* ", "First, "."""
 _TAGGED = re.compile(r"^<([a-z][\w-]{0,20})(?:\s[^<>]*)?>\s*(.*?)\s*</\1>$", re.I)
 _TAG_ALONE = re.compile(r"^</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>$", re.I)
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")

@@ -50,17 +50,35 @@ _ORDINALS = _stems(
     "primera, segunda, tercera, prima, seconda, terza, primeira, terceira, eerste, tweede, derde, pierwsze, drugie",
     "trzecie, 첫 번째, 두 번째, 세 번째, 네 번째, första, andra, tredje, первый, второй, третий",
 )
+_REWRITTEN = _stems(
+    "rewritten, reworded, rephrased, reformulated, paraphrased, revised, improved, optimized, optimised, refined",
+    "standalone, stand-alone, self-contained, decontextualized, contextualized, clarified, expanded, complete",
+    "resolved, better, follow-up, final, new, updated, alternative, broader, more general, general, suggested, search",
+    "umformulierte, überarbeitete, umgeschriebene, eigenständige, verbesserte, präzisierte, optimierte, neue",
+    "allgemeinere, umformuliert, überarbeitet, reformulée, réécrite, améliorée, autonome, optimisée, nouvelle, affinée",
+    "reformulada, reescrita, mejorada, independiente, optimizada, nueva, refinada, autónoma, más general",
+    "riformulata, riscritta, migliorata, ottimizzata, nuova, raffinata, melhorada, otimizada, independente, nova",
+    "herschreven, geherformuleerde, verbeterde, zelfstandige, nieuwe, przeformułowane, przepisane, ulepszone, nowe",
+    "omformulerad, omskriven, förbättrad, fristående, ny, переформулированный, переписанный, уточнённый, новый",
+    "yeniden yazılmış, geliştirilmiş, bağımsız, yeni, 재작성된, 다시 작성된, 개선된, 새로운, 독립적인",
+)
+_REWRITTEN_HAN = (
+    r"(?:(?:改写|重写|改进|优化|最终|新|独立|完整)[后後]?的?|(?:書き換え|言い換え|改善|修正)(?:た|後の|した)?)"
+)
 _BY_NUMBER = (
-    r"[\s_]*(?:n[.°º]{1,2}\s*|nr\s*|no\s*|[^\W\d_]{1,3}\.\s*|№\s*|#\s*|\(\s*)?(\d{1,2})\)?\s*(?:[:.)：]|[-–—](?=\s))"
+    r"[\s_]*(?:n[.°º]{1,2}\s*|nr\s*|no\s*|[^\W\d_]{1,3}\.\s*|№\s*|#\s*|\(\s*)?"
+    r"(\d{1,2})(?:\s?(?:/|of)\s?\d{1,2})?\)?\s*(?:[:.)：]|[-–—](?=\s))"
 )
 LABEL = re.compile(
     rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{ASKED}|{ANSWERED}|{_LISTED}){_BY_NUMBER}"
-    rf"|(?:{ASKED}|{ANSWERED})\s*[:：])|(?:{_ORDINALS})\s*[:：]"
+    rf"|(?:{ASKED}|{ANSWERED})(?:\s\(?(?:{_REWRITTEN})\)?)?\s*[:：])|(?:{_ORDINALS})\s*[:：]"
+    rf"|(?:(?:{_REWRITTEN})\s){{1,3}}(?:{ASKED})\s*[:：]|(?:rewritten|reformulated|rephrased|standalone)\s*:"
+    rf"|{_REWRITTEN_HAN}{_HAN}\s*[:：]"
     rf"|第\s*([\d一二三四五六七八九十]{{1,2}})\s*[个個の条]?(?:{_HAN})?\s*[:：]"
     rf"|{_HAN}(?:{_BY_NUMBER}|\s*[一二三四五六七八九十①-⑳]?\s*[:：]))\s*",
     re.I,
 )
-"""A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "子查询3："."""
+"""A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "Rewritten query:", "子查询3："."""
 ANSWER_LABEL = rf"(?:{ANSWERED})[*_\s]*[:：]"
 """A label before an answer, without emphasis marks."""
 
@@ -69,9 +87,14 @@ EXPLAINS = (
     r"|erläuterung|zweck|ziel|hinweis|anmerkung|explication|raison|objectif|remarque|justification|explicación|motivo"
     r"|propósito|razón|objetivo|nota|spiegazione|scopo|motivazione|obiettivo|explicação|justificativa|razão|uitleg|reden"
     r"|doel|opmerking|toelichting|wyjaśnienie|powód|uwaga|uzasadnienie|förklaring|syfte|пояснение|цель|примечание"
-    r"|说明|解释|理由|目的|备注|注意?|説明|解説|意図|補足|설명|이유|목적|참고)\s*[:：]"
+    r"|说明|解释|理由|目的|备注|注意?|説明|解説|意図|補足|설명|이유|목적|참고"
+    r"|original(?: (?:user )?(?:query|question|search))?|ursprüngliche (?:frage|anfrage|suchanfrage)"
+    r"|(?:question|requête) (?:originale|initiale|d'origine)|(?:pregunta|consulta|domanda|pergunta) original[e]?"
+    r"|oorspronkelijke (?:vraag|zoekopdracht)|oryginalne (?:pytanie|zapytanie)|ursprunglig fråga"
+    r"|исходный (?:вопрос|запрос)|原始?的?(?:问题|查询)|元の(?:質問|クエリ)|원래 질문"
+    r"|context|kontext|contexte|contexto|contesto)\s*[:：]"
 )
-"""A label before a line that explains the entry above it."""
+"""A label before a line that explains another entry, or repeats what the model was asked."""
 _NONE = """
 none null nil n/a na nothing - no unknown keine keiner nichts aucun aucune rien ninguna ninguno nada nessuna
 nessuno niente nenhum nenhuma geen niets brak żadne 无 無 没有 なし ingen inget нет yok 없음

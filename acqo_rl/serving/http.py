@@ -124,6 +124,9 @@ async def _refuse_schema(_: Request, error: Exception) -> JSONResponse:
     """Reports each error and its location, without the request body, which may be long or not valid JSON."""
     assert isinstance(error, RequestValidationError)
     shown = [{"type": e["type"], "loc": [_plain(part) for part in e["loc"]], "msg": e["msg"]} for e in error.errors()]
+    for problem in shown:
+        if problem["type"] == "string_pattern_mismatch":
+            problem["msg"] = "The text is empty; write at least one letter, digit or sign."
     if isinstance(error.body, bytes):  # FastAPI does not parse the body if the content type is not JSON
         shown[0]["msg"] = "Send JSON with the header Content-Type: application/json."
     return JSONResponse({"detail": shown}, 422)

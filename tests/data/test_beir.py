@@ -190,6 +190,8 @@ def test_a_bad_corpus_line_is_named(folder, line, problem):
 )
 def test_conversations_come_in_many_shapes_and_are_written_in_one(folder, history):
     path = folder / "queries.jsonl"
+    path.write_text(json.dumps({"_id": "q1", "text": "t", "history": history}) + "\n")
+    assert read_queries(folder) == [Query("q1", "t", ("U: Peru?", "S: A country."))]
     path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": {"history": history, "kind": "x"}}) + "\n")
     queries = read_queries(folder)
     assert queries == [Query("q1", "t", ("U: Peru?", "S: A country."))]
@@ -291,15 +293,16 @@ def test_ids_are_compared_whatever_their_normal_form(tmp_path):
     assert data.qrels["test"] == {composed: {decomposed: 1, "d2": 1}}
 
 
-def test_every_fault_of_a_folder_is_listed_at_once(folder):
+def test_every_fault_of_a_folder_is_listed_at_once(folder, caplog):
     corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
     corpus.write_text('{"_id": "d 1", "title": ["x"], "text": null}\nno JSON\n{"_id": "d2", "text": "t"}\n')
     queries.write_text('{"_id": "q1"}\n{"_id": "q2", "text": "t", "metadata": {"history": 3}}\n')
-    qrels.write_text("q1\td2\t0.5\nq1\td2\n")
+    qrels.write_text("q1\td2\t0.5\nq1\td2\nq1\td1\t1\nq1\td2\t1\n")
     with pytest.raises(DataError) as error:
         read_beir(folder, "test", "train")
     lines = str(error.value).split("\n")
     assert lines[0].startswith("9 faults")
+    assert not caplog.records  # d1 is missing only because of a fault
     numbers = {corpus: [1, 1, 1, 2], queries: [1, 2], qrels: [1, 2]}
     wanted = [f"{path}, line {number}: " for path, lines in numbers.items() for number in lines]
     assert len(lines[1:]) == len([*wanted, "train"])

@@ -70,7 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
             if name in body:
                 return self.send(422, complaint if complaint[0] in "[{" else {"error": {"message": complaint}})
         if "no system role" in wish and any(message["role"] == "system" for message in body["messages"]):
-            return self.send(400, {"object": "error", "message": "System role not supported", "code": 400})
+            complaint = wish.partition(": ")[2] or "System role not supported"
+            return self.send(400, {"object": "error", "message": complaint, "code": 400})
         if body.get("stream"):
             return self.send(200, _STREAMED, {"Content-Type": "text/event-stream"})
         if wish == "too many tokens":

@@ -146,12 +146,19 @@ class TestWhatAServerTakes:
         assert model.generate([say(wish)])[0].text == f"reply to {wish}"
         assert ["seed" in sent for _, sent, _ in server.requests] == [True, False]
 
-    def test_a_server_without_a_system_role_gets_its_text_in_the_users_turn(self, model, server):
+    @pytest.mark.parametrize(
+        "complaint",
+        ["System role not supported", "Only user and assistant roles are supported!",
+         "Conversation roles must alternate user/assistant/user/assistant/...",
+         "After the optional system message, conversation roles must alternate"],
+    )  # fmt: skip
+    def test_a_server_without_a_system_role_gets_its_text_in_the_users_turn(self, model, server, complaint):
+        wish = f"no system role: {complaint}"
         for _ in range(2):
-            assert model.generate([say("no system role")])[0].text == "reply to no system role"
+            assert model.generate([say(wish)])[0].text == f"reply to {wish}"
         sent = [body["messages"] for _, body, _ in server.requests]
         assert [messages[0]["role"] for messages in sent] == ["system", "user", "user"]
-        assert sent[-1] == [{"role": "user", "content": "Write.\n\nfirst"}, *say("no system role")[2:]]
+        assert sent[-1] == [{"role": "user", "content": "Write.\n\nfirst"}, *say(wish)[2:]]
 
     @pytest.mark.parametrize(
         ("choice", "reason"),

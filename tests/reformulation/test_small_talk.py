@@ -47,6 +47,8 @@ THANKS_WITH_MORE = [
     *("Muchas gracias, me ayudó mucho", "Grazie, mi hai aiutato molto", "Obrigado, isso ajudou muito"),
     *("Bedankt, dat helpt", "Tack, det hjälpte", "Takk, det hjelper", "Dziękuję, to bardzo pomocne"),
     *("Teşekkürler, çok yardımcı oldu", "Спасибо, это очень помогло", "谢谢，很有帮助", "ありがとう、助かりました"),
+    *("that helps", "This is exactly what I needed!", "It works", "das hilft sehr", "ça suffit", "makes sense"),
+    *("who are you?", "What can you do?", "Are you a bot?"),
     *("감사합니다, 도움이 됐어요", "sorry", "test", "Entschuldigung", "lo siento"),
 ]
 REACTIONS = [

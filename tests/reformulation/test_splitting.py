@@ -25,6 +25,8 @@ from acqo_rl.types import Document
         "How much does R&D cost AT&T?",
         "When was H&M founded?",
         "Johnson & Johnson headquarters",
+        "Beauty & the Beast director and year",
+        "Florence & the Machine albums",
         "Who founded Smith & Hawken?",
         "what does supply and demand mean",
         "history of rock and roll",

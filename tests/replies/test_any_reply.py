@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.pipeline.decomposition import read_sub_questions
@@ -37,7 +37,6 @@ QUERY = Query("q", "Who owns it?")
 
 
 @given(REPLIES)
-@settings(max_examples=300)
 def test_every_reader(reply):
     entries = entries_of(reply)
     assert len(set(map(normalised, entries))) == len(entries)

@@ -295,6 +295,16 @@ def test_values_of_other_languages_and_notations(text):
             "Sub-Q{n}: ",
             "resolve: ",
         ),
+        *(
+            "Rewritten query: ",
+            "Improved search query {n}: ",
+            "Umformulierte Frage: ",
+            "Consulta reformulada: ",
+            "Frage (umformuliert): ",
+            "改写后的问题\uff1a",
+            "Question {n}/2: ",
+            "Query {n} of 2: ",
+        ),
     ],
 )
 def test_signs_and_labels_of_any_language_before_entries(mark):
@@ -316,11 +326,25 @@ def test_signs_and_labels_of_any_language_before_entries(mark):
         "Hier sind drei Varianten\n{}",
         "Voici deux requêtes\n{}",
         "As an AI, I would search:\n{}",
+        "Original question: What does it cost?\n{}",
+        "Question initiale : Combien ?\n\n{}",
+        "Context: Oslo\n{}",
     ],
 )
 def test_remarks_around_a_list_are_no_searches(text):
     assert read(text.format("bread price\nrent in Oslo")) == ["bread price", "rent in Oslo"]
     assert read(text.format("1. bread price\n2. rent in Oslo")) == ["bread price", "rent in Oslo"]
+
+
+def test_entries_counted_in_words():
+    assert read("First, bread price\nSecond, rent in Oslo") == ["bread price", "rent in Oslo"]
+    assert read("Erstens, bread price\nZweitens, rent in Oslo") == ["bread price", "rent in Oslo"]
+    assert read("First, Do No Harm film") == ["First, Do No Harm film"]
+
+
+def test_a_question_of_a_kind_is_no_label():
+    texts = ["The German question: 1848", "new wave search engines", "original sin meaning", "context free grammar"]
+    assert read("\n".join(texts)) == texts
 
 
 def test_a_last_remark_in_hindi_is_no_search():

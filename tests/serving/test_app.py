@@ -341,6 +341,13 @@ class TestErrors:
         assert problem["loc"] == ["body"]
         assert "application/json" in problem["msg"]
 
+    @pytest.mark.parametrize("query", [" ", "\u200b", "\u0000"])
+    def test_a_query_without_text_is_refused_in_words(self, client, query):
+        answer = client.post("/v1/search", json={"query": query})
+        [problem] = answer.json()["detail"]
+        assert (answer.status_code, problem["loc"]) == (422, ["body", "query"])
+        assert "\\p{" not in problem["msg"]
+
     @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
     def test_null_means_the_default_of_every_optional_field(self, client, path):
         """Required and unknown fields may not be null; the schema agrees."""

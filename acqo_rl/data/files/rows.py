@@ -31,7 +31,7 @@ DOCUMENT = {
 QUERY = {
     "id": ("_id", "id", "queryid", "qid", "topicid", "num", "number"),
     "text": ("text", "query", "question", "title", "description", "desc"),
-    "history": ("history", "conversation", "messages", "turns"),
+    "history": ("history", "chathistory", "conversation", "messages", "turns"),
 }
 """Common field names, in lower case and without ``-`` and ``_`` (except ``_id``)."""
 
