@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.functional import pad as extend
@@ -17,88 +17,13 @@ from tqdm import tqdm
 from transformers import DynamicCache, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
 from transformers.cache_utils import Cache, DynamicLayer
 
+from acqo_rl.language_models.rows import Batch, empty_cache
+
+if TYPE_CHECKING:
+    from acqo_rl.language_models.drafts import Drafts
+
 Forbidden = Callable[[Sequence[int], Sequence[int]], Collection[int]]
 """Constraint on decoding: (prompt ids, ids generated so far) -> ids that are forbidden as the next token."""
-
-_ROOM = 32
-"""Number of columns by which a cache grows."""
-
-
-class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed
-    """A cache layer with preallocated columns, so that a decoding step writes one column without copying the others.
-
-    ``keys`` and ``values`` are views of the columns in use, float[rows, heads, columns, size].
-    """
-
-    _room: tuple[torch.Tensor, torch.Tensor] | None = None
-
-    @property
-    def room(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values with the preallocated columns behind those in use, contiguous."""
-        return self._room or (self.keys.contiguous(), self.values.contiguous())
-
-    def put(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Replaces keys and values."""
-        self.keys, self.values, self._room = keys, values, None
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Appends columns and returns all keys and values."""
-        start = self.get_seq_length()
-        end = start + key_states.shape[-2]
-        if start == 0:
-            self.lazy_initialization(key_states, value_states)
-            self.put(key_states, value_states)
-            return key_states, value_states
-        if self._room is None or self._room[0].shape[-2] < end:
-            more = end - start + _ROOM
-            self._room = extend(self.keys, (0, 0, 0, more)), extend(self.values, (0, 0, 0, more))
-        keys, values = self._room
-        keys[:, :, start:end] = key_states
-        values[:, :, start:end] = value_states
-        self.keys, self.values = keys[:, :, :end], values[:, :, :end]
-        return self.keys, self.values
-
-
-@dataclass
-class _Batch:
-    """The rows that are currently generated.
-
-    Attributes:
-        rows: prompt number of each row.
-        cache: keys and values of every layer, float[rows, heads, columns, size].
-        mask: int[rows, columns]; 0 where a row does not use a column. The column of a token is not its position.
-        logits: logits of the next token, float[rows, vocabulary].
-    """
-
-    rows: list[int]
-    cache: Cache
-    mask: torch.Tensor
-    logits: torch.Tensor
-
-    def select(self, kept: list[int]) -> None:
-        """Keeps the given rows, and the columns that at least one of them uses."""
-        index = torch.tensor(kept, device=self.mask.device)
-        self.rows = [self.rows[i] for i in kept]
-        self.mask = self.mask[index]
-        self.logits = self.logits[index]
-        columns = self.mask.any(dim=0).nonzero().squeeze(1)
-        self.mask = self.mask[:, columns]
-        for layer in self.cache.layers:
-            layer.put(layer.keys[index][:, :, columns], layer.values[index][:, :, columns])
-
-    def join(self, other: _Batch) -> None:
-        """Adds the rows of another batch."""
-        width = max(self.mask.shape[1], other.mask.shape[1])
-        self.rows += other.rows
-        self.logits = torch.cat([self.logits, other.logits])
-        self.mask = torch.cat([extend(m, (width - m.shape[1], 0)) for m in (self.mask, other.mask)])
-        for mine, its in zip(self.cache.layers, other.cache.layers, strict=True):
-            mine.put(
-                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.keys, its.keys)]),
-                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)]),
-            )
 
 
 @dataclass(frozen=True)
@@ -120,7 +45,7 @@ def read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix | None:
     shared = _common_prefix(prompts)
     if not shared or not keeps_every_token(model):
         return None
-    return Prefix(shared, _read(model, _empty_cache(model), [shared], torch.ones(1, len(shared)))[0])
+    return Prefix(shared, _read(model, empty_cache(model), [shared], torch.ones(1, len(shared)))[0])
 
 
 def keeps_every_token(model: Any) -> bool:
@@ -141,6 +66,7 @@ def complete(
     batch_size: int = 32,
     forbidden: Forbidden | None = None,
     known: Prefix | None = None,
+    drafts: Drafts | None = None,
 ) -> list[list[int]]:
     """Generates one completion per prompt.
 
@@ -156,51 +82,150 @@ def complete(
         batch_size: maximum number of rows per batch.
         forbidden: constraint on decoding.
         known: prefix that need not be read again; not used unless all prompts begin with it.
+        drafts: guesses that save passes of greedy decoding; completions are remembered there.
 
     Returns:
         Token ids of each completion, in input order, including the end token if there is one.
     """
     if not keeps_every_token(model):
         return _fixed_batches(model, prompts, ends, pad, max_new_tokens, temperature, top_p, batch_size, forbidden)
-    completions: list[list[int]] = [[] for _ in prompts]
-    prefix = known if known and known.begins(prompts) else read_prefix(model, prompts)
     order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i]), prompts[i]))
     size = max(batch_size // 4, 1)
     waiting = [order[i : i + size] for i in range(0, len(order), size)][::-1]
-    batch: _Batch | None = None
+    prefix = known if known and known.begins(prompts) else read_prefix(model, prompts)
+    batch: Batch | None = None
     with tqdm(
         total=len(prompts), desc="generate", unit="completion", disable=len(prompts) < 256, leave=False
     ) as progress:
+        writer = _Writer(
+            model, prompts, prefix, ends, pad, max_new_tokens, temperature, top_p, forbidden, drafts, progress
+        )
         while waiting or batch is not None:
-            if waiting and (batch is None or len(batch.rows) + size <= batch_size):
-                joining = _begin(model, waiting.pop(), prompts, prefix, pad)
-                if batch is None:
-                    batch = joining
-                else:
+            if batch is None:
+                batch = writer.begin(waiting.pop())
+            elif waiting and len(batch.rows) + size <= batch_size:
+                joining = writer.begin(waiting.pop())
+                if joining is not None:
                     batch.join(joining)
-                continue
-            assert batch is not None
-            if forbidden is not None:
-                for logits, row in zip(batch.logits, batch.rows, strict=True):
-                    logits[list(forbidden(prompts[row], completions[row]))] = -torch.inf
-            tokens = _next_tokens(batch.logits, temperature, top_p)
-            for row, token in zip(batch.rows, tokens.tolist(), strict=True):
-                completions[row].append(token)
-            kept = [
-                i
-                for i, row in enumerate(batch.rows)
-                if completions[row][-1] not in ends and len(completions[row]) < max_new_tokens
+            else:
+                batch = writer.go_on(batch)
+    return writer.completions
+
+
+class _Writer:
+    """Writes the completions of one call of :func:`complete`, which explains the arguments."""
+
+    def __init__(
+        self,
+        model: Any,
+        prompts: Sequence[Sequence[int]],
+        prefix: Prefix | None,
+        ends: Sequence[int],
+        pad: int,
+        max_new_tokens: int,
+        temperature: float,
+        top_p: float,
+        forbidden: Forbidden | None,
+        drafts: Drafts | None,
+        progress: Any,
+    ) -> None:
+        self.completions: list[list[int]] = [[] for _ in prompts]
+        self._model = model
+        self._prompts = prompts
+        self._prefix = prefix
+        self._ends = ends
+        self._pad = pad
+        self._max_new_tokens = max_new_tokens
+        self._temperature = temperature
+        self._top_p = top_p
+        self._forbidden = forbidden
+        self._drafts = drafts if temperature == 0 else None
+        self._progress = progress
+
+    def begin(self, rows: list[int]) -> Batch | None:
+        """Reads the prompts of the given rows after the common prefix, and writes at least one token of each.
+
+        Returns:
+            The rows that are not finished; ``None`` if all are.
+        """
+        start = len(self._prefix.ids) if self._prefix else 0
+        distinct = list(dict.fromkeys(tuple(self._prompts[row]) for row in rows))
+        rests = [prompt[start:] for prompt in distinct]
+        longest = max(map(len, rests))
+        ids = [[self._pad] * (longest - len(rest)) + list(rest) for rest in rests]
+        mask = torch.tensor([[1] * start + [0] * (longest - len(rest)) + [1] * len(rest) for rest in rests])
+        cache = empty_cache(self._model)
+        for number, layer in enumerate(self._prefix.cache.layers if self._prefix else ()):
+            cache.update(
+                layer.keys.expand(len(distinct), -1, -1, -1), layer.values.expand(len(distinct), -1, -1, -1), number
+            )
+        batch = Batch(list(range(len(distinct))), cache, mask.to(self._model.device))
+        guesses = self._guesses([(prompt, ()) for prompt in distinct])
+        logits = self._read(batch, ids, guesses)
+        if len(distinct) < len(rows):
+            place = {prompt: i for i, prompt in enumerate(distinct)}
+            places = [place[tuple(self._prompts[row])] for row in rows]
+            batch.select(places)
+            logits, guesses = logits[places], [guesses[i] for i in places]
+        batch.rows = rows
+        return self._write(batch, logits, guesses)
+
+    def go_on(self, batch: Batch) -> Batch | None:
+        """Writes at least one more token of each row; returns the rows that are not finished."""
+        guesses = self._guesses([(self._prompts[row], self.completions[row]) for row in batch.rows])
+        batch.mask = extend(batch.mask, (0, 1), value=1)
+        logits = self._read(batch, [self.completions[row][-1:] for row in batch.rows], guesses)
+        return self._write(batch, logits, guesses)
+
+    def _guesses(self, texts: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[list[int]]:
+        return self._drafts.guess(texts) if self._drafts else [[] for _ in texts]
+
+    def _read(self, batch: Batch, ids: list[list[int]], guesses: list[list[int]]) -> torch.Tensor:
+        """Reads tokens, for which the mask has columns, and guesses behind them, for which it gets columns.
+
+        Returns:
+            Logits of the next token after the tokens and after each one of a guess, float[rows, 1 + longest guess,
+            vocabulary].
+        """
+        longest = max(map(len, guesses))
+        read = [own + guess + [self._pad] * (longest - len(guess)) for own, guess in zip(ids, guesses, strict=True)]
+        batch.mask = extend(batch.mask, (0, longest), value=1)
+        batch.cache, logits = _read(self._model, batch.cache, read, batch.mask, 1 + longest)
+        return logits
+
+    def _write(self, batch: Batch, logits: torch.Tensor, guesses: list[list[int]]) -> Batch | None:
+        """Writes the tokens that the logits choose: of each row one, and further ones as long as its guess is right."""
+        before = [len(self.completions[row]) for row in batch.rows]
+        active = list(range(len(batch.rows)))
+        for place in range(logits.shape[1]):
+            if self._forbidden is not None:
+                for i in active:
+                    row = batch.rows[i]
+                    logits[i, place][list(self._forbidden(self._prompts[row], self.completions[row]))] = -torch.inf
+            tokens = _next_tokens(logits[:, place], self._temperature, self._top_p).tolist()
+            for i in active:
+                self.completions[batch.rows[i]].append(tokens[i])
+            active = [
+                i for i in active if guesses[i][place : place + 1] == [tokens[i]] and not self._is_done(batch.rows[i])
             ]
-            progress.update(len(batch.rows) - len(kept))
-            if not kept:
-                batch = None
-                continue
-            if len(kept) < len(batch.rows):
-                batch.select(kept)
-                tokens = tokens[kept]
-            batch.mask = extend(batch.mask, (0, 1), value=1)
-            batch.cache, batch.logits = _read(model, batch.cache, tokens[:, None].tolist(), batch.mask)
-    return completions
+            if not active:
+                break
+        now = [len(self.completions[row]) for row in batch.rows]
+        batch.forget(logits.shape[1] - 1, [after - first - 1 for first, after in zip(before, now, strict=True)])
+        kept = [i for i, row in enumerate(batch.rows) if not self._is_done(row)]
+        self._progress.update(len(batch.rows) - len(kept))
+        if self._drafts:
+            for row in filter(self._is_done, batch.rows):
+                self._drafts.remember(self._prompts[row], self.completions[row])
+        if not kept:
+            return None
+        if len(kept) < len(batch.rows):
+            batch.select(kept)
+        return batch
+
+    def _is_done(self, row: int) -> bool:
+        written = self.completions[row]
+        return written[-1] in self._ends or len(written) >= self._max_new_tokens
 
 
 def _fixed_batches(
@@ -260,31 +285,10 @@ class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not type
         return scores
 
 
-def _begin(model: Any, rows: list[int], prompts: Sequence[Sequence[int]], prefix: Prefix | None, pad: int) -> _Batch:
-    """Starts a batch: reads the prompts of the given rows after their common prefix."""
-    start = len(prefix.ids) if prefix else 0
-    distinct = list(dict.fromkeys(tuple(prompts[row]) for row in rows))
-    rests = [prompt[start:] for prompt in distinct]
-    longest = max(map(len, rests))
-    ids = [[pad] * (longest - len(rest)) + list(rest) for rest in rests]
-    mask = torch.tensor([[1] * start + [0] * (longest - len(rest)) + [1] * len(rest) for rest in rests])
-    cache = _empty_cache(model)
-    if prefix is not None:
-        for number, layer in enumerate(prefix.cache.layers):
-            cache.update(
-                layer.keys.expand(len(distinct), -1, -1, -1), layer.values.expand(len(distinct), -1, -1, -1), number
-            )
-    cache, logits = _read(model, cache, ids, mask)
-    batch = _Batch(rows, cache, mask.to(logits.device), logits)
-    if len(distinct) < len(rows):
-        place = {prompt: i for i, prompt in enumerate(distinct)}
-        batch.select([place[tuple(prompts[row])] for row in rows])
-        batch.rows = rows
-    return batch
-
-
-def _read(model: Any, cache: Cache, ids: list[list[int]], mask: torch.Tensor) -> tuple[Cache, torch.Tensor]:
-    """Appends tokens to a cache; returns the cache and the logits of the next token, float[rows, vocabulary]."""
+def _read(
+    model: Any, cache: Cache, ids: list[list[int]], mask: torch.Tensor, last: int = 1
+) -> tuple[Cache, torch.Tensor]:
+    """Appends tokens to a cache; returns it and the logits after the ``last`` tokens, float[rows, last, vocabulary]."""
     device = model.device
     mask = mask.to(device)
     positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -len(ids[0]) :].long()
@@ -294,9 +298,9 @@ def _read(model: Any, cache: Cache, ids: list[list[int]], mask: torch.Tensor) ->
         position_ids=positions,
         past_key_values=cache,
         use_cache=True,
-        logits_to_keep=1,
+        logits_to_keep=last,
     )
-    return output.past_key_values, output.logits[:, -1]
+    return output.past_key_values, output.logits[:, -last:]
 
 
 def _next_tokens(logits: torch.Tensor, temperature: float, top_p: float) -> torch.Tensor:
@@ -306,10 +310,6 @@ def _next_tokens(logits: torch.Tensor, temperature: float, top_p: float) -> torc
     if top_p < 1:
         scores = TopPLogitsWarper(top_p)(None, scores)
     return torch.multinomial(scores.softmax(dim=-1), 1).squeeze(1)
-
-
-def _empty_cache(model: Any) -> Cache:
-    return Cache(layers=[RoomyLayer() for _ in DynamicCache(config=model.config).layers])
 
 
 def _common_prefix(prompts: Sequence[Sequence[int]]) -> list[int]:

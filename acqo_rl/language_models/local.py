@@ -13,6 +13,7 @@ from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
+from acqo_rl.language_models.drafts import Drafts
 from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.types import Completion, Conversation
 
@@ -169,6 +170,7 @@ class TransformersModel:
         self.starts_thinking = opens_thoughts(tokenizer)
         self.fixed_weights = fixed_weights
         self._prefixes: LRUCache[str, Prefix | None] = LRUCache(_PREFIXES)
+        self._drafts = Drafts()
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
@@ -254,6 +256,7 @@ class TransformersModel:
                 batch_size=self.batch_size,
                 forbidden=self.forbidden,
                 known=self._known_prefix(conversations),
+                drafts=self._drafts,
             )
         return [self._completion(ids) for ids in completions]
 

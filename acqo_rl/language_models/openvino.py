@@ -24,7 +24,7 @@ Weights in float16 change almost no completion. Weights in int8 take about half 
 
 GRAPH_FILE = "openvino_model.xml"
 _WEIGHTS_FILE = "openvino_model.bin"
-_VERSION = "1"
+_VERSION = "2"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
 _OUT_OF_SIGHT = -1e9
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Read(NamedTuple):
-    """What a model of transformers returns: the cache, and logits of the last token, float[rows, 1, vocabulary]."""
+    """What a model of transformers returns: the cache, and logits of the last tokens, float[rows, last, vocabulary]."""
 
     past_key_values: Any
     logits: torch.Tensor
@@ -77,6 +77,7 @@ class OpenVinoCausalLM:
         attention_mask: torch.Tensor,
         position_ids: torch.Tensor,
         past_key_values: Any,
+        logits_to_keep: int = 1,
         **_: Any,
     ) -> Read:
         """Appends tokens to the cache.
@@ -86,6 +87,7 @@ class OpenVinoCausalLM:
             attention_mask: int[rows, columns + tokens]; 0 where a row does not use a column.
             position_ids: int[rows, tokens].
             past_key_values: a cache of ``RoomyLayer``, changed in place.
+            logits_to_keep: number of last tokens whose logits are returned.
         """
         import torch
 
@@ -97,7 +99,8 @@ class OpenVinoCausalLM:
         mask[..., :columns].masked_fill_(seen[..., :columns], 0.0)
         causal = torch.ones(tokens, tokens, dtype=torch.bool).tril()
         mask[..., -tokens:].masked_fill_(seen[..., columns:] & causal, 0.0)
-        inputs = [tensor.contiguous() for tensor in (input_ids.int(), position_ids.int(), mask, *before)]
+        kept = torch.tensor([-logits_to_keep])
+        inputs = [tensor.contiguous() for tensor in (input_ids.int(), position_ids.int(), mask, kept, *before)]
         for number, tensor in enumerate(inputs):
             self._request.set_input_tensor(number, self._tensor(tensor.numpy(), shared_memory=True))
         self._request.infer()  # reads the memory of ``inputs``

@@ -29,9 +29,10 @@ def build_graph(model: Any, weights: Weights) -> ov.Model:
 
     - ``input_ids`` and ``position_ids``: int32[rows, tokens].
     - ``mask``: float32[rows, 1, tokens, columns + tokens], added to the attention scores.
+    - ``first_kept``: int64[1], the first of the tokens that get logits; negative numbers count from the end.
     - ``keys.N`` and ``values.N`` of layer N: float32[rows, key_value_heads, columns, size].
 
-    Outputs: ``logits`` of the last token, float32[rows, vocabulary], then the keys and values of the new tokens.
+    Outputs: ``logits``, float32[rows, kept tokens, vocabulary], then the keys and values of the new tokens.
 
     Args:
         model: a model of transformers, in float32 and without an adapter.
@@ -67,7 +68,8 @@ class _Builder:
         positions = ops.parameter([-1, -1], np.int32, "position_ids")
         self.mask = ops.parameter([-1, 1, -1, -1], np.float32, "mask")
         self.cos, self.sin = self._rotations(positions)
-        inputs: list[Any] = [ids, positions, self.mask]
+        first_kept = ops.parameter([1], np.int64, "first_kept")
+        inputs: list[Any] = [ids, positions, self.mask, first_kept]
         outputs: list[Any] = []
         vocabulary = self._stored(self.tensors["model.embed_tokens.weight"])
         x = ops.gather(vocabulary, ids, _ints(0))
@@ -82,7 +84,8 @@ class _Builder:
             x = ops.add(x, self._feed_forward(self._norm(x, f"{layer}post_attention_layernorm"), f"{layer}mlp."))
             inputs += before
             outputs += new
-        x = self._norm(ops.gather(x, _ints(-1), _ints(1)), "model.norm")
+        last = ops.slice(x, first_kept, _ints(np.iinfo(np.int64).max), _ints(1), _ints(1))
+        x = self._norm(last, "model.norm")
         head = self.tensors.get("lm_head.weight")
         logits = ops.matmul(x, vocabulary if head is None else self._stored(head), False, True)
         return ov.Model([ops.result(output) for output in (logits, *outputs)], inputs)

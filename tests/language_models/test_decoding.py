@@ -6,6 +6,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralFo
 
 from acqo_rl.language_models.attention import NAME, read_groups_in_place
 from acqo_rl.language_models.decoding import complete, keeps_every_token
+from acqo_rl.language_models.drafts import Drafts
 
 SIZE = {
     "vocab_size": 12, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -104,6 +105,41 @@ def test_grouped_attention_gives_the_same_logits(model):
         torch.testing.assert_close(
             model(input_ids=ids, attention_mask=mask).logits, plain(input_ids=ids, attention_mask=mask).logits
         )
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+def test_guesses_save_passes_and_change_nothing(model, monkeypatch, batch_size):
+    """With completions that were written before, so that most guesses are right, and with guesses that are wrong."""
+    settings = {"ends": [END], "pad": 0, "max_new_tokens": 30, "batch_size": batch_size}
+    passes = []
+    forward = model.forward
+    monkeypatch.setattr(model, "forward", lambda *a, **k: (passes.append(k["input_ids"].shape[0]), forward(*a, **k))[1])
+    plain = complete(model, PROMPTS[:5], **settings)
+    without = len(passes)
+
+    passes.clear()
+    drafts = Drafts()
+    assert complete(model, PROMPTS[:5], drafts=drafts, **settings) == plain
+    assert complete(model, PROMPTS[:5], drafts=drafts, **settings) == plain
+    assert len(passes) < 1.8 * without
+
+    passes.clear()
+    drafts = Drafts()
+    drafts.guess = lambda texts: [[9] * (i % 3) for i in range(len(texts))]
+    assert complete(model, PROMPTS[:5], drafts=drafts, **settings) == plain
+
+
+def test_guesses_follow_the_constraint(model):
+    """A guess is not taken where its token is forbidden."""
+
+    def no_token_twice(prompt, written):
+        return {*written, END}
+
+    settings = {"ends": [END], "pad": 0, "max_new_tokens": 8, "batch_size": 2}
+    drafts = Drafts()
+    complete(model, PROMPTS, drafts=drafts, **settings)
+    completions = complete(model, PROMPTS, drafts=drafts, forbidden=no_token_twice, **settings)
+    assert completions == complete(model, PROMPTS, forbidden=no_token_twice, **settings)
 
 
 def test_no_prompts(model):

@@ -83,9 +83,9 @@ def test_int8_stays_close(tmp_path):
 
 
 def decoding_cache(model):
-    from acqo_rl.language_models.decoding import _empty_cache
+    from acqo_rl.language_models.rows import empty_cache
 
-    return _empty_cache(model)
+    return empty_cache(model)
 
 
 def test_a_batch_equals_one_by_one_and_a_known_prefix_changes_nothing(tmp_path):

@@ -1,0 +1,109 @@
+"""The rows of a batch that are written together, and their attention cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.functional import pad as extend
+from transformers import DynamicCache
+from transformers.cache_utils import Cache, DynamicLayer
+
+_ROOM = 32
+"""Number of columns by which a cache grows."""
+
+
+class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed
+    """A cache layer with preallocated columns, so that a decoding step writes one column without copying the others.
+
+    ``keys`` and ``values`` are views of the columns in use, float[rows, heads, columns, size].
+    """
+
+    _room: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    @property
+    def room(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values with the preallocated columns behind those in use, contiguous."""
+        return self._room or (self.keys.contiguous(), self.values.contiguous())
+
+    def put(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Replaces keys and values."""
+        self.keys, self.values, self._room = keys, values, None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Appends columns and returns all keys and values."""
+        start = self.get_seq_length()
+        end = start + key_states.shape[-2]
+        if start == 0:
+            self.lazy_initialization(key_states, value_states)
+            self.put(key_states, value_states)
+            return key_states, value_states
+        if self._room is None or self._room[0].shape[-2] < end:
+            more = end - start + _ROOM
+            self._room = extend(self.keys, (0, 0, 0, more)), extend(self.values, (0, 0, 0, more))
+        keys, values = self._room
+        keys[:, :, start:end] = key_states
+        values[:, :, start:end] = value_states
+        self.keys, self.values = keys[:, :, :end], values[:, :, :end]
+        return self.keys, self.values
+
+
+@dataclass
+class Batch:
+    """The rows that are currently generated.
+
+    Attributes:
+        rows: prompt number of each row.
+        cache: keys and values of every layer, float[rows, heads, columns, size].
+        mask: int[rows, columns]; 0 where a row does not use a column. The column of a token is not its position.
+    """
+
+    rows: list[int]
+    cache: Cache
+    mask: torch.Tensor
+
+    def select(self, kept: list[int]) -> None:
+        """Keeps the given rows, and the columns that at least one of them uses."""
+        index = torch.tensor(kept, device=self.mask.device)
+        self.rows = [self.rows[i] for i in kept]
+        self.mask = self.mask[index]
+        columns = self.mask.any(dim=0).nonzero().squeeze(1)
+        self.mask = self.mask[:, columns]
+        for layer in self.cache.layers:
+            layer.put(layer.keys[index][:, :, columns], layer.values[index][:, :, columns])
+
+    def join(self, other: Batch) -> None:
+        """Adds the rows of another batch."""
+        width = max(self.mask.shape[1], other.mask.shape[1])
+        self.rows = self.rows + other.rows
+        self.mask = torch.cat([extend(m, (width - m.shape[1], 0)) for m in (self.mask, other.mask)])
+        for mine, its in zip(self.cache.layers, other.cache.layers, strict=True):
+            mine.put(
+                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.keys, its.keys)]),
+                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)]),
+            )
+
+    def forget(self, read: int, used: list[int]) -> None:
+        """Removes the columns of tokens that turned out to be wrong.
+
+        Args:
+            read: number of the last columns that may be wrong.
+            used: how many of them are right, for each row.
+        """
+        if not read:
+            return
+        start = self.mask.shape[1] - read
+        for i, right in enumerate(used):
+            self.mask[i, start + right :] = 0
+        unused = read - max(used)
+        if unused:
+            self.mask = self.mask[:, :-unused]
+            self.cache.crop(-unused)
+
+
+def empty_cache(model: Any) -> Cache:
+    """A cache that grows in place, for a model whose cache keeps every token."""
+    return Cache(layers=[RoomyLayer() for _ in DynamicCache(config=model.config).layers])
