@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.follow_ups import topic_of
-from acqo_rl.reformulation.signals import asked_first, last_said, names, names_of_own, newest_first, told_apart
+from acqo_rl.reformulation.signals import (
+    asked_first,
+    find_list,
+    last_said,
+    names,
+    names_of_own,
+    newest_first,
+    told_apart,
+)
 
 _HE_OR_SHE = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _NAMED = r"(?-i:[^\W\d_a-z][\w'\u2019.-]*(?: [^\W\d_a-z][\w'\u2019.-]*)*)"
@@ -17,22 +26,55 @@ _NO_PERSON = re.compile(
     re.I,
 )
 """A place, a thing with an article, what somebody asks who made it, and what is said of a person named before."""
+_THEY = re.compile(r"\b(?:they|them|their|theirs|both)\b", re.I)
+_WHO_DID = re.compile(r"\s*(?:and )?who (?!(?:is|was|are|were)\b)(\w+) ", re.I)
+_PERSON = r"(?!(?:it|he|she|they|i|the|an?|yes|no|not|this|that|nobody|unknown)\b)[^\W\d]+(?: [^\W\d]+){1,2}"
 _WHERE = re.compile(r"(?:and )?(?:where|(?:in |from )?(?:which|what) (?:country|city|town|place))\b", re.I)
 _MAKER = re.compile(rf"\bby ({_NAMED})", re.I)
 
 
-def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
-    """The names that a question may refer to, most likely first: one person for "he" and "she", else all names.
+_MOST_NAMES = 2
+_MOST_LISTED = 3
 
-    If the user wrote no capitalised names, the topic of the user's last question that has a topic comes first.
+
+def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
+    """The names that a question refers to, most likely first.
+
+    "He" and "she" refer to one person, and "they" to the names of the newest list ("Goethe and Schiller"), if there is
+    one. Otherwise, these are the two newest names. If the user wrote no capitalised names, the topic of the user's last
+    question that has a topic comes first.
     """
-    person = _person(text, history) if _HE_OR_SHE.search(text) else ""
-    if person:
-        return [person]
-    said = last_said(asked_first(history), names_of_own)
     asked = [turn.text for turn in reversed(history) if turn.speaker == "user"]
     topics = [] if any(map(names, asked)) else list(filter(None, map(topic_of, asked)))[:1]
-    return told_apart([*topics, *said])
+    if _HE_OR_SHE.search(text):
+        person = _maker(history) or _person(text, history)
+        if person or topics:
+            return told_apart(filter(None, [person, *topics]))[:1]
+    if _THEY.search(text) and (listed := _last_list(history)):
+        return told_apart(listed)[:_MOST_LISTED]
+    return told_apart([*topics, *last_said(asked_first(history), names_of_own)])[:_MOST_NAMES]
+
+
+def _last_list(history: Sequence[Turn]) -> list[str]:
+    """The listed names in the newest exchange that has any name; empty if it has no list."""
+    said: list[str] = []
+    for turn in reversed(history):
+        said.append(turn.text)
+        if turn.speaker == "user" and any(map(names, said)):
+            found = next((listed for one in said if (listed := find_list(one)) and " or " not in one), None)
+            return list(found.items) if found else []
+    return []
+
+
+def _maker(history: Sequence[Turn]) -> str:
+    """The person that an answer in lower case names: "jane austen" after "who wrote emma"; empty if there is none."""
+    for asked, answer in reversed(list(pairwise(history))):
+        verb = _WHO_DID.match(asked.text)
+        if verb and (asked.speaker, answer.speaker) == ("user", "assistant") and not names(answer.text):
+            said = answer.text.strip(" .!")
+            match = re.match(rf"(?P<who>{_PERSON}) {re.escape(verb[1])}\b|.*\bby (?P<by>{_PERSON})$", said)
+            return (match["who"] or match["by"]) if match else said if re.fullmatch(_PERSON, said) else ""
+    return ""
 
 
 def _person(asked: str, history: Sequence[Turn]) -> str:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from acqo_rl.reformulation.dummy_pronouns import asks_of_a_deed, without_dummies
+from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of, weighs
 from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names, refers_to_itself
@@ -96,7 +97,7 @@ _CHAIN = re.compile(
 
 def classify(query: Query) -> Classification:
     """Returns type, route and challenges by rules."""
-    text = _readable(query)
+    text = readable(query)
     return Classification(query_type_of(text), route_of(query), challenges_of(text))
 
 
@@ -110,9 +111,11 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
         lexicon: names of the corpus; by default a list of common names.
     """
     lexicon = lexicon or common_lexicon()
-    text = _readable(query)
+    text = readable(query)
     if SQL.match(text):
         return "pass"
+    if query.history and completed(text, query.history):
+        return "disambiguate"
     if query.history and REFERENCE.search(without_dummies(text)) and not refers_to_itself(text):
         return "disambiguate"
     if lexicon.readings_of(bare_name(text)):
@@ -156,7 +159,7 @@ def is_unsure(text: str, challenges: tuple[Challenge, ...]) -> bool:
     return words > 20 or (words > 12 and challenges == ("simple",))
 
 
-def _readable(query: Query) -> str:
+def readable(query: Query) -> str:
     """The text on one line; empty if it has more than ``LONGEST`` characters."""
     text = one_line(query.text).replace("\u2019", "'")
     return text if len(text) <= LONGEST else ""

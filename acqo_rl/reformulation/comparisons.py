@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.reformulation.signals import find_list, items_of, names_attribute
+from acqo_rl.reformulation.choices import chosen_from
+from acqo_rl.reformulation.signals import find_list, is_plural, names_attribute
 
 _POLITE = r"^(?:(?:explain|describe|list|summari[sz]e|discuss|about)\s)?"
 _COMPARE = re.compile(
@@ -35,8 +36,8 @@ _SIDES = [
 _VERSUS = re.compile(r"\S,? (?:vs\.?|versus) \S", re.I)
 _MATCH = re.compile(
     r"\b(?:scores?|match|game|final|semi-?final|fight|bout|won|wins?|beat|tickets?|kick-?off|line-?ups?|odds|lyrics|court|"
-    r"case|lawsuit|ruling|trial|battle|war|results?|highlights|head to head|derby|playoffs?|cup|league|season|stream|"
-    r"live|predictions?|movie|film|episode)\b",
+    r"case|lawsuit|ruling|decision|verdict|opinion|dissent|plaintiff|defendant|summary|facts|trial|battle|war|results?|"
+    r"highlights|head to head|derby|playoffs?|cup|league|season|stream|live|predictions?|movie|film|episode)\b",
     re.I,
 )
 _TAIL = re.compile(
@@ -47,50 +48,7 @@ _BETWEEN_SIDES = re.compile(r",? (?:and|with|to|versus|vs\.?|against|or|over|tha
 _AND = re.compile(r",? (?:and|or|versus|vs\.?|&) (?:(?:that|those) of )?", re.I)
 _SAYS = re.compile(r"^(?:explain|tell|say|give|describe|list|show|discuss)\b|\b(?:they|it)\b", re.I)
 _DESCRIBES = re.compile(r"(?:ic|al|ese|ish|ous|ive|ary|ent|able|less|ful)$", re.I)
-
-_COMPARATIVE = (
-    r"(?P<more>(?:more|less) (?!than\b)[a-z-]+|worse"
-    r"|(?!(?:either|neither|number|water|paper|other|another|under|over|ever|never)\b)[a-z]{2,}er)\b"
-)
-_BE = r"(?P<be>is|are|was|were)"
-_WHICH = r"(?:who|which|what)(?: (?!(?:is|are|was|were)\b)[\w'-]+){0,4}"
-_BY = r"(?P<by>(?: (?:by|in|for|at|on|to|of|than) [^,:]+?)?)"
-_WHICH_IS = [
-    re.compile(f"^{shape}$", re.I)
-    for shape in (
-        rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY}[,:] (?P<items>[^:]+?,? or [^,:]+)",
-        rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY} (?P<items>(?-i:[A-Z])[^,:]*? or (?-i:[A-Z])[^,:]+)",
-        rf"(?P<items>[^:]+?,? (?:or|and|vs\.?|versus) [^,:]+)[,:] {_WHICH} {_BE} {_COMPARATIVE}(?P<by>.*)",
-        rf"{_BE} (?P<items>[^,:]+ or [^,:]+?) {_COMPARATIVE}(?P<by>.*)",
-        rf"{_BE} (?P<one>[^,:]+?)(?: (?:really|actually|much|far|any|still|a lot))? {_COMPARATIVE}{_BY} "
-        r"than (?P<other>[^,:]+?)(?P<tail>(?: (?:for|in|by|as|when) .+)?)",
-    )
-]
-_WHICH_DOES = re.compile(r"^(?P<asked>(?:who|which|what)\b[^:]+?)[,:] (?P<items>[^:]+?,? or [^,:]+)$", re.I)
-_MOST_WORDS = 7
-_WHICH_DOES_BEHIND = re.compile(
-    r"^(?P<items>[^:]+?,? (?:or|vs\.?|versus) [^,:]+)[,:] (?P<asked>(?:who|which|what)\b[^:]+)$", re.I
-)
-_DOES_MORE = re.compile(
-    rf"^(?P<do>do|does|did) (?P<one>.+?) (?P<verb>[a-z]+) {_COMPARATIVE}(?P<what>(?: [a-z-]+){{0,3}}?) "
-    r"than (?P<other>.+?)(?P<tail>(?: (?:in|on|for|during|at) .+)?)$",
-    re.I,
-)
-_BETTER_TO = re.compile(
-    rf"^(?:is it|which is|what is|would it be) {_COMPARATIVE} to (?P<one>\w+) or (?:to )?(?P<other>\w+) (?P<what>.+)$",
-    re.I,
-)
-_PREDICATE = re.compile(
-    r"\b(?:whose|will|would|should|could|died|has|have|had|is|was|are|were|does|did|can|came|won|made|began|got|took|went|ran|sold|costs?|wrote|became|"
-    r"lived|lives|contains|uses|offers|needs|lasts|weighs|grows|[a-z]{3,}ed)\b"
-)
-_ENDS_IN_E = (
-    "large wide late safe nice rare dense close wise fine simple strange brave pure loose huge gentle little able cute"
-)
-_POSITIVE = {
-    **{"better": "good", "worse": "bad", "elder": "old", "further": "far", "farther": "far"},
-    **{f"{adjective}r": adjective for adjective in _ENDS_IN_E.split()},
-}
+_DETERMINERS = frozenset("a an the its their his her my our this that these those".split())  # noqa: SIM905
 
 
 def compared(text: str) -> list[str]:
@@ -99,53 +57,7 @@ def compared(text: str) -> list[str]:
     Args:
         text: on one line, without closing punctuation; names with "and" are marked as one word.
     """
-    return _which_is(text) or _does_more(text) or _which_does(text) or _sides(text)
-
-
-def _does_more(text: str) -> list[str]:
-    """Splits "Do cats live longer than dogs" (how long each lives) and "is it cheaper to rent or buy a flat"."""
-    if match := _BETTER_TO.match(text):
-        return [f"{match['one']} {match['what']}", f"{match['other']} {match['what']}"]
-    match = _DOES_MORE.match(text)
-    if match is None:
-        return []
-    more = match["more"].lower()
-    is_amount = more.startswith(("more ", "less ")) and not more.endswith("ly")
-    how = f"much {more.split(' ')[1]}" if is_amount else _positive(more)
-    asked = f"How {how}{match['what']} {match['do'].lower()}"
-    return [f"{asked} {item} {match['verb']}{match['tail']}" for item in (match["one"], match["other"])]
-
-
-def _which_is(text: str) -> list[str]:
-    """Splits "Which is longer, the Nile or the Amazon" into the length of each."""
-    match = next((m for pattern in _WHICH_IS if (m := pattern.match(text))), None)
-    if match is None:
-        return []
-    found = match.groupdict()
-    items = [found["one"], found["other"]] if found.get("one") else items_of(_bare(found["items"]))
-    asked = f"How {_positive(found['more'])} {found['be'].lower()}"
-    if re.match(r"(?:in|at|on|for|by|during) ", items[1]):  # more common in Peru than in Chad
-        return [f"{asked} {items[0]}{found['by']}", f"{asked} {items[0]} {items[1]}"]
-    return [f"{asked} {item}{found['by'] or ''}{found.get('tail') or ''}" for item in items]
-
-
-def _which_does(text: str) -> list[str]:
-    """Splits "Which ship sank first, the Vasa or the Titanic" into "the Vasa sank first" and the same for the other."""
-    if match := _WHICH_DOES.match(text) or _WHICH_DOES_BEHIND.match(text):
-        asked, items = match["asked"], items_of(_bare(match["items"]))
-    else:
-        listed = find_list(text)
-        is_choice = listed and not listed.after and text.endswith(f" or {listed.items[-1]}")
-        if not listed or not is_choice or not re.match(r"(?:who|which|what)\b", text, re.I):
-            return []
-        asked, items = listed.before.strip(), list(listed.items)
-    verb = _PREDICATE.search(asked)
-    if verb is None or max(len(item.split()) for item in items) > _MOST_WORDS:
-        return []
-    does = asked[verb.start() :]
-    if owned := re.match(r"whose (\w+) (.+)", does):
-        return [f"{owned[1]} of {item} {owned[2]}" for item in items]
-    return [f"{item} {does}" for item in items]
+    return chosen_from(text) or _sides(text)
 
 
 def _sides(text: str) -> list[str]:
@@ -159,8 +71,12 @@ def _sides(text: str) -> list[str]:
 
 
 def is_contest(text: str) -> bool:
-    """Whether "versus" separates the opponents of a match, a trial or a battle."""
-    return bool(_VERSUS.search(text) and _MATCH.search(text))
+    """Whether "versus" separates the opponents of a match, a trial or a battle: "Brown versus Board of Education"."""
+    if not _VERSUS.search(text):
+        return False
+    listed = find_list(text)
+    are_unlike = listed is not None and len({" of " in item for item in listed.items}) > 1
+    return are_unlike or _MATCH.search(text) is not None
 
 
 def shared(text: str) -> list[str]:
@@ -185,27 +101,25 @@ def _share(text: str, between: re.Pattern[str] = _BETWEEN_SIDES) -> list[str]:
     end = _TAIL.search(right)
     right, tail = (right[: end.start()], right[end.start() :]) if end else (right, "")
     items = [*left[len(head) :].split(", "), *between.split(right)]
-    first, last = items[0], items[-1].split(" ", 1)
-    if len(items) == 2 and " " not in first and len(last) == 2:
-        if _DESCRIBES.search(first):
-            items[0] = f"{first} {last[1]}"  # electric and diesel cars
-        elif not head and names_attribute(attribute := last[1].split(" ")[-1]):
-            items[0] = f"{first} {attribute}"  # lima vs bogota population
+    *others, last = items
+    noun = last.partition(" ")[2]
+    if noun and not any(" " in item for item in others):
+        shared_noun = _shared_noun(others[0], last, has_head=bool(head))
+        if shared_noun is None:
+            return []
+        items = [*(f"{item} {shared_noun}".strip() for item in others), last]
     return [f"{head}{item.removeprefix('both ')}{tail}" for item in items]
 
 
-def _bare(listed: str) -> str:
-    return re.sub(r"^(?:between|both|either) ", "", listed.strip(), flags=re.I)
+def _shared_noun(first: str, last: str, *, has_head: bool) -> str | None:
+    """The noun of "electric and diesel cars" that "electric" shares; empty if none, ``None`` if this cannot be told.
 
-
-def _positive(comparative: str) -> str:
-    """The positive form of a comparative: "large" for "larger", "expensive" for "more expensive"."""
-    word = comparative.lower()
-    if word.startswith(("more ", "less ")):
-        return word.split(" ", 1)[1]
-    if word in _POSITIVE:
-        return _POSITIVE[word]
-    if word.endswith("ier"):
-        return f"{word[:-3]}y"
-    stem = word[:-2]
-    return stem[:-1] if stem[-1] == stem[-2:-1] and stem[-1] not in "lsz" else stem
+    "Hand and foot disease" shares its noun, and "milk and dark chocolate" does not.
+    """
+    word, _, noun = last.partition(" ")
+    if _DESCRIBES.search(first) or (first.endswith("ing") and word.endswith("ing")):  # buying or renting a house
+        return noun
+    attribute = noun.split(" ")[-1]
+    if not has_head and names_attribute(attribute):  # lima vs bogota population
+        return attribute
+    return "" if is_plural(first) or word.lower() in _DETERMINERS else None

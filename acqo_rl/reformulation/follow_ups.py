@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 
 from acqo_rl.reformulation.dummy_pronouns import DUMMY, without_dummies
-from acqo_rl.reformulation.signals import REFERENCE, begins_to_ask, clauses, find_list, names
+from acqo_rl.reformulation.signals import PARTICIPLE, REFERENCE, begins_to_ask, clauses, find_list, names
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
-_PARTICIPLE = (
-    r"[a-z]+ed|born|built|bought|brought|caught|cut|drawn|fought|found|given|grown|held|hidden|kept|known|laid|led|lost"
-    r"|made|paid|seen|sent|set|shot|shown|sold|spoken|spent|stolen|sung|taken|taught|thrown|won|worn|written"
-)
 _TOPICS = [
     re.compile(f"^{shape}$", re.I)
     for shape in (
@@ -20,7 +16,7 @@ _TOPICS = [
         + _NOUN_PHRASE,
         rf"how \w+ (?:is|are|was|were) {_NOUN_PHRASE}",
         rf"(?:when|where) (?:did|does|do) {_NOUN_PHRASE} (?-i:[a-z]+)",
-        rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE} (?-i:{_PARTICIPLE}|open|closed|now|today)",
+        rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE} (?-i:{PARTICIPLE}|open|closed|now|today)",
         rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE}",
         rf"(?:tell me about|explain|describe|about) {_NOUN_PHRASE}",
         rf"(?:what|how|how much|why) (?:does|do|did) {_NOUN_PHRASE} (?:do|mean|work|cost|happen|stand for)",

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.antecedents import antecedents
-from acqo_rl.reformulation.classify import route_of
+from acqo_rl.reformulation.classify import readable, route_of
 from acqo_rl.reformulation.dummy_pronouns import without_dummies
+from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.reformulation.signals import STRONG_REFERENCE, bare_name
+from acqo_rl.reformulation.query_types import query_type_of
+from acqo_rl.reformulation.signals import STRONG_REFERENCE, bare_name, is_form, names
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
-
-_MOST_NAMES = 2
 
 
 def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple[SubQuery, ...]:
@@ -32,7 +33,12 @@ def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple
     original = SubQuery(query.text, "original")
     text = one_line(query.text)
     if route == "disambiguate":
-        return _readings(text, query.history, lexicon) or _with_names(text, query.history) or (original,)
+        return (
+            _completed(text, query.history)
+            or _readings(text, query.history, lexicon)
+            or _with_names(text, query.history)
+            or (original,)
+        )
     if route == "decompose":
         split = distinct(SubQuery(part, "part") for part in parts_of(text, lexicon))
         return split if len(split) > 1 else (original,)
@@ -60,20 +66,45 @@ class Heuristic:
         self._lexicon = lexicon or common_lexicon()
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """One reformulation per query, in input order; small talk passes."""
-        return past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
+        """One reformulation per query, in input order, with query type and reasoning; small talk passes."""
+        answers = past_small_talk(queries, lambda asked: [self._reformulate(query) for query in asked], self.name)
+        return [self._explained(answer) for answer in answers]
 
     def _reformulate(self, query: Query) -> Reformulation:
         route = route_of(query, self._lexicon)
-        if self._needs_reference and route == "disambiguate" and not self._is_sure(query.text):
+        if self._needs_reference and route == "disambiguate" and not self._is_sure(query):
             return pass_through(query, self.name)
         sub_queries = rewrite(query, route, self._lexicon)[: self.max_sub_queries]
         if normalised(sub_queries[0].text) == normalised(query.text):
             return pass_through(query, self.name)
         return Reformulation(query, route, sub_queries, self.name)
 
-    def _is_sure(self, text: str) -> bool:
-        return bool(STRONG_REFERENCE.search(without_dummies(text)) or self._lexicon.readings_of(bare_name(text)))
+    def _explained(self, answer: Reformulation) -> Reformulation:
+        query, number = answer.query, len(answer.sub_queries)
+        if answer.route == "pass":
+            reasoning = "No rule applies, so that the raw query is searched"
+        elif answer.route == "decompose":
+            reasoning = f"Asks for {number} things, which are searched one by one"
+        elif answer.sub_queries[0].kind == "expansion":
+            added = answer.sub_queries[0].text.removeprefix(one_line(query.text)).strip()
+            reasoning = f"Depends on the conversation, from which {added!r} is added"
+        elif completed(one_line(query.text), query.history):
+            reasoning = "Continues the last question of the conversation, which is asked again"
+        else:
+            reasoning = f"A name with several meanings, of which {number} are searched"
+        return replace(answer, query_type=query_type_of(readable(query)), reasoning=reasoning)
+
+    def _is_sure(self, query: Query) -> bool:
+        return bool(
+            STRONG_REFERENCE.search(without_dummies(query.text))
+            or self._lexicon.readings_of(bare_name(query.text))
+            or completed(query.text, query.history)
+        )
+
+
+def _completed(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
+    question = completed(text, history)
+    return (SubQuery(question, "reading"),) if question else ()
 
 
 def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
@@ -94,6 +125,10 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
 
 def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
     """Appends the most recent names of the conversation that the question does not contain."""
-    said = antecedents(text, history)
-    behind = [name for name in said if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I)][:_MOST_NAMES]
+    own = names(text)
+    behind = [
+        name
+        for name in antecedents(text, history)
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) and not any(is_form(name, one) for one in own)
+    ]
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()

@@ -20,6 +20,7 @@ _JOINED_BY_VERB = (
 )
 _BEFORE = re.compile(
     r"\b(?:between|among|amongst|with|by|featuring|starring|via|besides|except|including|throughout|alongside|like|than"
+    r"|such as|aside from|apart from|along with|as well as"
     rf"|(?:{_NOUNS})(?: (?:of|from|for))?|{_JOINED_BY_VERB}) (?:both )?(?:the )?$",
     re.I,
 )

@@ -20,7 +20,7 @@ _LOWER = "a-z" + "".join(filter(str.islower, map(chr, range(0x80, 0x530))))
 NAME_WORD = rf"(?:[a-z]{{1,2}}(?=[A-Z]))?[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-]*(?:\.[\w'\u2019-]+)*)"
 """A capitalised word or an initial, without the full stop of a sentence."""
 _PARTICLE = r"(?:van|von|vom|zu|der|den|ter|de|la|le|du|del|della|da|di|dos|das|do|bin|bint|ibn|al|el|ben|af|av)"
-_NAME = rf"{NAME_WORD}(?:\s+(?:{_PARTICLE}\s+){{0,2}}{NAME_WORD})*"
+_NAME = rf"{NAME_WORD}(?:\s+(?:(?:{_PARTICLE}\s+){{0,2}}|v\.\s+){NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
 _ITEM = rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
 _LIST = re.compile(
@@ -81,9 +81,10 @@ _OF_A_KIND = re.compile(
     r"(?=\s(?!(?:and|or|in|on|at|of|for|from|with|by|to|is|are|was|were|has|have|that|which|who)\b)[a-z])"
 )
 _OPENERS = """
-a an and are at can compare comparing contrast describe did discuss do does explain find for give how i in is it list
-name no of on or outline please show summarize tell the their there they this to u s was we were what when where which
-who whose why yes you
+a also although among an and are at because besides between both but can compare comparing contrast could describe
+despite did discuss do does either explain find for give had has have how however i if in is it list name no of on or
+outline please s should show since so summarize tell the their then there they this though to u was we well were what
+when where which while who whose why would yes you
 """
 _ORDERS = re.compile(
     r"(?:^|(?<=[.?!:]\s))\w+(?=(?:-(?:moi|nous|me|nos))? (?:mir|uns|me|moi|mij|nos)\b|-(?:moi|nous|me|nos)\b"
@@ -92,13 +93,13 @@ _ORDERS = re.compile(
 """The first word of a request in other languages: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de"."""
 _STARTERS = frozenset(_OPENERS.split())
 _NO_NAMES = """
-according additionally after all also although another any as based because before both but by could currently despite
-during each even few finally first from further furthermore generally great had has have he hello her here hi his
-however i'd i'll i'm if instead it's let like make many meanwhile more moreover most my not note oh ok okay once one
-other our overall really regularly second see several she should since so some sorry still such sure thank thanks
-that then therefore these those thus to today under until use using usually we're well while will with would wow your
-january february march april may june july august september october november december
-monday tuesday wednesday thursday friday saturday sunday
+according additionally after all another any as based before by currently during each even few finally first from
+further furthermore generally great he hello her here hi his i'd i'll i'm instead it's let like make many meanwhile
+more moreover most my not note oh ok okay once one other our overall really regularly second see several she some
+sorry still such sure thank thanks that therefore these those thus today under until use using usually we're
+will with wow your
+january february march april may june july august september october november december monday tuesday wednesday
+thursday friday saturday sunday
 """
 _NO_NAME = _STARTERS | frozenset(_NO_NAMES.split())
 """Words that are not names even if they are capitalised."""
@@ -111,18 +112,37 @@ QUANTITIES = frozenset(
     """.split()  # noqa: SIM905
 )
 """Attributes (in the singular) that all kinds of things have, so that a question may ask for them of several things."""
-_ATTRIBUTES = QUANTITIES | frozenset(
+ONE_EACH = frozenset(
     """
-    address advantage altitude anatomy anthem architecture atmosphere author birthday birthplace budget capacity cast
-    characteristic circumference code color colour complication composer composition consequence coordinate creator
-    cuisine culture danger date diagnosis diameter diet director disadvantage division dosage dose drawback duration
-    economy elevation ending etymology fee flag founder function genre geography government habitat headquarters
-    history inflation ingredient inventor language latitude life limitation location longitude lyrics mayor minister
-    motto name nationality nutrition occupation outcome owner performance place plot president prevention prognosis
-    pronunciation property publisher purpose range rate rating reason recipe religion requirement result revenue score
-    shape sign spelling spouse storage strength structure summary theme time timeline transmission type unemployment
-    velocity weakness width wingspan winner year
+    age altitude anthem area birthday birthplace budget capacity capital circumference climate currency density depth
+    diameter economy elevation expectancy flag gdp height language latitude length lifespan location longitude mass
+    mayor motto name nationality point population president price salary size speed temperature weight width wingspan
     """.split()  # noqa: SIM905
+)
+"""Attributes that a thing has once, so that their plural asks for them of several things: "the mayors of"."""
+_ATTRIBUTES = (
+    QUANTITIES
+    | ONE_EACH
+    | frozenset(
+        """
+    address advantage anatomy architecture atmosphere author cast characteristic code color colour complication composer
+    composition consequence coordinate creator cuisine culture danger date diagnosis diet director disadvantage division
+    dosage dose drawback duration ending etymology fee founder function genre geography government habitat headquarters
+    history inflation ingredient inventor life limitation lyrics minister nutrition occupation outcome owner performance
+    place plot prevention prognosis pronunciation property publisher purpose range rate rating reason recipe religion
+    requirement result revenue score shape sign spelling spouse storage strength structure summary theme time timeline
+    transmission type unemployment velocity weakness winner year
+    """.split()  # noqa: SIM905
+    )
+)
+_IRREGULAR_PLURALS = frozenset(
+    "children cattle feet geese men mice people police sheep species teeth women".split()  # noqa: SIM905
+)
+
+
+PARTICIPLE = (
+    r"[a-z]+ed|born|built|bought|brought|caught|cut|drawn|fought|found|given|grown|held|hidden|kept|known|laid|led|lost"
+    r"|made|paid|seen|sent|set|shot|shown|sold|spoken|spent|stolen|sung|taken|taught|thrown|won|worn|written"
 )
 
 
@@ -201,12 +221,18 @@ def told_apart(spans: Iterable[str]) -> list[str]:
     """The names in order, without repetitions; of "Picasso" and "Pablo Picasso" only the longer one."""
     kept: list[str] = []
     for span in spans:
-        key = f" {span.casefold()} "
-        if any(key in f" {other.casefold()} " for other in kept):
-            continue
-        kept = [span if f" {other.casefold()} " in key else other for other in kept]
-        kept = kept if span in kept else [*kept, span]
-    return list(dict.fromkeys(kept))
+        same = [other for other in kept if is_form(span, other)]
+        longest = max([*same, span], key=lambda one: len(one.split()))
+        kept = list(dict.fromkeys(longest if other in same else other for other in kept))
+        kept = kept if same else [*kept, span]
+    return kept
+
+
+def is_form(name: str, other: str) -> bool:
+    """Whether one name contains the words of the other: "Pablo Picasso" and "Pablo Ruiz Picasso"."""
+    shorter, longer = sorted((name.casefold().split(), other.casefold().split()), key=len)
+    rest = iter(longer)
+    return all(word in rest for word in shorter)
 
 
 def clauses(text: str) -> list[str]:
@@ -245,6 +271,11 @@ def names_attribute(phrase: str) -> bool:
 def has_attribute(text: str) -> bool:
     """Whether any word of a text is an attribute."""
     return any(is_of(word, _ATTRIBUTES) for word in re.findall(r"\w+", text.lower()))
+
+
+def is_plural(word: str) -> bool:
+    """Whether a noun has the form of a plural."""
+    return word.lower() in _IRREGULAR_PLURALS or bool(re.search(r"(?<![su])(?<![snrtlx]i)s$", word, re.I))
 
 
 def is_of(word: str, nouns: frozenset[str]) -> bool:

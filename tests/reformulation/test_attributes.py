@@ -65,7 +65,7 @@ def test_statements_are_searched_as_they_stand_also_behind_a_policy(rules):
         ("What is the range and the return policy for the Leaf?", ["range for the Leaf", "return policy for the Leaf"]),
         ("the tides and sea routes of Malabo?", ["tides of Malabo", "sea routes of Malabo"]),
         ("Could you tell me local customs and major ports of Chad", ["local customs of Chad", "major ports of Chad"]),
-        ("Lund and Malmo population", ["Lund population", "Malmo population"]),
+        ("Lund and Malmo populations", ["Lund populations", "Malmo populations"]),
         ("Largest firms: Lund and Malmo", ["Largest firms: Lund", "Largest firms: Malmo"]),
         ("lund vs malmo population", ["lund population", "malmo population"]),
         ("lentils vs chickpeas protein", ["lentils protein", "chickpeas protein"]),

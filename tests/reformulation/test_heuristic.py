@@ -61,7 +61,7 @@ def test_simple_queries_pass_unchanged(text):
         ("population of Lima, Quito and Bogota", [f"population of {c}" for c in ("Lima", "Quito", "Bogota")]),
         # what is asked of all is repeated for each
         (
-            "How did the 2008 crisis affect US and European banks?",
+            "How did the 2008 crisis affect both US and European banks?",
             ["How did the 2008 crisis affect US banks", "How did the 2008 crisis affect European banks"],
         ),
         # different periods
@@ -92,7 +92,7 @@ def test_ambiguous_names_get_their_readings(text, readings):
     assert reformulation.sub_queries == tuple(SubQuery(reading, "reading") for reading in readings)
 
 
-@pytest.mark.parametrize("question", ["Where was it shown?", "birthplace?", "When did Picasso say that?"])
+@pytest.mark.parametrize("question", ["Where was it shown?", "birthplace?"])
 def test_a_question_that_leans_on_the_conversation_gets_its_last_names_behind_it(question):
     """The user's names come before those of an answer."""
     assert searched(question, GUERNICA) == [f"{question} Guernica Pablo Picasso"]
@@ -183,8 +183,8 @@ def test_the_titles_of_a_corpus_are_readings_and_names():
 
     assert rewritten("what is Nebra?") == ["what is Nebra sky disc", "what is Nebra town"]
     assert searched("what is Nebra?") == ["what is Nebra?"]
-    assert rewritten("What did Salt and Fire win?") == ["What did Salt and Fire win?"]
-    assert searched("What did Salt and Fire win?") == ["What did Salt win", "What did Fire win"]
+    assert rewritten("When were Salt and Fire made?") == ["When were Salt and Fire made?"]
+    assert searched("When were Salt and Fire made?") == ["When was Salt made", "When was Fire made"]
     assert rewritten("museums of lund and ystad") == ["museums of lund", "museums of ystad"]
     assert searched("museums of lund and ystad") == ["museums of lund and ystad"]
 
@@ -221,6 +221,23 @@ def test_classify_and_rewrite_can_be_used_apart():
 def test_no_more_than_the_limit():
     assert len(reformulate("population of Lima, Quito, Bogota and Caracas").sub_queries) == 3
     assert len(reformulate("What is Mercury?", most=2).sub_queries) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "query_type", "named"),
+    [
+        ("Where was it shown?", "factual", "'Guernica Pablo Picasso'"),
+        ("And Las Meninas?", "factual", "last question"),
+        ("compare tin and zinc", "comparison", "2 things"),
+        ("python", "simple", "several meanings"),
+        ("Why is the sky of Oslo blue?", "conceptual", "raw query"),
+        ("Thanks!", "simple", "raw query"),
+    ],
+)
+def test_the_rules_say_what_they_did(text, query_type, named):
+    made = reformulate(text, GUERNICA)
+    assert made.query_type == query_type
+    assert named in made.reasoning
 
 
 def test_position_for_position():
@@ -266,7 +283,8 @@ OSLO = ("Tell me about Oslo.", "Oslo is the capital of Norway.")
         ("Oslo and its population?", ["Oslo and its population?"]),
         ("Where is Bergen and what is its population?", ["Where is Bergen", "what is Bergen's population"]),
         ("How large is it, oslo?", ["How large is it, oslo? Norway"]),
-        ("What about Bergen?", ["What about Bergen? Oslo Norway"]),
+        ("What about its size in Bergen?", ["What about its size in Bergen? Oslo Norway"]),
+        ("How old is Oslo City and how far is it?", ["How old is Oslo City", "how far is Oslo City"]),
         ("and its population?", ["and its population? Oslo Norway"]),
     ],
 )

@@ -53,7 +53,7 @@ def test_what_is_joined_is_left_whole(text):
     ("text", "parts"),
     [
         ("How close are Mars and Earth to the Sun?", ["How close is Mars to the Sun", "How close is Earth to the Sun"]),
-        ("Did Euler and Gauss win a match?", ["Did Euler win a match", "Did Gauss win a match"]),
+        ("Did both Euler and Gauss win a match?", ["Did Euler win a match", "Did Gauss win a match"]),
         ("When were Kepler and Galileo born?", ["When was Kepler born", "When was Galileo born"]),
         ("Where do Kepler and Galileo lie?", ["Where does Kepler lie", "Where does Galileo lie"]),
         ("Who wrote Emma, Hamlet and Faust?", ["Who wrote Emma", "Who wrote Hamlet", "Who wrote Faust"]),
@@ -70,4 +70,4 @@ def test_a_name_with_an_ampersand_is_one_however_it_is_written(company):
 
 
 def test_ligatures_are_written_out():
-    assert parts_of("\ufb01nance of Oslo and Bergen") == ("finance of Oslo", "finance of Bergen")
+    assert parts_of("\ufb02ags of Oslo and Bergen") == ("flags of Oslo", "flags of Bergen")

@@ -1,0 +1,72 @@
+"""Completes a follow-up that names only what is new: "and Peru?" after "What is the capital of Chile?"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acqo_rl.conversations import Turn
+from acqo_rl.reformulation.follow_ups import topic_of
+from acqo_rl.reformulation.signals import REFERENCE, begins_to_ask, names, names_attribute
+from acqo_rl.reformulation.years import years_in
+from acqo_rl.text import one_line
+
+_PREPOSITION = r"(?:of|in|for|at|from|to|on|by|during|since)"
+_FOLLOW_UP = re.compile(
+    r"(?:(?:ok(?:ay)?|so|now|then|well|yes|no|thanks),? )*(?:(?:and|or|but) )?(?:(?P<about>(?:what|how) about) )?"
+    rf"(?:(?P<of>{_PREPOSITION}) )?(?P<new>(?:the )?[\w'\u2019.&-]+(?: [\w'\u2019.&-]+){{0,4}}?)"
+    r"(?: (?:too|then|instead|as well))?[\s?!.]*$",
+    re.I,
+)
+_JOINS = re.compile(r"(?:ok(?:ay)?,? |so,? |now,? )*(?:and|or|but|(?:what|how) about)\b", re.I)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must|not|if|when|why|who|what"
+    r"|which|where|how|i|you|we|me|us)\b",
+    re.I,
+)
+
+
+def completed(text: str, history: Sequence[Turn]) -> str:
+    """The user's last question, asked of what a follow-up names; empty if the text is no such follow-up.
+
+    Args:
+        text: the current turn.
+        history: earlier turns, oldest first.
+    """
+    question = ""
+    for turn in history:
+        if turn.speaker == "user":
+            question = _carried(one_line(turn.text), question) or one_line(turn.text)
+    return _carried(one_line(text), question)
+
+
+def _carried(text: str, question: str) -> str:
+    """The question with the new thing in the place of the old one; empty if the place cannot be found."""
+    match = _FOLLOW_UP.fullmatch(text)
+    if not question or not match or not _JOINS.match(text) or not begins_to_ask(question):
+        return ""
+    new, of = match["new"], match["of"]
+    if REFERENCE.search(new) or _VERB.search(new):
+        return ""
+    asked = question.rstrip(" ?!.")
+    if years_in(new):
+        return _with_year(asked, new, of)
+    if not names(new.removeprefix("the ")) and names_attribute(new.removeprefix("the ")):
+        done, times = re.subn(r"\bthe (?!.*\bthe )[\w -]+? (?=of )", f"the {new.removeprefix('the ')} ", asked)
+        return done if times else ""
+    old = names(asked)
+    if of:
+        place = re.search(rf"\b{of} (?:the )?{re.escape(old[-1])}(?!\w)" if old else rf"\b{of} [\w' -]+$", asked, re.I)
+        return f"{asked[: place.start()]}{of.lower()} {new}{asked[place.end() :]}" if place else ""
+    if len(old) > 1:
+        return ""
+    replaced = old[0] if old else topic_of(asked)
+    place = re.search(rf"(?<!\w){re.escape(replaced)}(?!\w)", asked) if replaced else None
+    return f"{asked[: place.start()]}{new}{asked[place.end() :]}" if place else ""
+
+
+def _with_year(asked: str, year: str, of: str | None) -> str:
+    """The question about another year; the year is added if the question has none."""
+    if not years_in(asked):
+        return f"{asked} {of or 'in'} {year}"
+    return re.sub(r"\b\d{4}\b", year, asked, count=1) if len(years_in(asked)) == 1 else ""

@@ -1,0 +1,53 @@
+"""The names of a conversation that a question refers to."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.conversations import read_history
+from acqo_rl.reformulation.antecedents import antecedents
+from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.types import Query
+
+
+@pytest.mark.parametrize(
+    ("talk", "question", "names"),
+    [
+        # both of two people, also if the answer names them
+        (
+            ("Tell me about Goethe and Schiller.", "They were German poets."),
+            "When did they meet?",
+            ["Goethe", "Schiller"],
+        ),
+        (
+            ("Who wrote Good Omens?", "Terry Pratchett and Neil Gaiman."),
+            "How old are they?",
+            ["Terry Pratchett", "Neil Gaiman"],
+        ),
+        (("Who was Ravel?", "A composer.", "And Satie?", "Another."), "Did they meet?", ["Satie", "Ravel"]),
+        (("who were goethe and schiller?", "two poets"), "did they meet?", ["goethe and schiller"]),
+        (("Compare Oslo and Bergen", "So.", "Who are Travis?", "A band."), "Where do they live?", ["Travis", "Bergen"]),
+        # a conversation in lower case
+        (("who is christopher nolan", "He is a film director."), "how old is he?", ["christopher nolan"]),
+        (("who directed inception", "christopher nolan directed inception."), "is he rich?", ["christopher nolan"]),
+        (("who directed inception", "it was directed by christopher nolan"), "is he rich?", ["christopher nolan"]),
+        (("who wrote emma", "jane austen"), "did she marry?", ["jane austen"]),
+        (("tell me about jane austen", "She was an English novelist."), "did she marry?", ["jane austen"]),
+        (("tell me about pablo picasso", "Picasso painted."), "where was he born?", ["pablo picasso"]),
+        (("who wrote it", "not known yet"), "did she marry?", []),
+        # one form of a name
+        (
+            ("Who is Picasso?", "Pablo Ruiz Picasso painted.", "So Pablo Picasso?", "Yes."),
+            "Is it so?",
+            ["Pablo Ruiz Picasso"],
+        ),
+    ],
+)
+def test_what_a_question_refers_to(talk, question, names):
+    assert antecedents(question, read_history(talk)) == names
+
+
+def test_a_name_in_another_form_is_not_added_to_a_question_that_has_it():
+    history = ("Who painted Guernica?", "It was painted by Pablo Picasso.")
+    [made] = Heuristic().reformulate([Query("q", "When did Picasso say that?", history)])
+    assert [sub_query.text for sub_query in made.sub_queries] == ["When did Picasso say that? Guernica"]

@@ -1,0 +1,108 @@
+"""A list of names is split if it is several things; a joined name, and whatever may be one, stays whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.splitting import parts_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a singular that belongs to one thing
+        "population of Abercrombie and Fitch",
+        "What is the population of Brighton and Hove?",
+        "mayor of Brighton and Hove",
+        "headquarters of Marks and Mabel",
+        "Crosse and Blackwell revenue",
+        # an article before the second name only
+        "albums of Florence and the Machine",
+        "When were Florence and the Machine formed?",
+        # a name that describes a noun
+        "Where are Abercrombie and Fitch stores?",
+        "Why were Crosse and Blackwell soups popular?",
+        "Where are the Queen and Prince Philip's apartments located?",
+        # what one subject does to both
+        "Which film stars Tom Hanks and Meg Ryan?",
+        "Which country borders Chad and Mali?",
+        "What company owns Vauxhall and Opel?",
+        # nothing shows whether it is one or two
+        "What did Salt and Fire win?",
+        "What business did Baldwin and McCurdy start?",
+        "Who was banned from Oxford and Cambridge?",
+        "The National Aeronautics and Space Act was established in what year?",
+        # a noun that the names may share
+        "symptoms of hand and foot disease",
+        "symptoms of hand, foot and mouth disease",
+        "compare iphone and pixel cameras",
+        "difference between milk and dark chocolate",
+        # parts would not be sentences
+        "Cranium and Twin Tin Bots are both what?",
+        "Besides Lima and Quito what are large cities?",
+        "musicians such as Ravel, Satie and Fauré",
+        "Which cocktail's name describes its look, Blue Hawaii or Baby Guinness?",
+        # opponents
+        "Brown versus Board of Education summary",
+        "Marbury versus Madison decision",
+        "Where are bread and butter mixed?",
+        "cheap hotels, hostels and apartments in rome",
+    ],
+)
+def test_what_may_be_one_thing_is_left_whole(text):
+    assert parts_of(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Compare the populations of Oslo and Bergen", ["the populations of Oslo", "the populations of Bergen"]),
+        ("Who wrote Hamlet and who wrote Faust?", ["Who wrote Hamlet", "who wrote Faust"]),
+        # a plural that each thing has once
+        ("the mayors of Lund and Malmo", ["the mayors of Lund", "the mayors of Malmo"]),
+        ("What are the capitals of Chad and Mali?", ["What are the capitals of Chad", "What are the capitals of Mali"]),
+        ("Lund and Malmo populations", ["Lund populations", "Malmo populations"]),
+        # things in two places
+        (
+            "Penalties for speeding in Chad and Mali",
+            ["Penalties for speeding in Chad", "Penalties for speeding in Mali"],
+        ),
+        # an article or a preposition before each, or a word for both
+        ("Opening hours of the Prado and the Louvre", ["Opening hours of the Prado", "Opening hours of the Louvre"]),
+        ("rents in Lund and in Malmo", ["rents in Lund", "rents in Malmo"]),
+        ("What did both Euler and Gauss win?", ["What did Euler win", "What did Gauss win"]),
+        ("What is the population of both Chad and Mali?", ["population of Chad", "population of Mali"]),
+        # a plural verb
+        ("When were Harvard and Yale founded?", ["When was Harvard founded", "When was Yale founded"]),
+        ("Where do Kepler and Galileo lie?", ["Where does Kepler lie", "Where does Galileo lie"]),
+        ("Have Ravel and Satie both won a prize?", ["Has Ravel won a prize", "Has Satie won a prize"]),
+        # a name that is known to be one
+        ("AT&T and Verizon revenue", ["AT&T revenue", "Verizon revenue"]),
+        # lower case
+        (
+            "leaders of france, germany, and italy",
+            ["leaders of france", "leaders of germany", "leaders of italy"],
+        ),
+        (
+            "who are the leaders of chad, mali and niger in 2020",
+            [f"who are the leaders of {country} in 2020" for country in ("chad", "mali", "niger")],
+        ),
+        ("when were harvard and yale founded", ["when was harvard founded", "when was yale founded"]),
+        ("When were cars and planes invented?", ["When were cars invented", "When were planes invented"]),
+        ("buying vs renting a home", ["buying a home", "renting a home"]),
+        ("react vs vue performance", ["react performance", "vue performance"]),
+        ("price of cats and guinea pigs", ["price of cats", "price of guinea pigs"]),
+    ],
+)
+def test_several_things_are_searched_one_by_one(text, parts):
+    assert parts_of(text) == tuple(parts)
+
+
+def test_the_titles_of_a_corpus_decide():
+    corpus = Lexicon(titles=frozenset({"lund", "malmo", "brighton and hove", "heat", "jaws"}))
+    assert parts_of("population of Lund and Malmo", corpus) == ("population of Lund", "population of Malmo")
+    assert parts_of("population of Lund and Malmo") == ()
+    assert parts_of("population of Brighton and Hove", corpus) == ()
+    assert parts_of("What did Lund and Malmo win?", corpus) == ("What did Lund win", "What did Malmo win")
+    assert parts_of("Which actor plays in Heat and Jaws?", corpus) == ()
