@@ -13,7 +13,7 @@ from acqo_rl.reformulation.dummy_pronouns import asks_of_a_deed, without_dummies
 from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of, weighs
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, bare_name, clauses, names, refers_to_itself
+from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, clauses, names, refers_to_itself
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.reformulation.years import years_in
@@ -118,7 +118,7 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
         return "disambiguate"
     if query.history and REFERENCE.search(without_dummies(text)) and not refers_to_itself(text):
         return "disambiguate"
-    if lexicon.readings_of(bare_name(text)):
+    if lexicon.readings_asked(text):
         return "disambiguate"
     if _asks_several(text, lexicon):
         return "decompose"

@@ -14,7 +14,7 @@ from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.query_types import query_type_of
-from acqo_rl.reformulation.signals import STRONG_REFERENCE, bare_name, is_form, names
+from acqo_rl.reformulation.signals import STRONG_REFERENCE, is_form, names
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
@@ -97,7 +97,7 @@ class Heuristic:
     def _is_sure(self, query: Query) -> bool:
         return bool(
             STRONG_REFERENCE.search(without_dummies(query.text))
-            or self._lexicon.readings_of(bare_name(query.text))
+            or self._lexicon.readings_asked(query.text)
             or completed(query.text, query.history)
         )
 
@@ -111,7 +111,7 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
     """One sub-query per meaning; meanings that the conversation mentions come first and get twice the weight."""
     asked = text.rstrip(" ?!.")
     talk = " ".join(turn.text for turn in history).lower()
-    known = lexicon.readings_of(bare_name(text))
+    known = lexicon.readings_asked(text)
     spoken_of = {r for r in known if any(re.search(rf"\b{re.escape(word.lower())}", talk) for word in r.split())}
     return distinct(
         SubQuery(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
+from acqo_rl.reformulation.signals import bare_name
 from acqo_rl.text import one_line
 from acqo_rl.types import Document
 
@@ -30,6 +31,13 @@ _JOINED = re.compile(rf"(?<![\w'\u2019-])({_WORD}),? (?:and|&|n'?) (?:the |an? )
 _JOINED_NAMES = re.compile(r"(?<![\w'\u2019-])([A-Z][\w'\u2019-]*) (?:and|&) (?:the )?([A-Z][\w'\u2019-]*)")
 _JOINS = re.compile(r" (?:and|&|or|vs\.?|versus) ")
 _CAPITALISED = re.compile(r"[A-Z][\w'\u2019-]*")
+_WHO_OR_WHAT = re.compile(r"\W*(?:[a-z ]*\b)?(who|what)\b", re.I)
+_PERSON = re.compile(
+    r"\b(?!(?:border|chapter|color|computer|cover|factor|flower|letter|motor|number|order|paper|power|river|sector|theater"
+    r"|tower|vector|water|weather)\b)(?:\w{2,}(?:er|or|ist|ian|ess)|born|god|king|poet|president|queen|saint)\b",
+    re.I,
+)
+"""A meaning that is a person: a noun for a doer, such as "painter", or a title."""
 _WITH_READING = re.compile(r"(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
 
 _COMMON_NAMES = """
@@ -110,6 +118,18 @@ class Lexicon:
     def readings_of(self, name: str) -> tuple[str, ...]:
         """The words that distinguish the meanings of a name; empty if it has only one meaning."""
         return self.readings.get(name.lower(), ())
+
+    def readings_asked(self, text: str) -> tuple[str, ...]:
+        """The meanings of a text that contains only an ambiguous name: persons for "who is", things for "what is".
+
+        Empty if fewer than two meanings fit.
+        """
+        known = self.readings_of(bare_name(text))
+        asked = _WHO_OR_WHAT.match(text) if known else None
+        if asked:
+            wanted = asked[1].lower() == "who"
+            known = tuple(r for r in known if not r or r == "mythology" or wanted == bool(_PERSON.search(r)))
+        return known if len(known) > 1 else ()
 
     def is_joined(self, before: str, after: str) -> bool:
         """Whether these words, joined by "and", are one name."""

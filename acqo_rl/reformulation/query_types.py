@@ -102,15 +102,18 @@ _HOW_IT_IS = _shapes(
 )
 """How something works or happens, in contrast to how somebody does it."""
 _ORDER = re.compile(r"\^ ([a-z]+) (?:a|an|my|your) ")
+_THINGS = r"(?![\w-]*(?:ss|us|is)\b)[a-z][\w-]+s"
+_BESIDE = r"(?:near|around|in|for|from|to|at|on|by|with|without|within|under|below|over|above|of|and|or)"
 _WISHED = _shapes(
-    rf"\b(?i:{_any(QUALITIES)}) (?:(?!(?:of|and|in|for|the|to) )[\w'-]+ ){{0,2}}?"
-    r"(?![\w-]*(?:ss|us|is)\b)[a-z][\w-]+s\b",
-    rf"^(?:{_any(ASKED_FOR)}) (?:[a-z-]+ ){{0,2}}[a-z]+s$",
+    rf"\b(?i:{_any(QUALITIES)}|[a-z]+-free) (?:(?!(?:of|and|in|for|the|to) )[\w'-]+ ){{0,2}}?"
+    rf"{_THINGS}\b",
+    rf"^(?i:{_any(ASKED_FOR)}) (?:(?!{_BESIDE}\b)[a-z-]+ ){{0,2}}{_THINGS}(?: {_BESIDE} .+)?$",
+    rf"^(?:(?!{_BESIDE}\b)[A-Za-z-]+ ){{0,3}}{_THINGS} (?:near|around|close to) \w",
     rf"\b(?i:{_any(QUALITIES)}) (?:{_any(UNCOUNTED)})\b",
     rf"(?:^|\s)(?i:{_any(QUALITIES_ELSEWHERE)}) \w",
     rf"\w (?:{_any(QUALITIES_ELSEWHERE)})(?:\s|$)",
 )
-"""Desired qualities of things: "quiet beaches", "playas tranquilas"; but "Great Lakes" is a name."""
+"""Desired things, with a quality or near a place: "quiet beaches", "playas tranquilas"; but "Great Lakes" is a name."""
 _JOINING = re.compile(
     r"(?<= )(?:and|with|using|also|while|but|und|mit|sowie|y|con|et|avec)(?= )|以及|并且|同时|和|还有"
 )

@@ -246,13 +246,13 @@ QUALITIES = """
 affordable amazing authentic awesome beautiful challenging charming comfortable cosy cozy creative cute decent
 delicious easy easygoing entertaining exciting fancy fun funny gentle gorgeous impressive inspiring interesting
 lively lovely luxurious memorable nice peaceful picturesque playful pleasant pretty quiet quirky relaxed relaxing
-romantic scenic spectacular stunning stylish tasty thrilling tranquil trendy underrated unusual uncrowded
-walkable wholesome
+romantic scenic spectacular stunning stylish tasty thrilling tranquil trendy underrated unusual uncrowded vegan
+vegetarian walkable wholesome
 """
 """Desired qualities, if a plural noun follows: "fun routes", "cozy cafes to work from"."""
 
-ASKED_FOR = "best cheap good inexpensive"
-"""Requests for suggestions, if only a plural noun follows: "good first projects"."""
+ASKED_FOR = "best budget cheap cheapest good halal inexpensive kosher top"
+"""Requests for suggestions, if a plural noun follows: "good first projects", "cheap hikes near Oslo"."""
 UNCOUNTED = "accommodation clothing coffee food furniture lighting lodging music reading wallpaper wine"
 """Nouns without a plural: "relaxing music"."""
 

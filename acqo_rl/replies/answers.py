@@ -10,7 +10,7 @@ from acqo_rl.text import normalised
 
 _DRESSED_LABEL = re.compile(rf"^[*_#\s]*{ANSWER_LABEL}[*_\s]*", re.I)
 _PREFACE = re.compile(
-    rf"^\s*(?:(?:{SURE})\s?(?:[,.!:]\s+|[\uff0c\u3002\uff01\u3001]\s*)"
+    rf"^\s*(?:(?:{SURE})(?:\s?(?:[,.!:]\s+|[\uff0c\u3002\uff01\u3001]\s*)(?:so,?\s+)?|\s+so,?\s+)|(?:so|well|hmm+),\s+"
     rf"|(?:here(?:'s| is| are)\b|below is\b|{HERE_ARE})[^.!?:\uff1a\u3002\uff01\n]{{0,80}}[:\uff1a]\s*)(?=\S)",
     re.I,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from acqo_rl.replies.answers import without_preface
 from acqo_rl.replies.marks import plain, unquoted
@@ -31,6 +32,12 @@ _DISCLAIMER = re.compile(
     r"|i (?:do not|don't|cannot|can't|am not|could not) (?:have|know|access|provide|sure|able))\b",
     re.I,
 )
+_BUT = re.compile(r",? but |,? however,? |,? though |; | [\u2013\u2014] |\u2014", re.I)
+_CONTRAST = re.compile(r"^(?:however|but|that said|still|nevertheless|nonetheless|having said that),? ", re.I)
+_OF_SPEAKERS = re.compile(
+    r"(?:(?:here|perhaps|maybe|generally|hopefully),? )?(?:i|you|we|please|feel free|let me)\b|\W*$",
+    re.I,
+)
 _WISH = re.compile(rf"^(?:(?:i )?hope (?:this|that|it) helps\b|{WISHES})", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
@@ -50,12 +57,28 @@ def read_passage(reply: str, question: str, longest: int) -> str:
     text = _ANNOUNCED.sub("", without_preface(text))
     text = _DASHED_LABEL.sub("", _LABEL.sub("", without_preface(_prose(text, question))))
     sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
-    kept = [s for s in sentences if not (is_refusal(s) or _DISCLAIMER.search(s) or _WISH.search(s))]
+    kept = [s for s in _without_disclaimers(sentences) if not _WISH.search(s)]
     while kept and (is_remark(kept[0]) or is_offer(kept[0]) or _ANNOUNCES.match(kept[0])):
         kept.pop(0)
     while kept and is_remark(kept[-1]):
         kept.pop()
     return " ".join(kept).strip()
+
+
+def _without_disclaimers(sentences: list[str]) -> Iterator[str]:
+    """The sentences without disclaimers; of "I have no live data, but Oslo is large", the second half is kept."""
+    cut = False
+    for sentence in sentences:
+        rest = _CONTRAST.sub("", sentence) if cut else sentence
+        cut = False
+        while is_refusal(rest) or _DISCLAIMER.search(rest):
+            cut = True
+            said, _, rest = _BUT.sub("\n", rest, count=1).partition("\n")
+            if not (is_refusal(said) or _DISCLAIMER.search(said)):  # the disclaimer is in the second half
+                rest = f"{said}."
+                break
+        if rest and not (cut and _OF_SPEAKERS.match(rest)):
+            yield rest[0].upper() + rest[1:] if cut or rest != sentence else rest
 
 
 def _prose(text: str, question: str) -> str:

@@ -70,6 +70,35 @@ def test_a_corpus_replaces_common_readings_and_keeps_the_others():
     assert known.readings_of("python") == common_lexicon().readings_of("python") != ()
 
 
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("Lund", ("chess player", "film director", "river", "town")),
+        ("Who is Lund?", ("chess player", "film director")),
+        ("who was lund", ("chess player", "film director")),
+        ("What is Lund?", ("river", "town")),
+        ("tell me about Lund", ("chess player", "film director", "river", "town")),
+        ("Who is Ystad?", ()),
+        ("What is Ystad?", ()),
+    ],
+)
+def test_who_asks_for_persons_and_what_for_things(text, readings):
+    names = (
+        "Lund (town)",
+        "Lund (river)",
+        "Lund (chess player)",
+        "Lund (film director)",
+        "Ystad (town)",
+        "Ystad (poet)",
+    )
+    assert lexicon(*((name, "") for name in names)).readings_asked(text) == readings
+
+
+@pytest.mark.parametrize("text", ["Who is Jordan?", "Who is Amazon?", "what is Tesla"])
+def test_a_question_that_one_common_reading_fits_is_not_ambiguous(text):
+    assert common_lexicon().readings_asked(text) == ()
+
+
 def test_what_is_common_is_well_formed():
     common = common_lexicon()
     assert all(before and after and before == before.lower() for before, after in common.joined)

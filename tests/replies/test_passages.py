@@ -30,3 +30,43 @@ def test_openings_that_are_not_part_of_the_passage_are_removed(opening):
 )
 def test_a_passage_that_begins_like_an_opening_is_kept(said):
     assert read_passage(said, "q", 500) == said
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "As an AI language model I don't have real-time data, but {}",
+        "As an AI language model, I cannot browse, but {}",
+        "As an AI, I don't have access to live data. However, {}",
+        "I'm sorry, but I don't have live data; {}",
+        "I'm just an AI, but {}",
+        "As a large language model trained by X, I can't know, however {}",
+        "I'm not sure, but {}",
+        "Okay, so {}",
+        "Okay so {}",
+        "Alright, {}",
+        "Well, {}",
+    ],
+)
+def test_what_follows_a_disclaimer_or_a_filler_is_kept(reply):
+    said = "Oslo has 700,000 people. It lies on a fjord."
+    assert read_passage(reply.format(said), "population of Oslo", 500) == said
+
+
+def test_a_disclaimer_after_the_passage_is_removed():
+    assert (
+        read_passage("Oslo has 700,000 people, but I cannot know today's number.", "q", 500)
+        == "Oslo has 700,000 people."
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "As an AI language model, I can't help with that, but you can ask a lawyer.",
+        "I'm sorry, but I can't help with that.",
+        "I don't have live data. However, I can explain it.",
+    ],
+)
+def test_a_refusal_alone_leaves_nothing(reply):
+    assert read_passage(reply, "q", 500) == ""
