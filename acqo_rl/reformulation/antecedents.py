@@ -27,7 +27,7 @@ _NO_PERSON = re.compile(
 )
 """A place, a thing with an article, what somebody asks who made it, and what is said of a person named before."""
 _THEY = re.compile(r"\b(?:they|them|their|theirs|both)\b", re.I)
-_WHO_DID = re.compile(r"\s*(?:and )?who (?!(?:is|was|are|were)\b)(\w+) ", re.I)
+_WHO_DID = re.compile(r"\s*(?:and )?who (?:(?P<be>is|was) the|(?!(?:is|was|are|were)\b)(?P<did>\w+)) ", re.I)
 _PERSON = r"(?!(?:it|he|she|they|i|the|an?|yes|no|not|this|that|nobody|unknown)\b)[^\W\d]+(?: [^\W\d]+){1,2}"
 _WHERE = re.compile(r"(?:and )?(?:where|(?:in |from )?(?:which|what) (?:country|city|town|place))\b", re.I)
 _MAKER = re.compile(rf"\bby ({_NAMED})", re.I)
@@ -72,7 +72,9 @@ def _maker(history: Sequence[Turn]) -> str:
         verb = _WHO_DID.match(asked.text)
         if verb and (asked.speaker, answer.speaker) == ("user", "assistant") and not names(answer.text):
             said = answer.text.strip(" .!")
-            match = re.match(rf"(?P<who>{_PERSON}) {re.escape(verb[1])}\b|.*\bby (?P<by>{_PERSON})$", said)
+            match = re.match(
+                rf"(?P<who>{_PERSON}) {re.escape(verb['be'] or verb['did'])}\b|.*\bby (?P<by>{_PERSON})$", said
+            )
             return (match["who"] or match["by"]) if match else said if re.fullmatch(_PERSON, said) else ""
     return ""
 

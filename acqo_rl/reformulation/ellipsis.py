@@ -19,6 +19,7 @@ _FOLLOW_UP = re.compile(
     re.I,
 )
 _JOINS = re.compile(r"(?:ok(?:ay)?,? |so,? |now,? )*(?:and|or|but|(?:what|how) about)\b", re.I)
+_TIME = re.compile(r"today|tomorrow|tonight|yesterday|now|(?:this|next|last) \w+", re.I)
 _VERB = re.compile(
     r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must|not|if|when|why|who|what"
     r"|which|where|how|i|you|we|me|us)\b",
@@ -49,6 +50,8 @@ def _carried(text: str, question: str) -> str:
     if REFERENCE.search(new) or _VERB.search(new):
         return ""
     asked = question.rstrip(" ?!.")
+    if _TIME.fullmatch(new):
+        return f"{asked} {f'{of} ' if of else ''}{new}"
     if years_in(new):
         return _with_year(asked, new, of)
     if not names(new.removeprefix("the ")) and names_attribute(new.removeprefix("the ")):
@@ -61,7 +64,7 @@ def _carried(text: str, question: str) -> str:
     if len(old) > 1:
         return ""
     replaced = old[0] if old else topic_of(asked)
-    place = re.search(rf"(?<!\w){re.escape(replaced)}(?!\w)", asked) if replaced else None
+    place = re.search(rf"(?<!\w)(?:the )?{re.escape(replaced)}(?!\w)", asked, re.I) if replaced else None
     return f"{asked[: place.start()]}{new}{asked[place.end() :]}" if place else ""
 
 

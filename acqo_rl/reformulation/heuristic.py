@@ -125,10 +125,15 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
 
 def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
     """Appends the most recent names of the conversation that the question does not contain."""
-    own = names(text)
-    behind = [
-        name
-        for name in antecedents(text, history)
-        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) and not any(is_form(name, one) for one in own)
-    ]
+    behind = [name for name in antecedents(text, history) if not _has(text, name)]
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()
+
+
+def _has(text: str, name: str) -> bool:
+    """Whether a text contains a name, in any form or case: "Pablo Picasso" as "picasso", but not as "the picasso"."""
+    last = re.escape(name.split()[-1])
+    return (
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
+        or any(is_form(name, own) for own in names(text))
+        or re.search(rf"(?<!\w)(?<!\b(?:the|its) )(?<!\ban )(?<!\ba ){last}(?!\w)", text, re.I) is not None
+    )

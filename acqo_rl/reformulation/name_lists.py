@@ -55,6 +55,8 @@ _GOES_ON = re.compile(r",? (?:and )?[^\W\d_a-z][\w']*(?:,|$)")
 _LIFE = re.compile(r"\b(?:born|die|discover|invent|write|marry|study|win|buried|compose|paint|found|grow up)\b", re.I)
 _PLURAL_VERB = re.compile(r"\b(?:are|were|do|have)(?: [a-z]+){0,3} (?:the )?$", re.I)
 _PLURAL_VERB_AFTER = re.compile(r" (?:are|were|do|have)\b")
+_SUBJECT = re.compile(r"\b(?:did|can|could|will|would|should|may|might|must) (?:the )?$", re.I)
+_VERB_AFTER = re.compile(r" (?:(?:are|were|do|have|did|had|can|could|will|would|may|might)\b|[a-z]+ed\b)")
 _EACH_AFTER = re.compile(r",? (?:both|each|all|respectively)\b")
 _OF_EACH = re.compile(
     r"^(?:(?:what|who|which) (?:are|were) )?(?:the )?(?:[\w'-]+ ){0,3}?(?P<what>[\w-]+) "
@@ -181,7 +183,8 @@ def _are_several(listed: NameList, text: str) -> bool:
         return True
     if len(listed.items) > 2:
         is_title = first.startswith("The ") and bool(listed.before)
-        return not (is_title or _ONE_THING.search(around) or _ONE_WORK.search(around))
+        is_subject = _SUBJECT.search(listed.before) or (not listed.before and _VERB_AFTER.match(listed.after))
+        return not (is_title or is_subject or _ONE_THING.search(around) or _ONE_WORK.search(around))
     if listed.link or _EACH_AFTER.match(listed.after) or _SAME.match(listed.after):
         return True
     if any(mark in item for item in listed.items for mark in (SPACE, AMPERSAND)):

@@ -88,10 +88,12 @@ when where which while who whose why would yes you
 """
 _ORDERS = re.compile(
     r"(?:^|(?<=[.?!:]\s))\w+(?=(?:-(?:moi|nous|me|nos))? (?:mir|uns|me|moi|mij|nos)\b|-(?:moi|nous|me|nos)\b"
-    r"|(?<=[aei]m[ei]) (?:de|del|sobre|acerca|algo|el|la|los|las|di|della|qualcosa|su)\b)"
+    r"|(?<=[aei]m[ei]) (?:de|del|sobre|acerca|algo|el|la|los|las|di|della|qualcosa|su)\b"
+    r"| (?:the|an?|your|my|our|their|its|it|them|you|\d+%?)\s)"
 )
-"""The first word of a request in other languages: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de"."""
+"""The first word of a request: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de", "Increase the"."""
 _STARTERS = frozenset(_OPENERS.split())
+_OPENING = re.compile(rf"^\w+'?\w*\s+(?:{_PARTICLE}\s+)*")
 _NO_NAMES = """
 according additionally after all another any as based before by currently during each even few finally first from
 further furthermore generally great he hello her here hi his i'd i'll i'm instead it's let like make many meanwhile
@@ -182,7 +184,7 @@ def names(text: str) -> list[str]:
     """Capitalised spans in order, without single words that often start a sentence."""
     text = _ORDERS.sub(lambda match: match[0].lower(), text)
     spans = (match.group().strip(" .") for match in _CAPITALISED.finditer(text))
-    opened = (re.sub(r"^(?:\w+'?\w*)\s+", "", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
+    opened = (_OPENING.sub("", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
     bare = (re.sub(r"(?<!\b[Ii]t)['\u2019]s$", "", s) for s in opened)
     return [s for s in bare if s and s.lower().replace("\u2019", "'") not in _NO_NAME]
 

@@ -28,6 +28,8 @@ from acqo_rl.reformulation.splitting import parts_of
         "Which film stars Tom Hanks and Meg Ryan?",
         "Which country borders Chad and Mali?",
         "What company owns Vauxhall and Opel?",
+        "When did Crosby, Stills and Nash form?",
+        "Crosby, Stills and Nash recorded what in 1969?",
         # nothing shows whether it is one or two
         "What did Salt and Fire win?",
         "What business did Baldwin and McCurdy start?",
