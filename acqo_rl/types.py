@@ -415,3 +415,13 @@ class Fusion(Protocol):
     def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
         """Returns one fused ranking of at most ``k`` documents per query, in input order."""
         ...
+
+
+class Reranker(Protocol):
+    """Scores how well passages answer queries."""
+
+    name: str
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Returns one score per pair of query and passage, in input order; comparable within one query."""
+        ...

@@ -34,6 +34,12 @@ hybrid of indexes or names given before, which merges the two rankings of each t
 the second index searches only the raw query, and its ranking takes part in the fusion. rewrite_retrieve_read needs a
 dense index, because it compares cosines.
 
+A reranker reads the query and the documents of the fused list, and reorders them. To see what it adds, and whether
+reformulations still help in front of it:
+
+    acqo evaluate --data data/embedded --split dev --index indexes/embedded --reformulator raw policy=trained:demo \
+        --fusion rsf rsf+reranker --reranker cross-encoder:cross-encoder/ms-marco-MiniLM-L6-v2 --output evaluations/x
+
 The steps of the pipeline search with each index and the first fusion, --concurrency queries at the same time:
 
     plain          one search of the raw query (ten passages)
@@ -67,9 +73,10 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures, judged
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, asks_model, check_strategy
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.lists import DEPTH
-from acqo_rl.searching.names import ORIGINAL, name_indexes, name_reformulators
+from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
+from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
 from acqo_rl.types import Query
 
 if TYPE_CHECKING:
@@ -97,7 +104,14 @@ class EvaluateConfig(IndexSettings):
         default=None, metadata={"help": "Model of reformulators without one, and of the steps of the pipeline."}
     )
     fusion: list[str] = field(
-        default_factory=lambda: ["rsf"], metadata={"help": "One or several of rsf, rrf, combsum, combmnz."}
+        default_factory=lambda: ["rsf"],
+        metadata={
+            "help": "One or several of rsf, rrf, combsum, combmnz; with the suffix +reranker, the reranker follows."
+        },
+    )
+    reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
+    rerank_depth: int = field(
+        default=RERANKED_DOCUMENTS, metadata={"help": "Number of documents per query that are reranked."}
     )
     baseline: str | None = field(
         default=None, metadata={"help": "Reformulator or step that the others are compared to; default: the first one."}
@@ -200,7 +214,7 @@ def check(config: EvaluateConfig) -> None:
     from acqo_rl.evaluation.pipeline import WITHOUT_MODEL, check_steps
     from acqo_rl.pipeline.pipeline import ESSENTIAL
 
-    least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "max_model_calls": ESSENTIAL}
+    least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "max_model_calls": ESSENTIAL, "rerank_depth": 1}
     check_ranges(config, {**{key: (value, FINITE) for key, value in least.items()}, "margin": (0, FINITE)})
     names = name_reformulators(config.reformulator, config.model)
     for name, model in names.items():
@@ -221,10 +235,22 @@ def check(config: EvaluateConfig) -> None:
         if twice := [name for name in given if given.count(name) > 1]:
             raise ConfigError(f"{what} contains {twice[0]!r} more than once; give it once.")
     for name in config.fusion:
-        fusion_named(name)
+        fusion_named(name.removesuffix(RERANKED))
+    check_reranker(config)
     for name in config.robustness:
         query_set_named(name)
     check_measures(config.measures, DEPTH)
+
+
+def check_reranker(config: EvaluateConfig) -> None:
+    """Rejects a reranker that no fusion uses, and the reverse."""
+    reranked = [name for name in config.fusion if name.endswith(RERANKED)]
+    if reranked and not config.reranker:
+        raise ConfigError(f"The fusion {reranked[0]!r} needs a reranker: give --reranker.")
+    if config.reranker and not reranked:
+        raise ConfigError(f"No fusion uses the reranker; add {config.fusion[0]}{RERANKED} to --fusion.")
+    if config.pipeline and config.fusion[0] in reranked:
+        raise ConfigError(f"The steps of the pipeline use the first fusion; put one without {RERANKED} first.")
 
 
 def baseline_of(config: EvaluateConfig) -> str:
@@ -353,6 +379,8 @@ def settings_of(
     for key in ("fusion", "measures", "rounds", "limit", "sample", "robustness", "claims", "batch_size"):
         if value := getattr(config, key):
             settings[key] = value
+    if config.reranker:
+        settings |= {"reranker": config.reranker, "rerank_depth": config.rerank_depth}
     if config.pipeline:
         settings |= {key: getattr(config, key) for key in ("pipeline", "max_model_calls", "answers")}
         settings["model"] = place(config.model or "")

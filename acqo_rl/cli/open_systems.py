@@ -10,7 +10,14 @@ from acqo_rl import __version__
 from acqo_rl.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, cache_key, fingerprint
+from acqo_rl.evaluation.cache import (
+    Cache,
+    CachedReformulator,
+    CachedReranker,
+    CachedRetriever,
+    cache_key,
+    fingerprint,
+)
 from acqo_rl.evaluation.pipeline import WHOLE, WITHOUT_MODEL, CachedStep, Components
 from acqo_rl.evaluation.systems import Bench, IndexParts, System
 from acqo_rl.fusion import fusion_named
@@ -24,8 +31,8 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.searching.names import ORIGINAL, name_indexes, name_reformulators
-from acqo_rl.types import Document, LanguageModel, Qrels, Query, Reformulator
+from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
+from acqo_rl.types import Document, LanguageModel, Qrels, Query, Reformulator, Reranker
 
 if TYPE_CHECKING:
     from acqo_rl.cli.evaluate import EvaluateConfig
@@ -49,7 +56,7 @@ def open_bench(
     return Bench(
         reformulators=reformulators,
         retrievers=retrievers,
-        fusions={name: fusion_named(name) for name in config.fusion},
+        fusions={name: fusion_named(name.removesuffix(RERANKED)) for name in config.fusion},
         corpus=corpus,
         qrels=qrels,
         metadata=metadata,
@@ -58,7 +65,22 @@ def open_bench(
         rounds=config.rounds,
         similarity_threshold=strategies.similarity_threshold,
         steps=open_steps(config, strategies, cache, corpus, retrievers) if config.pipeline else {},
+        reranker=open_reranker(config.reranker, cache) if config.reranker else None,
+        rerank_depth=config.rerank_depth,
     )
+
+
+def open_reranker(name: str, cache: Cache) -> CachedReranker:
+    """The reranker; it is loaded when it is first needed."""
+    from acqo_rl.retrieval.rerankers import CROSS_ENCODER, load_reranker
+
+    def load() -> Reranker:
+        reranker = load_reranker(name)
+        reranker.score([(_WARM_UP, _WARM_UP)])
+        return reranker
+
+    made_with = f"{name} {fingerprint(name.removeprefix(CROSS_ENCODER))}".rstrip()
+    return CachedReranker(name, load, made_with, cache)
 
 
 def open_reformulators(

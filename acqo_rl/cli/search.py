@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acqo_rl.cli import command
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
     ELSE_RULES,
     ENGINE_HELP,
@@ -50,8 +51,9 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.places import parts_of
-from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.text import one_line, within_limits
@@ -101,6 +103,8 @@ class SearchConfig(IndexSettings):
     max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
+    reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
+    rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents that are reranked."})
     json: bool = field(default=False, metadata={"help": "Print only one JSON object per query."})
 
 
@@ -123,11 +127,24 @@ class Searcher:
         if config.reformulator == LOOKS_FIRST:
             threshold = strategies.similarity_threshold
             reformulator = look_first(reformulator, self.retriever, fusion, self.corpus, threshold)
+        self.reranking = self._load_reranking(config)
         self.path = SearchPath(
-            reformulator, self.retriever, fusion, self.corpus, score_threshold=config.score_threshold
+            reformulator,
+            self.retriever,
+            fusion,
+            self.corpus,
+            score_threshold=config.score_threshold,
+            reranking=self.reranking,
         )
         self.retriever.search(["the first search of a process is slow"], 1)
         self.pipeline = None if config.answer_mode == "off" else self._pipeline(config, strategies)
+
+    def _load_reranking(self, config: SearchConfig) -> Reranking | None:
+        from acqo_rl.retrieval.rerankers import load_reranker
+
+        if not config.reranker:
+            return None
+        return Reranking(load_reranker(config.reranker), self.corpus, config.rerank_depth)
 
     def _pipeline(self, config: SearchConfig, strategies: StrategySettings) -> Pipeline:
         from acqo_rl.language_models.load import load_language_model
@@ -144,12 +161,11 @@ class Searcher:
                 timeout=strategies.timeout,
                 max_retries=strategies.max_retries,
             )
-        fusion, threshold = self.path.fusion, config.score_threshold
-        searcher = AdaptiveSearcher(
-            self.path.reformulator, self.retriever, fusion, corpus=self.corpus, score_threshold=threshold
-        )
+        fusion = self.path.fusion
+        after: dict[str, Any] = {"score_threshold": config.score_threshold, "reranking": self.reranking}
+        searcher = AdaptiveSearcher(self.path.reformulator, self.retriever, fusion, corpus=self.corpus, **after)
         return Pipeline(
-            AdaptiveSearcher(PassThrough(), self.retriever, fusion, score_threshold=threshold),
+            AdaptiveSearcher(PassThrough(), self.retriever, fusion, **after),
             self.corpus,
             model,
             searcher=searcher,
@@ -202,8 +218,7 @@ def check(config: SearchConfig) -> None:
         raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
     if config.data is None and not any(map(is_engine, parts_of(config.index))):
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
-    if config.k < 1:
-        raise ConfigError(f"k is {config.k}; it must be at least 1.")
+    check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
     single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", LOOKS_FIRST)
     if config.reformulator not in single and not asks_model(config.reformulator):
         raise ConfigError(
@@ -305,7 +320,7 @@ def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None
         print(json.dumps(as_json(answer, searcher.corpus)), flush=True)
         return
     width = shutil.get_terminal_size((120, 0)).columns
-    for line in lines(answer, searcher.corpus, "1/P" if config.fusion == "rsf" else "score"):
+    for line in lines(answer, searcher.corpus, "1/P" if config.fusion == "rsf" and not config.reranker else "score"):
         print(cut(line, width), flush=True)
 
 

@@ -1,7 +1,7 @@
 """Keeps what a study has computed: reformulations by query, rankings by text, results of pipeline steps by query.
 
-:class:`CachedReformulator` and :class:`CachedRetriever` compute only what is not yet kept. A further reformulator,
-index or fusion therefore costs only what is new, and an interrupted study continues.
+:class:`CachedReformulator`, :class:`CachedRetriever` and :class:`CachedReranker` compute only what is not yet kept. A
+further reformulator, index or fusion therefore costs only what is new, and an interrupted study continues.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from acqo_rl.types import (
     Ranking,
     Reformulation,
     Reformulator,
+    Reranker,
     Retriever,
     Snippet,
     SubQuery,
@@ -214,6 +215,44 @@ class CachedReformulator:
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded
+
+
+class CachedReranker:
+    """Scores each pair once and keeps the time it took. The reranker is loaded when it is first needed."""
+
+    def __init__(self, name: str, load: Callable[[], Reranker], made_with: str, cache: Cache) -> None:
+        """Wraps a reranker.
+
+        Args:
+            name: of the reranker.
+            load: loads the reranker.
+            made_with: everything except the pair that affects a score.
+            cache: keeps the scores.
+        """
+        self.name = name
+        self._load = load
+        self._asked = f"rerank {made_with}"
+        self._cache = cache
+        self._loaded: Reranker | None = None
+        self._scored: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """One score per pair of query and passage, in input order."""
+        new = {key_of(*pair): pair for pair in pairs if pair not in self._scored}
+        known = self._cache.read(self._asked, list(new))
+        if missing := {key: pair for key, pair in new.items() if key not in known}:
+            self._loaded = self._loaded or self._load()
+            begin = time.perf_counter()
+            scores = self._loaded.score(list(missing.values()))
+            ms = 1000 * (time.perf_counter() - begin) / len(missing)
+            self._cache.write(self._asked, [(key, score, ms) for key, score in zip(missing, scores, strict=True)])
+            known |= {key: (score, ms) for key, score in zip(missing, scores, strict=True)}
+        self._scored.update({pair: known[key] for key, pair in new.items()})
+        return [self._scored[pair][0] for pair in pairs]
+
+    def ms(self, pair: tuple[str, str]) -> float:
+        """Milliseconds of the scoring of a pair: those of its batch, divided by the pairs of the batch."""
+        return self._scored[pair][1]
 
 
 def reformulation_of(row: dict[str, Any]) -> Reformulation:

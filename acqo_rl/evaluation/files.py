@@ -182,6 +182,7 @@ def _query_rows(study: Study) -> Iterator[dict[str, Any]]:
                     "searches": result.searches,
                     "reformulation_ms": result.reformulation_ms,
                     "retrieval_ms": result.retrieval_ms,
+                    "reranking_ms": result.reranking_ms,
                     "searched": " | ".join(sub_query.text for sub_query in reformulation.sub_queries),
                     "problem": reformulation.problem or "",
                 }

@@ -44,6 +44,8 @@ class QueryResult:
         retrieval_ms: milliseconds of the searches (and of the fusion, unless the searches come from a cache). For a
             step of the pipeline, the time from question to result.
         embedded: number of texts embedded for the searches; counted in a study only.
+        reranked: number of documents that a reranker read; counted in a study only.
+        reranking_ms: milliseconds of the reranker: those of its batch, divided by the documents of the batch.
         leaks: whether a sub-query contains an answer that the reformulator was not shown; ``None`` if unknown.
         outcome: what a step of the pipeline did; ``None`` for a reformulator.
     """
@@ -57,6 +59,8 @@ class QueryResult:
     reformulation_ms: float
     retrieval_ms: float
     embedded: int = 0
+    reranked: int = 0
+    reranking_ms: float = 0.0
     leaks: bool | None = None
     outcome: Outcome | None = None
 

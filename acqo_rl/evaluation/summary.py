@@ -81,12 +81,15 @@ class Cost:
         tokens: mean number of tokens that it generated.
         embedded: mean number of texts embedded.
         searches: mean number of searches, including the first search for feedback; those of several indexes add up.
-        ms: mean milliseconds of reformulation and retrieval together.
+        reranked: mean number of documents that a reranker read.
+        ms: mean milliseconds of reformulation, retrieval and reranking together.
         ms_p95: their 95th percentile.
         reformulation_p50: median milliseconds of the reformulation.
         reformulation_p95: their 95th percentile.
         retrieval_p50: median milliseconds of the retrieval.
         retrieval_p95: their 95th percentile.
+        reranking_p50: median milliseconds of the reranker.
+        reranking_p95: their 95th percentile.
         problems: share of queries whose completion could not be used, so that the raw query was searched.
     """
 
@@ -94,12 +97,15 @@ class Cost:
     tokens: float
     embedded: float
     searches: float
+    reranked: float
     ms: float
     ms_p95: float
     reformulation_p50: float
     reformulation_p95: float
     retrieval_p50: float
     retrieval_p95: float
+    reranking_p50: float
+    reranking_p95: float
     problems: float
 
 
@@ -168,17 +174,22 @@ def cost_of(evaluation: Evaluation) -> Cost:
     results = evaluation.results
     reformulation = np.array([result.reformulation_ms for result in results])
     retrieval = np.array([result.retrieval_ms for result in results])
+    reranking = np.array([result.reranking_ms for result in results])
+    total = reformulation + retrieval + reranking
     return Cost(
         calls=_mean(result.reformulation.calls for result in results),
         tokens=_mean(result.reformulation.tokens for result in results),
         embedded=_mean(result.embedded for result in results),
         searches=_mean(result.searches for result in results),
-        ms=float(np.mean(reformulation + retrieval)),
-        ms_p95=float(np.percentile(reformulation + retrieval, 95)),
+        reranked=_mean(result.reranked for result in results),
+        ms=float(np.mean(total)),
+        ms_p95=float(np.percentile(total, 95)),
         reformulation_p50=float(np.percentile(reformulation, 50)),
         reformulation_p95=float(np.percentile(reformulation, 95)),
         retrieval_p50=float(np.percentile(retrieval, 50)),
         retrieval_p95=float(np.percentile(retrieval, 95)),
+        reranking_p50=float(np.percentile(reranking, 50)),
+        reranking_p95=float(np.percentile(reranking, 95)),
         problems=_mean(fell_back(result.reformulation) for result in results),
     )
 

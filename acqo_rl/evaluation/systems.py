@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from acqo_rl.evaluation.cache import CachedReformulator, CachedRetriever
+from acqo_rl.evaluation.cache import CachedReformulator, CachedReranker, CachedRetriever
 from acqo_rl.evaluation.pipeline import CachedStep
 from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
@@ -17,7 +17,9 @@ from acqo_rl.pipeline.rewrite_retrieve_read import look_first
 from acqo_rl.reformulation.load import LOOKS_FIRST
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.searching.lists import OriginalOnly, Retrievers, searchable, searched_text
+from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath, add_feedback
+from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformulation, Retriever, has_cosines
 
@@ -75,7 +77,7 @@ class Bench:
         reformulators: by name. ``rewrite_retrieve_read`` stands for its rewriter, which is called only for queries
             whose first search finds nothing similar; it needs a dense index.
         retrievers: by name.
-        fusions: by name.
+        fusions: by name; those whose name ends with ``+reranker`` are followed by the reranker.
         corpus: document id -> document, for feedback.
         qrels: judgements.
         metadata: query id -> metadata; see :func:`acqo_rl.evaluation.run.evaluate`.
@@ -84,6 +86,8 @@ class Bench:
         rounds: number of calls of a reformulator that reads feedback.
         similarity_threshold: top cosine from which ``rewrite_retrieve_read`` does not rewrite.
         steps: steps of the pipeline.
+        reranker: scores the documents of the reranked systems.
+        rerank_depth: number of documents per query that are reranked.
     """
 
     reformulators: Mapping[str, CachedReformulator]
@@ -97,6 +101,14 @@ class Bench:
     rounds: int = 1
     similarity_threshold: float = 0.7
     steps: Mapping[System, CachedStep] = field(default_factory=dict)
+    reranker: CachedReranker | None = None
+    rerank_depth: int = DEPTH
+
+    def reranking(self, system: System) -> Reranking | None:
+        """The step after the fusion of a system."""
+        if self.reranker is None or not system.fusion.endswith(RERANKED):
+            return None
+        return Reranking(self.reranker, self.corpus, self.rerank_depth)
 
     def systems(self) -> list[System]:
         """All systems: for each retriever and fusion all reformulators, then the steps of the pipeline."""
@@ -195,14 +207,15 @@ def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluat
     if looks_first:
         merged = parts.merged(system.retriever)
         chosen = look_first(recorded, merged, fusion, bench.corpus, bench.similarity_threshold)
-        path = SearchPath(chosen, retrievers, fusion, bench.corpus)
+        path = SearchPath(chosen, retrievers, fusion, bench.corpus, reranking=bench.reranking(system))
     else:
         rounds = bench.rounds if recorded.feedback.results else 1
-        path = SearchPath(recorded, retrievers, fusion, bench.corpus, rounds=rounds)
+        reranking = bench.reranking(system)
+        path = SearchPath(recorded, retrievers, fusion, bench.corpus, rounds=rounds, reranking=reranking)
     evaluation = evaluate(path, queries, bench.qrels, **settings)
-    return _with_results(
-        evaluation, (_with_costs(result, recorded, parts, looks_first) for result in evaluation.results)
-    )
+    with_costs = (_with_costs(result, recorded, parts, looks_first) for result in evaluation.results)
+    reranking = bench.reranking(system)
+    return _with_results(evaluation, (_with_reranking(result, reranking) for result in with_costs))
 
 
 def _with_results(evaluation: Evaluation, results: Iterator[QueryResult]) -> Evaluation:
@@ -228,6 +241,15 @@ def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, loo
         reformulation_ms=recorded.ms[query.id],
         retrieval_ms=sum(part.ms(text) for part, text in searches),
     )
+
+
+def _with_reranking(result: QueryResult, reranking: Reranking | None) -> QueryResult:
+    """Adds the costs of the reranker; it has read the first documents, whose order it changed."""
+    if reranking is None:
+        return result
+    assert isinstance(reranking.reranker, CachedReranker)
+    [pairs] = reranking.pairs([result.reformulation.query], [result.ranking])
+    return replace(result, reranked=len(pairs), reranking_ms=sum(map(reranking.reranker.ms, pairs)))
 
 
 def _of_step(result: QueryResult, step: CachedStep, parts: IndexParts) -> QueryResult:

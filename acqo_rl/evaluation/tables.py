@@ -170,6 +170,7 @@ def _costs(study: Study) -> Table:
     quality = [evaluation.scores(study.measures[0]).mean() for evaluation in study.evaluations.values()]
     front = pareto_front([(cost.ms, value) for cost, value in zip(costs.values(), quality, strict=True)])
     names, label = _labels(study)
+    has_reranker = any(cost.reranked for cost in costs.values())
     rows = tuple(
         (
             *label(system),
@@ -179,6 +180,7 @@ def _costs(study: Study) -> Table:
             f"{cost.searches:.2f}",
             f"{cost.reformulation_p50:.1f} / {cost.reformulation_p95:.1f}",
             f"{cost.retrieval_p50:.1f} / {cost.retrieval_p95:.1f}",
+            *((f"{cost.reranked:.1f}", f"{cost.reranking_p50:.1f} / {cost.reranking_p95:.1f}") if has_reranker else ()),
             f"{summarise(study.evaluations[system]).copy_rate:.1%}",
             f"{cost.problems:.1%}",
             "yes" if position in front else "",
@@ -189,11 +191,13 @@ def _costs(study: Study) -> Table:
         "Per query. Calls: of a language model. Searches include the first search for feedback; the searches of "
         "several indexes add up. Milliseconds (p50 / p95) were measured when a result was first computed, in batches, "
         "without fusion; --batch_size 1 in a new folder measures single queries. Of a step of the pipeline, retrieval "
-        "is the time from question to result. Copies: queries whose raw text is searched. Problems: queries whose "
-        "completion could not be used, so that the raw query was searched. Front: no system is both faster and better "
-        f"in {study.measures[0]}."
+        f"is the time from question to result. {'Reranked: documents that the reranker read. ' if has_reranker else ''}"
+        "Copies: queries whose raw text is searched. Problems: queries whose completion could not be used, so that the "
+        f"raw query was searched. Front: no system is both faster and better in {study.measures[0]}."
     )
-    header = ("calls", "tokens", "embedded", "searches", "reformulation ms", "retrieval ms", "copies", "problems")
+    reranker = ("reranked", "reranking ms") if has_reranker else ()
+    header = ("calls", "tokens", "embedded", "searches", "reformulation ms", "retrieval ms", *reranker)
+    header = (*header, "copies", "problems")
     return Table("Cost", note, (*names, *header, "front"), rows, len(names))
 
 

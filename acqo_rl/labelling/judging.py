@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from tqdm import tqdm
 
@@ -18,6 +18,7 @@ from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.replies.fields import first_of, read_fields
 from acqo_rl.replies.thoughts import said_by
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.retrieval.rerankers import load_cross_encoder
 from acqo_rl.text import folded
 from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Qrels, Query
 
@@ -87,15 +88,8 @@ class CrossEncoderJudge:
         Raises:
             ConfigError: the model cannot be loaded, or has more than one score per pair.
         """
-        from sentence_transformers import CrossEncoder
-
         self.name = name
-        try:
-            self._model: Any = CrossEncoder(name)
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{name!r} cannot be loaded as a cross-encoder: {error}") from error
-        if self._model.num_labels != 1:
-            raise ConfigError(f"{name!r} has {self._model.num_labels} scores per pair; give a cross-encoder with one.")
+        self._model = load_cross_encoder(name)
 
     def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
         """Returns one grade per pair; the query is searched text: with its last two turns."""

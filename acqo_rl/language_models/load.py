@@ -76,7 +76,7 @@ def on_server(name: str) -> tuple[str, str | None]:
     provider, _, rest = name.partition(":")
     model, _, url = rest.partition("@")
     if not model:
-        raise ConfigError(f"{name!r} has no model name; write openai:NAME@URL, openai:NAME or anthropic:NAME.")
+        raise ConfigError(f"{name!r} has no model name; write {provider}:NAME@URL, or {provider}:NAME.")
     if url:
         _check_address(f"{provider}:{model}", url)
     return model, url or None

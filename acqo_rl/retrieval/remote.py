@@ -9,23 +9,16 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
-from acqo_rl.loopback import is_loopback
+from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.engines.location import is_engine
+from acqo_rl.retrieval.http_calls import TEMPORARY, connect, retrying
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.surrogates import well_formed
 from acqo_rl.types import Passage, Ranking
-
-if TYPE_CHECKING:
-    import httpx
-    from tenacity.stop import stop_base
-
-_TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""HTTP statuses after which a retry may succeed."""
 
 KEY_VARIABLE = "ACQO_RETRIEVER_KEY"
 """Environment variable with the API key of a retriever server."""
@@ -163,33 +156,17 @@ class RemoteRetriever:
             breaker: circuit breaker; by default each client has its own.
 
         Raises:
-            ConfigError: the packages of the extra ``remote`` are not installed.
+            MissingPackageError: the packages of the extra ``remote`` are not installed.
         """
-        try:
-            import httpx
-            import tenacity
-        except ImportError as error:
-            raise ConfigError(
-                f"A retriever server needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
-            ) from error
         self.name = name
         self.fingerprint = fingerprint
         self.cosine = cosine
         self._url = url.rstrip("/")
-        key = os.environ.get(KEY_VARIABLE)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
         longest_call = timeout if seconds is None else min(timeout, seconds)
-        direct = httpx.HTTPTransport() if is_loopback(self._url) else None  # an explicit transport ignores proxies
-        self._client = httpx.Client(base_url=self._url, timeout=longest_call, headers=headers, transport=direct)
+        self._client = connect(self._url, os.environ.get(KEY_VARIABLE), longest_call, "A retriever server")
         self._closing = weakref.finalize(self, self._client.close)  # commands do not close their retrievers
         self._breaker = breaker or CircuitBreaker()
-        with_jitter = tenacity.wait_random_exponential(multiplier=0.1, max=longest_pause)
-        self._retrying = tenacity.Retrying(
-            stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), *_stop_in_time(seconds)),
-            wait=lambda state: max(with_jitter(state), min(_retry_after(state), longest_pause)),
-            retry=tenacity.retry_if_exception(_is_temporary),
-            reraise=True,
-        )
+        self._retrying = retrying(attempts, longest_pause, seconds)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns one ranking of at most ``k`` documents per text, in input order.
@@ -264,29 +241,8 @@ class RemoteRetriever:
         try:
             response = self._client.request(method, path, **body)
             # 429 means that the server is busy, not down
-            is_down = response.status_code in _TEMPORARY and response.status_code != 429
+            is_down = response.status_code in TEMPORARY and response.status_code != 429
         finally:
             self._breaker.record(success=not is_down)
         response.raise_for_status()
         return response.json()
-
-
-def _is_temporary(error: BaseException) -> bool:
-    import httpx
-
-    if isinstance(error, httpx.HTTPStatusError):
-        return error.response.status_code in _TEMPORARY
-    return isinstance(error, httpx.TransportError)
-
-
-def _stop_in_time(seconds: float | None) -> list[stop_base]:
-    from tenacity import stop_before_delay
-
-    return [] if seconds is None else [stop_before_delay(seconds)]
-
-
-def _retry_after(state: Any) -> float:
-    """Seconds in the ``Retry-After`` header of the last response; 0 if there is none."""
-    response: httpx.Response | None = getattr(state.outcome.exception(), "response", None)
-    asked = response.headers.get("Retry-After", "") if response is not None else ""
-    return float(asked) if asked.isdigit() else 0.0

@@ -13,6 +13,11 @@ INDEX_HELP = (
     "qdrant://HOST:PORT/NAME?mode=hybrid. Join several by '+' to search them together, such as DENSE+BM25."
 )
 
+RERANKER_HELP = (
+    "Reranker after the fusion: cross-encoder:NAME (folder or Hub id, sentence-transformers) or rerank:NAME@URL (a "
+    "server that answers at URL/rerank, such as vLLM, TEI, Cohere or Jina)."
+)
+
 
 @dataclass(kw_only=True)
 class IndexSettings:

@@ -12,6 +12,9 @@ from acqo_rl.retrieval.places import is_place, parts_of, split_places
 ORIGINAL = "@original"
 """Suffix of an index that searches only the raw query."""
 
+RERANKED = "+reranker"
+"""Suffix of a fusion whose result is reordered by the reranker."""
+
 UNNAMED = "index"
 """Name of an index that is given without one."""
 

@@ -10,6 +10,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.lists import DEPTH, Retrievers, search_each, searchable, split_retrievers
+from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.threshold import check_score_threshold, fuse_similar
 from acqo_rl.searching.trace import Trace
@@ -27,6 +28,9 @@ from acqo_rl.types import (
 
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
 """Returns one reformulation per query, in input order."""
+
+Rerank = Callable[[Sequence[Query], Sequence[Ranking]], tuple[list[Ranking], tuple[Failure, ...]]]
+"""Returns the reranked rankings, in input order, and what failed for all of them."""
 
 
 class Lists(Protocol):
@@ -57,7 +61,7 @@ class _PlainLists:
 
 @dataclass(frozen=True)
 class SearchPath:
-    """First search, reformulation, search, fusion.
+    """First search, reformulation, search, fusion, and reranking if there is a reranker.
 
     :class:`~acqo_rl.searching.searcher.AdaptiveSearcher` adds time-outs, partial results and caches.
 
@@ -71,6 +75,7 @@ class SearchPath:
             sub-queries and may add more; the route ``pass`` adds none.
         depth: documents per list before fusion, at least ``k``.
         score_threshold: minimum cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
+        reranking: reorders the fused ranking; by default nothing does.
 
     Raises:
         ConfigError: feedback is enabled without a corpus, rounds > 1 without feedback, or a threshold is set and a
@@ -85,6 +90,7 @@ class SearchPath:
     rounds: int = 1
     depth: int = DEPTH
     score_threshold: float | None = None
+    reranking: Reranking | None = None
     _reads: FeedbackSpec = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +112,7 @@ class SearchPath:
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call."""
         lists = _PlainLists(self.retrievers, max(k, self.depth))
-        return self.walk(queries, k, lists, self._reformulate, Trace(), self.score_threshold)
+        return self.walk(queries, k, lists, self._reformulate, Trace(), self.score_threshold, self._rerank)
 
     def walk(
         self,
@@ -116,6 +122,7 @@ class SearchPath:
         ask: Reformulate,
         trace: Trace,
         score_threshold: float | None,
+        rerank: Rerank,
     ) -> list[SearchResult]:
         """Runs the path with the caller's own search and reformulation calls.
 
@@ -126,14 +133,21 @@ class SearchPath:
             ask: reformulates the queries; its results must be :func:`~acqo_rl.searching.lists.searchable`.
             trace: records the steps.
             score_threshold: replaces the path's own threshold; ``None`` disables it.
+            rerank: calls ``reranking``; not called if there is none.
         """
         first, reformulations = self.reformulate(queries, lists, ask, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
             rankings = lists.find(reformulations)
         with trace.step("fusion", self.fusion.name):
-            fused = fuse_similar(self.fusion, rankings, k, score_threshold)
+            depth = max(k, self.reranking.depth) if self.reranking else k
+            fused = fuse_similar(self.fusion, rankings, depth, score_threshold)
+        not_reranked: tuple[Failure, ...] = ()
+        if self.reranking:
+            with trace.step("reranking", self.reranking.reranker.name):
+                fused, not_reranked = rerank(queries, fused)
+            fused = [ranking.first(k) for ranking in fused]
         searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
-        failures = [(*_failed(made[-1]), *lists.failures(*made)) for made in searched]
+        failures = [(*_failed(made[-1]), *lists.failures(*made), *not_reranked) for made in searched]
         return [
             SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)
         ]
@@ -157,6 +171,10 @@ class SearchPath:
         for _ in range(self.rounds - 1):
             answers = list(map(_joined, answers, ask_timed(read(answers))))
         return first, answers
+
+    def _rerank(self, queries: Sequence[Query], fused: Sequence[Ranking]) -> tuple[list[Ranking], tuple[Failure, ...]]:
+        assert self.reranking is not None
+        return self.reranking(queries, fused), ()
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         return searchable(self.reformulator.reformulate(queries), split_retrievers(self.retrievers)[0])

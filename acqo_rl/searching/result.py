@@ -13,10 +13,10 @@ class Failure:
     """A call that failed or timed out.
 
     Attributes:
-        step: ``reformulation`` or ``retrieval``.
+        step: ``reformulation``, ``retrieval`` or ``reranking``.
         reason: the exception in one line; a time-out is a ``TimeoutError``.
-        retriever: name of the retriever; empty for a reformulation.
-        sub_query: the text that was searched; empty for a reformulation.
+        retriever: name of the retriever; empty for other steps.
+        sub_query: the text that was searched; empty for other steps.
     """
 
     step: str
@@ -33,7 +33,7 @@ class SearchResult:
         reformulation: the sub-queries of all rounds together.
         rankings: one per distinct sub-query and retriever, ordered by sub-query, then by retriever. Failed searches are
             missing. A composite retriever gives one ranking.
-        fused: the merged ranking.
+        fused: the merged ranking, reordered if there is a reranker.
         failures: failed calls; empty if all calls succeeded.
         trace: the steps with their durations; the steps of a batch are timed together.
         cached: whether the result comes from a cache.

@@ -22,7 +22,8 @@ from acqo_rl.reformulation.policy import Policy
 from acqo_rl.searching.gathering import GatheredLists, Gathering, flatten, reason_of
 from acqo_rl.searching.lists import DEPTH, Retrievers, searchable, split_retrievers
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.result import SearchResult
+from acqo_rl.searching.reranking import Reranking
+from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
@@ -33,6 +34,7 @@ from acqo_rl.types import (
     FeedbackSpec,
     Fusion,
     Query,
+    Ranking,
     Reformulation,
     Reformulator,
     Retriever,
@@ -42,6 +44,9 @@ from acqo_rl.types import (
 
 REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
 """Log events: a reformulation that was changed before the search, and one that failed."""
+
+NOT_RERANKED = "reranking_failed"
+"""Log event: a reranker that failed."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,11 +59,13 @@ class Timeouts:
         total: limit of the whole search; should exceed ``reformulation``, so that time is left for the raw query.
         reformulation: limit of the reformulation, after which the raw query is searched.
         sub_query: limit of one sub-query at one retriever, after which the fusion uses the other rankings.
+        reranking: limit of the reranker, after which the fused order is kept.
     """
 
     total: float | None = None
     reformulation: float | None = None
     sub_query: float | None = None
+    reranking: float | None = None
 
 
 class AdaptiveSearcher:
@@ -86,6 +93,7 @@ class AdaptiveSearcher:
         workers: Workers | None = None,
         else_rules: bool = True,
         score_threshold: float | None = None,
+        reranking: Reranking | None = None,
     ) -> None:
         """Creates a searcher.
 
@@ -111,6 +119,7 @@ class AdaptiveSearcher:
                 reading them takes about two seconds for 35,000 passages. No effect on other reformulators.
             score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
                 document reaches it, the result is empty. Off by default.
+            reranking: reorders the fused ranking. If the reranker fails, the fused order is kept.
 
         Raises:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
@@ -124,7 +133,9 @@ class AdaptiveSearcher:
             raise ConfigError(f"The retrievers are {names}; give at least one, each with a different name.")
         self.reformulator = reformulator
         self.fusion = fusion
-        self._path = SearchPath(reformulator, retrievers, fusion, corpus, feedback, rounds, depth, score_threshold)
+        self._path = SearchPath(
+            reformulator, retrievers, fusion, corpus, feedback, rounds, depth, score_threshold, reranking
+        )
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
         self._results: TimedCache[SearchResult] = TimedCache(cache_size, cache_seconds)
@@ -188,7 +199,8 @@ class AdaptiveSearcher:
         if new:
             lists = self._lists(max(k, self._path.depth))
             ask = partial(self._reformulate, lists, context)
-            results = self._path.walk(list(new.values()), k, lists, ask, Trace(), threshold)
+            rerank = partial(self._rerank, lists.deadline)
+            results = self._path.walk(list(new.values()), k, lists, ask, Trace(), threshold, rerank)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -229,6 +241,18 @@ class AdaptiveSearcher:
 
         return GatheredLists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
+    def _rerank(
+        self, deadline: float | None, queries: Sequence[Query], fused: Sequence[Ranking]
+    ) -> tuple[list[Ranking], tuple[Failure, ...]]:
+        """The reranked rankings; if the reranker fails, the fused ones and the failure."""
+        assert self._path.reranking is not None
+        name, call = self._path.reranking.reranker.name, partial(self._path.reranking, queries, fused)
+        [outcome] = self._workers.run([(f"reranking by {name}", call)], _least(self._timeouts.reranking, deadline))
+        if isinstance(outcome, Exception):
+            _log.warning(NOT_RERANKED, extra={"reranker": name, "error": type(outcome).__name__})
+            return list(fused), (Failure("reranking", reason_of(outcome)),)
+        return outcome, ()
+
     def _reformulate(self, lists: GatheredLists, context: str, queries: Sequence[Query]) -> list[Reformulation]:
         """The searchable reformulations of the queries, for one round."""
         answers = self._ask(queries, lists.deadline)
@@ -243,8 +267,7 @@ class AdaptiveSearcher:
         known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
         new = _unknown(keys, queries, known)
         if new:
-            limits = [self._timeouts.reformulation, None if deadline is None else deadline - time.monotonic()]
-            timeout = min((limit for limit in limits if limit is not None), default=None)
+            timeout = _least(self._timeouts.reformulation, deadline)
             call = partial(_one_each, self.reformulator, list(new.values()))
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
@@ -257,6 +280,12 @@ class AdaptiveSearcher:
                 if reformulation.problem is None:
                     self._reformulations.put(key, reformulation)
         return [replace(known[key], query=query) for key, query in zip(keys, queries, strict=True)]
+
+
+def _least(limit: float | None, deadline: float | None) -> float | None:
+    """Seconds until a limit and a value of ``time.monotonic()``, whichever is first; ``None`` if there is neither."""
+    limits = [limit, None if deadline is None else deadline - time.monotonic()]
+    return min((seconds for seconds in limits if seconds is not None), default=None)
 
 
 def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformulation]:

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, on_this_machine
-from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
+from acqo_rl.searching.reranking import DEPTH
 from acqo_rl.serving.service import Service
 from acqo_rl.types import FusionName
 
@@ -57,6 +58,11 @@ class ServiceSettings(IndexSettings):
     sub_query_seconds: float = field(
         default=3.0, metadata={"help": "Time limit of one list; a list that arrives later is not used."}
     )
+    reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
+    rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})
+    reranking_seconds: float = field(
+        default=3.0, metadata={"help": "Time limit of the reranker; afterwards the fused order is kept."}
+    )
     answer_seconds: float = field(
         default=60.0, metadata={"help": "After this time, an answer starts no further model call."}
     )
@@ -91,6 +97,7 @@ def load_service(
     """
     from acqo_rl.batching import Batcher
     from acqo_rl.fusion import fusion_named
+    from acqo_rl.retrieval.rerankers import load_reranker
     from acqo_rl.searching.names import name_reformulators
     from acqo_rl.searching.searcher import Timeouts
     from acqo_rl.serving.collections import open_collection
@@ -119,7 +126,12 @@ def load_service(
         collections,
         Strategies(models, strategies, timeout=settings.reformulation_seconds, lexicon=lexicon, **batches),
         fusion,
-        Timeouts(settings.total_seconds, settings.reformulation_seconds, settings.sub_query_seconds),
+        Timeouts(
+            settings.total_seconds,
+            settings.reformulation_seconds,
+            settings.sub_query_seconds,
+            settings.reranking_seconds,
+        ),
         answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)
         if settings.answer_model
         else None,
@@ -130,6 +142,8 @@ def load_service(
         cache_seconds=settings.result_cache_seconds,
         threads=settings.threads,
         score_threshold=settings.score_threshold,
+        reranker=load_reranker(settings.reranker, settings.reranking_seconds) if settings.reranker else None,
+        rerank_depth=settings.rerank_depth,
     )
     service.warm_up()
     return service

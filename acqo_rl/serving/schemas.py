@@ -251,7 +251,9 @@ class Result(BaseModel):
     title: str
     text: str
     rank: int
-    score: float = Field(description="Fused score; measures how much the lists agree.")
+    score: float = Field(
+        description="Score of the fusion, which measures how much the lists agree, or of the reranker."
+    )
     similarity: float = Field(description="Best score in one list; measures how well the document matches.")
     metadata: Metadata
     places: list[Place] = Field(description="Ranks in the lists before fusion; only with `include_rankings`.")

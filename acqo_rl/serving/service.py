@@ -15,13 +15,15 @@ from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.searching.lists import DEPTH
 from acqo_rl.searching.names import reformulator_name
+from acqo_rl.searching.reranking import DEPTH as RERANKED
+from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
-from acqo_rl.types import EVERYTHING, Fusion, LanguageModel, Query, Reformulation, Scope
+from acqo_rl.types import EVERYTHING, Fusion, LanguageModel, Query, Reformulation, Reranker, Scope
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
@@ -50,6 +52,8 @@ class Service:
         cache_seconds: float = 3600.0,
         threads: int = 64,
         score_threshold: float | None = None,
+        reranker: Reranker | None = None,
+        rerank_depth: int = RERANKED,
     ) -> None:
         """Creates the service.
 
@@ -67,6 +71,8 @@ class Service:
             threads: maximum number of concurrent calls of each retriever and of each reformulator.
             score_threshold: minimum cosine of a document, in searches and in the passages of answers; see
                 :func:`acqo_rl.searching.threshold.fuse_similar`.
+            reranker: reorders the fused lists, in searches and in the passages of answers.
+            rerank_depth: number of documents per query that are reranked.
 
         Raises:
             ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder.
@@ -84,6 +90,8 @@ class Service:
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
         self._lock = threading.Lock()
         self._score_threshold = score_threshold
+        self._reranker = reranker
+        self._rerank_depth = rerank_depth
         check_score_threshold(score_threshold, [r for c in self.collections for r in c.all_retrievers])
         check_score_threshold(score_threshold, [searched_as_one(tuple(self.collections))])
 
@@ -211,6 +219,7 @@ class Service:
                 cache_seconds=seconds,
                 workers=self._workers,
                 score_threshold=self._score_threshold,
+                reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
             )
 
         return self._keep((id(offered), _key(collections)), make)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from forked import run_command
-from shared import PLACES
+from rerank_server import RerankServer
+from shared import PLACES, in_thread
 
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.reformulation.policy import PolicySettings
@@ -182,3 +183,43 @@ def test_an_index_of_another_corpus_is_refused(data, index, tmp_path):
     (other / "corpus.jsonl").write_text((data / "corpus.jsonl").read_text().replace("Lima is", "Lima was"))
     done = run("--data", other, "--split", "test", "--index", index, "--output", tmp_path / "out", *QUICK, status=2)
     assert "another corpus" in done.stderr
+
+
+@pytest.fixture
+def reranker():
+    server = RerankServer()
+    with in_thread(server, server.waiting):
+        yield server
+
+
+def test_a_reranked_fusion_is_a_system_with_its_cost(data, index, tmp_path, reranker):
+    given = ["--data", data, "--split", "test", "--index", index, "--reformulator", "raw", "rules", *QUICK]
+    given += ["--fusion", "rsf", "rsf+reranker", "--reranker", reranker.name, "--rerank_depth", "3"]
+
+    run(*given, "--output", tmp_path)
+
+    asked = sum(len(body["documents"]) for body in reranker.asked)
+    systems = json.loads((tmp_path / "summary.json").read_text())["systems"]
+    costs = {(system["reformulator"], system["fusion"]): system["cost"] for system in systems}
+    assert [cost["reranked"] for cost in costs.values()] == [0, 0, 3, 3]
+    assert costs["rules", "rsf+reranker"]["ms"] > costs["rules", "rsf"]["ms"]
+    assert "| reranked |" in (tmp_path / "report.md").read_text()
+    rows = list(map(json.loads, (tmp_path / "queries.jsonl").read_text().splitlines()))
+    assert any(row["reranking_ms"] > 0 for row in rows)
+
+    run(*given, "--output", tmp_path)
+    assert sum(len(body["documents"]) for body in reranker.asked) == asked  # every score is kept
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--fusion", "rsf+reranker"],
+        ["--reranker", "rerank:words@http://127.0.0.1:9/v1"],
+        ["--fusion", "rsf+reranker", "--reranker", "words"],
+        ["--fusion", "rsf+reranker", "--reranker", "rerank:words@http://127.0.0.1:9/v1", "--rerank_depth", "0"],
+        ["--fusion", "rsf+reranker", "--reranker", "rerank:words@http://127.0.0.1:9/v1", "--pipeline", "plain"],
+    ],
+)
+def test_a_reranker_and_a_fusion_belong_together(data, index, tmp_path, given):
+    run("--data", data, "--split", "test", "--index", index, "--output", tmp_path / "new", *given, status=2)

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
+from tiny_models import write_cross_encoder
 
 from acqo_rl.cli import main
 from acqo_rl.data.beir import read_beir, read_queries, write_beir
@@ -205,29 +206,7 @@ def test_queries_without_a_relevant_document_are_left_out(log):
 @pytest.fixture(scope="module")
 def cross_encoder(tmp_path_factory):
     """Folder of a cross-encoder of random weights."""
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("cross_encoder")
-    words = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *"abcdefghijklmnopqrstuvwxyz",
-        *(f"##{c}" for c in "abcdefg"),
-    ]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
-    small = {
-        "hidden_size": 8,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 8,
-        "num_labels": 1,
-    }
-    BertForSequenceClassification(BertConfig(vocab_size=len(words), **small)).save_pretrained(folder)
-    return str(folder)
+    return write_cross_encoder(tmp_path_factory.mktemp("cross_encoder"))
 
 
 def test_a_cross_encoder_grades_by_its_probability(cross_encoder):

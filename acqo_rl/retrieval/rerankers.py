@@ -1,0 +1,184 @@
+"""Rerankers: cross-encoders in this process, and rerank servers."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from threading import Lock
+from typing import Any
+
+from acqo_rl.embedded import resolve
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.language_models.load import on_server
+from acqo_rl.retrieval.http_calls import connect, retrying
+from acqo_rl.surrogates import well_formed
+from acqo_rl.types import Reranker
+
+CROSS_ENCODER, SERVER = "cross-encoder:", "rerank:"
+"""Prefixes of the names of rerankers."""
+
+KEY_VARIABLE = "RERANK_API_KEY"
+"""Environment variable with the API key of a rerank server."""
+
+_FORMS = ("documents", "texts")
+"""Name of the list of passages in a request: of Cohere, Jina, vLLM and llama.cpp, and of TEI."""
+_WRONG_FORM = (400, 422)
+"""HTTP statuses of a request in the other form."""
+
+
+def load_reranker(name: str, seconds: float | None = None) -> Reranker:
+    """Loads a reranker.
+
+    Args:
+        name: ``cross-encoder:NAME`` (folder or Hub id of a cross-encoder of sentence-transformers) or
+            ``rerank:NAME@URL`` (a server that answers at ``URL/rerank``).
+        seconds: time limit of a call of a server over all attempts; by default about a minute.
+
+    Raises:
+        ConfigError: the name has another form, or the model cannot be loaded.
+    """
+    if name.startswith(CROSS_ENCODER):
+        return CrossEncoderReranker(name.removeprefix(CROSS_ENCODER))
+    if name.startswith(SERVER):
+        return RerankServer(name, seconds=seconds)
+    raise ConfigError(f"{name!r} is not a reranker; write {CROSS_ENCODER}NAME or {SERVER}NAME@URL.")
+
+
+class CrossEncoderReranker:
+    """A cross-encoder of sentence-transformers; it reads query and passage together, up to its maximum length."""
+
+    def __init__(self, name: str, *, batch_size: int = 32) -> None:
+        """Loads the model.
+
+        Args:
+            name: folder or Hub id. Remote code is never run.
+            batch_size: pairs per batch.
+
+        Raises:
+            ConfigError: the model cannot be loaded, or has more than one score per pair.
+        """
+        self.name = f"{CROSS_ENCODER}{name}"
+        self._model = load_cross_encoder(name)
+        self._batch_size = batch_size
+        self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """One logit per pair, in input order."""
+        from torch import nn
+
+        asked = [(well_formed(query), well_formed(passage)) for query, passage in pairs]
+        if not asked:
+            return []
+        with self._lock:
+            scores = self._model.predict(
+                asked, batch_size=self._batch_size, activation_fn=nn.Identity(), show_progress_bar=False
+            )
+        return [float(score) for score in scores]
+
+
+def load_cross_encoder(name: str) -> Any:
+    """Loads a ``CrossEncoder`` with one score per pair.
+
+    Raises:
+        ConfigError: the model cannot be loaded, or has another number of scores.
+    """
+    from sentence_transformers import CrossEncoder
+
+    try:
+        model = CrossEncoder(resolve(name), trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{name!r} cannot be loaded as a cross-encoder: {error}") from error
+    if model.num_labels != 1:
+        raise ConfigError(f"{name!r} has {model.num_labels} scores per pair; give a cross-encoder with one.")
+    return model
+
+
+class RerankServer:
+    """A server with a path ``/rerank``: Cohere, Jina, vLLM, llama.cpp, TEI and others. Thread-safe.
+
+    The first call finds the shape of the requests: with ``documents``, as most servers, else with ``texts``, as TEI.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        batch_size: int = 32,
+        concurrency: int = 4,
+        timeout: float = 30.0,
+        attempts: int = 30,
+        seconds: float | None = None,
+    ) -> None:
+        """Creates a client without connecting. The environment variable ``RERANK_API_KEY`` holds the API key.
+
+        Args:
+            name: ``rerank:NAME@URL``, such as ``rerank:BAAI/bge-reranker-v2-m3@http://localhost:8000/v1``.
+            batch_size: maximum number of passages per call.
+            concurrency: maximum number of concurrent calls.
+            timeout: seconds to wait for one response.
+            attempts: maximum number of attempts per call, with growing pauses of at most five seconds.
+            seconds: time limit of a call over all attempts; no limit by default.
+
+        Raises:
+            ConfigError: the name has another form, or the packages of the extra ``remote`` are not installed.
+        """
+        self._model, url = on_server(name)
+        if url is None:
+            raise ConfigError(f"{name!r} has no URL; write {SERVER}NAME@URL, such as {SERVER}NAME@http://HOST:PORT/v1.")
+        self.name = name
+        self._url = f"{url.rstrip('/')}/rerank"
+        longest_call = timeout if seconds is None else min(timeout, seconds)
+        self._client = connect(self._url, os.environ.get(KEY_VARIABLE), longest_call, "A rerank server")
+        weakref.finalize(self, self._client.close)  # commands do not close their rerankers
+        self._retrying = retrying(attempts, 5.0, seconds)
+        self._batch_size = batch_size
+        self._concurrency = concurrency
+        self._form: str | None = None
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """One score per pair, in input order; the pairs of a query should be adjacent.
+
+        Raises:
+            SearchError: the server does not answer, refuses a call or sends a malformed answer.
+        """
+        calls = [
+            (query, passages[start : start + self._batch_size])
+            for query, group in groupby(pairs, key=lambda pair: pair[0])
+            for passages in [[passage for _, passage in group]]
+            for start in range(0, len(passages), self._batch_size)
+        ]
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            return [score for scores in pool.map(lambda call: self._call(*call), calls) for score in scores]
+
+    def _call(self, query: str, passages: list[str]) -> list[float]:
+        import httpx
+
+        try:
+            body = self._retrying(self._ask, well_formed(query), [well_formed(passage) for passage in passages])
+            rows = body["results"] if isinstance(body, dict) else body
+            scores = {row["index"]: float(row.get("relevance_score", row.get("score"))) for row in rows}
+            return [scores[position] for position in range(len(passages))]
+        except httpx.HTTPStatusError as error:
+            reason = f"answered {error.response.status_code}: {error.response.text[:200]}"
+            raise SearchError(f"{self._url} {reason}; check the model's name and the key.") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise SearchError(
+                f"{self._url} did not respond ({type(error).__name__}: {error}); check that the rerank server runs."
+            ) from error
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise SearchError(
+                f"{self._url} sent an answer without a score for each passage ({error!r}); check that it is a rerank"
+                " server."
+            ) from error
+
+    def _ask(self, query: str, passages: list[str]) -> Any:
+        for form in _FORMS if self._form is None else (self._form,):
+            response = self._client.post(self._url, json={"model": self._model, "query": query, form: passages})
+            if response.status_code not in _WRONG_FORM:
+                break
+        response.raise_for_status()
+        self._form = form
+        return response.json()

@@ -1,0 +1,81 @@
+"""Reorders the top of a fused ranking by a reranker, which reads the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.reformulation.turns import first_searches
+from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.searching.feedback import document_of, fetch
+from acqo_rl.types import Document, Query, Ranking, Reranker
+
+DEPTH = 50
+"""Default number of documents that are reranked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """The step after the fusion.
+
+    The reranker reads the query of the user, after its last two turns if there is a conversation, and title and text of
+    each document. It does not read the sub-queries.
+
+    Attributes:
+        reranker: scores the documents.
+        corpus: document id -> document.
+        depth: number of documents per query that are reranked; the others keep their order behind them.
+
+    Raises:
+        ConfigError: ``depth`` is less than 1.
+    """
+
+    reranker: Reranker
+    corpus: Mapping[str, Document]
+    depth: int = DEPTH
+
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise ConfigError(f"rerank_depth is {self.depth}; it must be at least 1.")
+
+    def __call__(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> list[Ranking]:
+        """Returns the reordered rankings, in input order; all pairs are scored by one call.
+
+        Raises:
+            SearchError: the reranker fails.
+        """
+        pairs = self.pairs(queries, rankings)
+        scores = iter(self._scores([pair for some in pairs for pair in some]))
+        return [
+            _reordered(ranking, [next(scores) for _ in some]) for ranking, some in zip(rankings, pairs, strict=True)
+        ]
+
+    def pairs(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> list[list[tuple[str, str]]]:
+        """What the reranker reads for each query: pairs of query and passage, in the order of the ranking."""
+        tops = [ranking.doc_ids[: self.depth] for ranking in rankings]
+        fetch(self.corpus, [doc_id for top in tops for doc_id in top])
+        texts = [made.sub_queries[0].text for made in first_searches(queries)]
+        return [
+            [(text, passage_text(document_of(self.corpus, doc_id))) for doc_id in top]
+            for text, top in zip(texts, tops, strict=True)
+        ]
+
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        scores = self.reranker.score(pairs)
+        if len(scores) != len(pairs):
+            raise SearchError(f"{self.reranker.name} returned {len(scores)} scores for {len(pairs)} documents.")
+        return scores
+
+
+def _reordered(ranking: Ranking, scores: Sequence[float]) -> Ranking:
+    """Puts the first documents in the order of the scores; those behind them get the lowest score."""
+    best = sorted(range(len(scores)), key=lambda i: -scores[i])
+    order = [*best, *range(len(scores), len(ranking.doc_ids))]
+    lowest = min(scores, default=0.0)
+    return replace(
+        ranking,
+        doc_ids=tuple(ranking.doc_ids[i] for i in order),
+        scores=(*(scores[i] for i in best), *[lowest] * (len(order) - len(best))),
+        similarities=tuple(ranking.similarities[i] for i in order) if ranking.similarities else (),
+    )

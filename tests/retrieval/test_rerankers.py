@@ -1,0 +1,102 @@
+"""Rerankers: a server over real HTTP in both shapes, and a cross-encoder of random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rerank_server import RerankServer as Server
+from rerank_server import shared_words
+from shared import in_thread
+from tiny_models import write_cross_encoder
+
+from acqo_rl.errors import ConfigError, SearchError
+from acqo_rl.retrieval.rerankers import CrossEncoderReranker, RerankServer, load_reranker
+
+PAIRS = [
+    ("stone bridge", "a bridge of stone"),
+    ("stone bridge", "a bridge of wood"),
+    ("stone bridge", "\ud800 nothing"),
+    ("red river", "the river is red"),
+    ("stone bridge", "stone"),
+]
+
+
+@pytest.fixture(params=["documents", "texts"])
+def server(request, monkeypatch):
+    monkeypatch.setenv("RERANK_API_KEY", "key-1")
+    server = Server(request.param)
+    with in_thread(server, server.waiting):
+        yield server
+
+
+def test_a_server_of_either_shape_scores_each_pair_in_order(server):
+    reranker = load_reranker(server.name)
+
+    assert reranker.score(PAIRS) == pytest.approx([shared_words(*pair) for pair in PAIRS], abs=1e-4)
+    assert reranker.score([]) == []
+    assert sorted(len(body[server.form]) for body in server.asked) == [1, 1, 3]
+    assert {body["model"] for body in server.asked} == {"words"}
+    assert set(server.keys) == {"Bearer key-1"}
+
+
+def test_the_shape_is_found_once(server):
+    reranker = RerankServer(server.name, concurrency=1)
+    reranker.score(PAIRS[:2])
+    server.keys.clear()
+
+    reranker.score(PAIRS[:2])
+
+    assert len(server.keys) == 1
+
+
+def test_many_passages_are_several_calls(server):
+    reranker = RerankServer(server.name, batch_size=2)
+
+    assert len(reranker.score(PAIRS[:3])) == 3
+    assert sorted(len(body[server.form]) for body in server.asked) == [1, 2]
+
+
+def test_a_busy_server_is_asked_again(server):
+    server.faults = [429, 503]
+    assert len(RerankServer(server.name).score(PAIRS[:1])) == 1
+
+
+@pytest.mark.parametrize("faults", [[500] * 2, ["hang"] * 2, ["malformed"], [404], [401]])
+def test_a_failing_server_is_reported(server, faults):
+    server.faults = [*faults]
+    reranker = RerankServer(server.name, attempts=2, timeout=0.3)
+
+    with pytest.raises(SearchError):
+        reranker.score(PAIRS[:1])
+
+
+def test_a_server_that_does_not_run_is_reported():
+    with pytest.raises(SearchError):
+        load_reranker("rerank:words@http://127.0.0.1:9/v1", seconds=0.2).score(PAIRS)
+
+
+@pytest.mark.parametrize(
+    "name", ["words", "rerank:words", "rerank:@http://127.0.0.1", "rerank:words@ftp://127.0.0.1", "openai:words"]
+)
+def test_other_names_are_refused(name):
+    with pytest.raises(ConfigError):
+        load_reranker(name)
+
+
+def test_a_cross_encoder_reads_query_and_passage_together(tmp_path):
+    folder = write_cross_encoder(tmp_path / "one")
+    reranker = load_reranker(f"cross-encoder:{folder}")
+    scores = reranker.score(PAIRS)
+
+    assert (reranker.name, len(scores), len(set(scores))) == (f"cross-encoder:{folder}", 5, 5)
+    assert all(isinstance(score, float) for score in scores)
+    alone = [score for pair in PAIRS for score in reranker.score([pair])]
+    np.testing.assert_allclose(alone, scores, atol=1e-5)
+    assert reranker.score([]) == []
+
+
+def test_what_is_no_cross_encoder_is_refused(tmp_path):
+    with pytest.raises(ConfigError):
+        CrossEncoderReranker(str(tmp_path / "nothing"))
+    with pytest.raises(ConfigError):
+        CrossEncoderReranker(write_cross_encoder(tmp_path / "three", labels=3))
