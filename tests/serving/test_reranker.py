@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from rerank_server import RerankServer
-from serving_stand_ins import DOCUMENTS, Words
+from serving_stand_ins import DOCUMENTS, Words, events
 from shared import in_thread
 
 from acqo_rl.data.beir import write_beir
@@ -48,7 +48,7 @@ def test_results_are_those_of_the_reranker(serving, in_collection, reranker):
         assert found_by(client, ASKED)[0][-1] == "tokyo"
     with serving(world, reranker=load_reranker(reranker.name)) as client:
         assert found_by(client, ASKED)[0][0] == "tokyo"
-        answer = client.post("/v1/answer", json={"query": ASKED}).json()
+        _, answer = events(client.post("/v1/answer", json={"query": ASKED}).text)[-1]
         assert answer["passages"][0]["document_id"] == "tokyo"
 
 
