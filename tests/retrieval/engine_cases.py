@@ -9,7 +9,7 @@ import numpy as np
 
 from acqo_rl.types import Document
 
-ENGINES = ("qdrant", "milvus", "postgresql", "lancedb")
+ENGINES = ("qdrant", "milvus", "postgresql", "lancedb", "elasticsearch", "opensearch")
 
 
 class UnitEncoder:

@@ -169,7 +169,16 @@ def test_malformed_locations_are_refused(location):
         read_location(location)
 
 
-@pytest.mark.parametrize("server", ["qdrant://127.0.0.1:9", "milvus://127.0.0.1:9", "postgresql://127.0.0.1:9/db"])
+@pytest.mark.parametrize(
+    "server",
+    [
+        "qdrant://127.0.0.1:9",
+        "milvus://127.0.0.1:9",
+        "postgresql://127.0.0.1:9/db",
+        "elasticsearch://127.0.0.1:9",
+        "opensearch://127.0.0.1:9",
+    ],
+)
 def test_an_engine_that_does_not_run_is_reported(server):
     with pytest.raises(SearchError):
         load_retriever(f"{server}/places?timeout=1", remote_seconds=0.2)

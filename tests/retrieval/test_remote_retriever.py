@@ -18,9 +18,9 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.data.beir import corpus_hash, write_beir
 from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval import remote
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+from acqo_rl.retrieval.http_calls import retrying
 from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
@@ -238,7 +238,7 @@ class TestFailures:
         with pytest.raises(SearchError, match="422"):
             connect(url).search(["x"], 0)
 
-    def test_the_server_says_how_long_to_wait(self, monkeypatch):
+    def test_the_server_says_how_long_to_wait(self):
         import httpx
 
         class Outcome:
@@ -247,9 +247,10 @@ class TestFailures:
                 return httpx.HTTPStatusError("", request=response.request, response=response)
 
         class State:
-            outcome = Outcome()
+            outcome, attempt_number = Outcome(), 1
 
-        assert remote._retry_after(State()) == 7
+        assert retrying(3, 10.0, None).wait(State()) == 7
+        assert retrying(3, 5.0, None).wait(State()) == 5
 
     def test_the_key_is_sent(self, folder, connect, monkeypatch):
         index = str(folder / "index")

@@ -1,0 +1,193 @@
+"""What Elasticsearch and OpenSearch share: one protocol, and clients with the same calls."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.errors import SearchError
+from acqo_rl.retrieval.engines.engine import Hits, Schema
+from acqo_rl.retrieval.engines.location import Fields, Location
+from acqo_rl.retrieval.engines.rows import as_document, as_row
+from acqo_rl.types import Condition, Document, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TEMPORARY = frozenset({408, 429, 502, 503, 504})
+"""HTTP statuses after which the same call may succeed."""
+
+_NOTE = "acqo_rl"
+_AS_KEYWORDS = {"match_mapping_type": "string", "path_match": "metadata.*", "mapping": {"type": "keyword"}}
+
+
+class ElasticEngine(ABC):
+    """An index; the field ``_meta`` of its mapping holds the note of our build.
+
+    Attributes:
+        errors: exceptions of the client.
+        vector_type: mapping type of vectors.
+    """
+
+    errors: tuple[type[Exception], ...]
+    largest_k = 10_000
+    vector_type: str
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._name = location.collection
+        self._fields = Fields()
+        scheme = "https" if location.given.get("tls") == "true" else "http"
+        credentials, _, host = location.place.rpartition("@")
+        login = tuple(credentials.split(":", 1)) if credentials else None
+        self._client = self.connect(f"{scheme}://{host}", login, location.seconds)
+
+    @abstractmethod
+    def connect(self, url: str, login: tuple[str, ...] | None, seconds: float) -> Any:
+        """The client of a server."""
+
+    @abstractmethod
+    def is_temporary(self, error: BaseException) -> bool:
+        """Whether the same call may succeed later."""
+
+    @abstractmethod
+    def helpers(self) -> Any:
+        """The module of the client with ``bulk`` and ``scan``."""
+
+    @abstractmethod
+    def mapping_of_vectors(self, dimension: int) -> dict[str, Any]:
+        """The mapping of vectors that are compared by their cosine."""
+
+    @abstractmethod
+    def vector_query(self, vector: list[float], k: int, conditions: list[dict[str, Any]]) -> dict[str, Any]:
+        """The body of the search of one vector."""
+
+    @abstractmethod
+    def dimension_and_metric(self, mapping: dict[str, Any]) -> tuple[int, str]:
+        """Dimension and metric of a vector field."""
+
+    def schema(self) -> Schema | None:
+        """What the index is; ``None`` if there is no such index."""
+        if not self._client.indices.exists(index=self._name):
+            return None
+        told = next(iter(dict(self._client.indices.get_mapping(index=self._name)).values()))["mappings"]
+        written = told.get("_meta", {}).get(_NOTE)
+        properties: dict[str, Any] = told.get("properties", {})
+        vectors = [name for name, mapping in properties.items() if mapping.get("type") == self.vector_type]
+        self._fields = self._location.fields(built_here=written is not None)
+        if not self._fields.vector and len(vectors) == 1:
+            self._fields = replace(self._fields, vector=vectors[0])
+        is_there = self._fields.vector in vectors
+        found = self.dimension_and_metric(properties[self._fields.vector]) if is_there else (None, "")
+        return Schema(
+            dimension=found[0],
+            metric=found[1],
+            count=self._client.count(index=self._name)["count"],
+            has_words=properties.get(self._fields.words, {}).get("type") == "text",
+            note=json.loads(written) if written is not None else None,
+            vector_fields=tuple(vectors),
+        )
+
+    def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
+        """The nearest documents of each row, best first, by one ``_msearch``; float32[texts, dim]."""
+        conditions = self._conditions(where)
+        found = self._search([self.vector_query(row.tolist(), k, conditions) for row in vectors], k)
+        return [[(doc_id, 2 * score - 1) for doc_id, score in hits] for hits in found]  # (1 + cosine) / 2
+
+    def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
+        """The documents that match each text best by BM25, best first, by one ``_msearch``."""
+        conditions = self._conditions(where)
+        words = self._fields.words
+        return self._search(
+            [{"query": {"bool": {"must": [{"match": {words: text}}], "filter": conditions}}} for text in texts], k
+        )
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Those of the documents that exist, in any order."""
+        if self._has_own_ids():
+            rows = self._client.mget(index=self._name, body={"ids": list(doc_ids)})["docs"]
+            return [self._document(row) for row in rows if row.get("found")]
+        query = {"query": {"terms": {self._fields.id: list(doc_ids)}}, "size": self.largest_k}
+        return list(map(self._document, self._client.search(index=self._name, body=query)["hits"]["hits"]))
+
+    def scan(self) -> Iterator[Document]:
+        """All documents, in any order."""
+        self._client.indices.refresh(index=self._name)
+        rows = self.helpers().scan(self._client, index=self._name, query={"query": {"match_all": {}}})
+        return map(self._document, rows)
+
+    def create(self, dimension: int) -> None:
+        """Creates the index with vectors for the cosine and full text."""
+        self._fields = fields = Fields()
+        properties = {
+            fields.id: {"type": "keyword"},
+            fields.title: {"type": "text", "index": False},
+            fields.text: {"type": "text", "index": False},
+            fields.words: {"type": "text"},
+            fields.metadata: {"type": "object"},
+            fields.vector: self.mapping_of_vectors(dimension),
+        }
+        templates = [{"metadata": _AS_KEYWORDS}]
+        mappings = {"properties": properties, "dynamic_templates": templates, "date_detection": False}
+        self._client.indices.create(index=self._name, body={**self.settings(), "mappings": mappings})
+
+    def settings(self) -> dict[str, Any]:
+        """Settings of a new index."""
+        return {}
+
+    def write_note(self, note: dict[str, Any]) -> None:
+        """Replaces the note of our build in the mapping."""
+        self._client.indices.put_mapping(index=self._name, body={"_meta": {_NOTE: json.dumps(note)}})
+
+    def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
+        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+        rows = ({**as_row(d), self._fields.vector: v.tolist()} for d, v in zip(documents, vectors, strict=True))
+        actions = ({"_index": self._name, "_id": row[self._fields.id], "_source": row} for row in rows)
+        self.helpers().bulk(self._client, actions)
+
+    def delete(self, doc_ids: Sequence[str]) -> None:
+        """Deletes documents."""
+        actions = ({"_op_type": "delete", "_index": self._name, "_id": doc_id} for doc_id in doc_ids)
+        self.helpers().bulk(self._client, actions, ignore_status=404)
+
+    def finish(self) -> None:
+        """Makes everything that was written searchable."""
+        self._client.indices.refresh(index=self._name)
+
+    def _search(self, queries: list[dict[str, Any]], k: int) -> list[Hits]:
+        source = [] if self._has_own_ids() else [self._fields.id]
+        lines: list[dict[str, Any]] = []
+        for query in queries:
+            lines += [{}, {**query, "size": k, "_source": source}]
+        found: list[Hits] = []
+        for answer in self._client.msearch(index=self._name, body=lines)["responses"]:
+            if "error" in answer:
+                reason = json.dumps(answer["error"])[:300]
+                raise SearchError(
+                    f"{self._location.shown} refused a search ({reason}); check the filter and the fields."
+                )
+            found.append([(self._id_of(hit), hit["_score"]) for hit in answer["hits"]["hits"]])
+        return found
+
+    def _conditions(self, where: Filter) -> list[dict[str, Any]]:
+        return [part for condition in where for part in self._parts(condition)]
+
+    def _parts(self, condition: Condition) -> Iterator[dict[str, Any]]:
+        field = self._fields.path_of(condition.field)
+        if condition.any_of:
+            yield {"terms": {field: list(condition.any_of)}}
+        if condition.bounds:
+            yield {"range": {field: dict(condition.bounds)}}
+
+    def _has_own_ids(self) -> bool:
+        return not self._fields.id or self._fields == Fields()
+
+    def _id_of(self, row: dict[str, Any]) -> str:
+        return str(row["_id"] if self._has_own_ids() else row["_source"][self._fields.id])
+
+    def _document(self, row: dict[str, Any]) -> Document:
+        return as_document(self._id_of(row), row["_source"], self._fields)

@@ -1,0 +1,148 @@
+"""A stand-in for Elasticsearch and OpenSearch over HTTP, with the shapes that their documentation gives.
+
+It is no recording of a real server: it answers the paths that the two clients call, and searches by brute force.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+import zlib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+import numpy as np
+
+SHARDS = {"total": 1, "successful": 1, "skipped": 0}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request; the server holds ``indices``: name -> mappings and rows, and ``searches``, the lines of msearch."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_HEAD(self):
+        self.answer({}, 200 if self.index() in self.server.indices else 404)
+
+    def do_PUT(self):
+        if self.path.endswith("/_bulk"):
+            self.do_POST()
+            return
+        body = json.loads(self.body())
+        if self.path.endswith("/_mapping"):
+            self.server.indices[self.index()]["mappings"].update(body)
+        else:
+            self.server.indices[self.index()] = {"mappings": body["mappings"], "rows": {}}
+        self.answer({"acknowledged": True})
+
+    def do_GET(self):
+        self.do_POST()
+
+    def do_DELETE(self):
+        self.body()
+        self.answer({"succeeded": True})
+
+    def do_POST(self):
+        body, operation = self.body(), urlsplit(self.path).path.rsplit("/", 1)[-1]
+        found = self.server.indices.get(self.index(), {"rows": {}})
+        if operation == "_mapping":
+            self.answer({self.index(): {"mappings": found["mappings"]}})
+        elif operation == "_bulk":
+            self.answer(self.bulk(body))
+        elif operation == "_msearch":
+            lines = [json.loads(line) for line in body.splitlines()]
+            self.server.searches.append(lines)
+            self.answer({"responses": [self.search(found["rows"], query) for query in lines[1::2]]})
+        elif operation == "_mget":
+            rows = found["rows"]
+            docs = [{"_id": i, "found": i in rows, "_source": rows.get(i)} for i in json.loads(body)["ids"]]
+            self.answer({"docs": docs})
+        elif operation == "_search":
+            hits = [{"_id": i, "_source": row} for i, row in found["rows"].items()]
+            self.answer({"_scroll_id": "s", "_shards": SHARDS, "hits": {"hits": hits}})
+        elif operation == "scroll":
+            self.answer({"_scroll_id": "s", "_shards": SHARDS, "hits": {"hits": []}})
+        else:  # _count, _refresh
+            self.answer({"count": len(found["rows"])})
+
+    def bulk(self, body):
+        lines, items = [json.loads(line) for line in body.splitlines()], []
+        while lines:
+            [(operation, meta)] = lines.pop(0).items()
+            rows = self.server.indices[meta["_index"]]["rows"]
+            if operation == "delete":
+                rows.pop(meta["_id"], None)
+            else:
+                rows[meta["_id"]] = lines.pop(0)
+            items.append({operation: {"_id": meta["_id"], "status": 200}})
+        return {"errors": False, "items": items}
+
+    def search(self, rows, query):
+        knn = query.get("knn") or query["query"].get("knn")
+        if knn:
+            if "field" not in knn:  # of OpenSearch
+                [(field, asked)] = knn.items()
+                knn = {
+                    "field": field,
+                    "query_vector": asked["vector"],
+                    "filter": asked.get("filter", {"bool": {"filter": []}}),
+                }
+                knn["filter"] = knn["filter"]["bool"]["filter"]
+            vector, conditions = np.array(knn["query_vector"]), knn.get("filter", [])
+            if any(len(row[knn["field"]]) != len(vector) for row in rows.values()):
+                return {"error": {"type": "illegal_argument_exception", "reason": "dimensions"}, "status": 400}
+            scores = {i: (1 + float(vector @ np.array(row[knn["field"]]))) / 2 for i, row in rows.items()}
+        else:
+            [(field, text)] = query["query"]["bool"]["must"][0]["match"].items()
+            conditions, asked = query["query"]["bool"]["filter"], set(re.findall(r"\w+", text.lower()))
+            scores = {i: float(sum(w in asked for w in re.findall(r"\w+", r[field].lower()))) for i, r in rows.items()}
+            scores = {i: score + zlib.crc32(i.encode()) / 2**40 for i, score in scores.items() if score}  # no ties
+        kept = [i for i in scores if all(holds(rows[i], condition) for condition in conditions)]
+        best = sorted(kept, key=lambda i: -scores[i])[: query["size"]]
+        hits = [{"_id": i, "_score": scores[i], "_source": {n: rows[i][n] for n in query["_source"]}} for i in best]
+        return {"hits": {"hits": hits}, "status": 200}
+
+    def index(self):
+        return urlsplit(self.path).path.split("/")[1]
+
+    def body(self):
+        return self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+
+    def answer(self, body, status=200):
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("X-Elastic-Product", "Elasticsearch")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+def holds(row, condition):
+    """Whether a condition holds for a row; a field that is missing has no value."""
+    [(kind, what)] = condition.items()
+    [(path, wanted)] = what.items()
+    value = row
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    if value is None:
+        return False
+    if kind == "terms":
+        return any(type(value) is type(one) and value == one for one in wanted)
+    tests = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
+    try:
+        return all(tests[name](value, bound) for name, bound in wanted.items())
+    except TypeError:  # a number and a text
+        return False
+
+
+def make_server():
+    """A server on a free port, without indices."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.indices, server.searches = {}, []
+    return server

@@ -1,0 +1,42 @@
+"""Elasticsearch and OpenSearch against a stand-in: one call for a batch, and refused searches."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from elastic_stand_in import make_server
+from engine_cases import CORPUS, UnitEncoder
+from shared import in_thread
+
+from acqo_rl.errors import SearchError
+from acqo_rl.retrieval.build import load_retriever
+from acqo_rl.retrieval.engines.build import build_engine_index
+
+
+@pytest.fixture
+def server():
+    with in_thread(make_server(), threading.Event()) as server:
+        yield server
+
+
+@pytest.mark.parametrize("scheme", ["elasticsearch", "opensearch"])
+def test_the_texts_of_a_batch_are_one_call(server, scheme):
+    index = f"{scheme}://127.0.0.1:{server.server_address[1]}/pages"
+    build_engine_index(index, CORPUS, UnitEncoder())
+    for mode in ("dense", "text"):
+        load_retriever(f"{index}?mode={mode}", encoder=UnitEncoder()).search(["stone", "river", "stone"], 3)
+
+    assert [len(lines) for lines in server.searches] == [4, 4]
+    assert {line["size"] for lines in server.searches for line in lines[1::2]} == {3}
+
+
+@pytest.mark.parametrize("scheme", ["elasticsearch", "opensearch"])
+def test_a_search_that_the_server_refuses_is_reported(server, scheme):
+    index = f"{scheme}://127.0.0.1:{server.server_address[1]}/pages"
+    build_engine_index(index, CORPUS, UnitEncoder())
+    retriever = load_retriever(index, encoder=UnitEncoder())
+    server.indices["pages"]["rows"]["d1"]["vector"].append(1.0)
+
+    with pytest.raises(SearchError):
+        retriever.search(["stone"], 3)
