@@ -1,4 +1,4 @@
-"""Train a small language model to decide when to search more, then serve it.
+"""Train a small language model to rewrite search queries where that improves retrieval, and serve it.
 
     from acqo_rl import AdaptiveSearcher, Policy, RankScoreFusion, load_retriever
 

@@ -30,10 +30,10 @@ class Results(NamedTuple):
     """The results of an evaluation.
 
     Attributes:
-        facts: about its setup.
-        table: of all systems.
-        measures: of this model, for the metadata.
-        stand_ins: results of tests of non-inferiority, one sentence each.
+        facts: name and value of the setup.
+        table: results of all systems, in Markdown.
+        measures: values of this model, for the metadata of the card.
+        stand_ins: results of the non-inferiority tests, one sentence each.
     """
 
     facts: list[tuple[str, str]]

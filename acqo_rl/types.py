@@ -167,7 +167,8 @@ class SubQuery:
 
     Attributes:
         text: the text to search.
-        kind: the purpose of the sub-query.
+        kind: ``original`` is the raw query, ``variant`` a paraphrase, ``reading`` the query with references and
+            ambiguity resolved, and ``expansion`` the raw query with words added.
         weight: weight of its ranking in the fusion, at least 0; a weight of 2 equals two copies of the ranking.
         lead: minimum margin. The ranking is used only if its top cosine exceeds the top cosine of all other
             sub-queries by more than this, within one retriever. ``None``: the ranking is always used.
@@ -185,8 +186,8 @@ class Reformulation:
 
     Attributes:
         query: the raw query.
-        route: ``pass`` searches the raw query, ``disambiguate`` its possible meanings, ``decompose`` its parts, and
-            ``expand`` paraphrases of it.
+        route: ``pass`` searches the raw query, ``disambiguate`` readings in which references and ambiguity are
+            resolved, ``decompose`` the parts of the query, and ``expand`` paraphrases of it.
         sub_queries: the texts to search, in order of priority; never empty.
         made_by: name of the reformulator.
         completion: the text that a language model generated; empty if no model was called.
@@ -346,16 +347,16 @@ class RemoteCorpus(Protocol):
     """Documents that are looked up on a server."""
 
     def fetch(self, doc_ids: Sequence[str]) -> None:
-        """Loads those of the documents that exist with one call, so that looking them up needs none."""
+        """Loads the given documents with one call and caches them; ids that do not exist are skipped."""
         ...
 
 
 @runtime_checkable
 class ScopedRetriever(Retriever, Protocol):
-    """A retriever that can search a part of its documents."""
+    """A retriever that can restrict searches to a part of its documents."""
 
     def within(self, scope: Scope) -> Retriever:
-        """The retriever of this part of the documents; connections are shared."""
+        """Returns a retriever for the documents in the scope; connections are shared."""
         ...
 
 
@@ -371,7 +372,7 @@ class CompositeRetriever(Retriever, Protocol):
 
 
 def within(retriever: Retriever, scope: Scope) -> Retriever:
-    """The retriever of a part of the documents.
+    """Returns a retriever that searches only the documents in the scope.
 
     Raises:
         ConfigError: the retriever cannot search a part of its documents.
@@ -392,7 +393,7 @@ def fingerprint_of(retriever: object) -> str:
 
 
 def feedback_of(reformulator: object) -> FeedbackSpec:
-    """The feedback that a reformulator reads; none (0 results) if it has no such attribute."""
+    """Returns a reformulator's ``feedback``; a spec with 0 results if it has no such attribute."""
     feedback: FeedbackSpec = getattr(reformulator, "feedback", FeedbackSpec())
     return feedback
 

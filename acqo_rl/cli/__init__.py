@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from acqo_rl.cli.command import Parser
 
 COMMANDS = {
-    "data": "write a data set as a BEIR folder: your own files, a public set, the embedded one",
+    "data": "write a data set as a BEIR folder, from your own files or a public data set",
     "index": "build a dense, BM25 or hybrid index",
     "search": "search a corpus: one query, or a conversation",
     "evaluate": "evaluate reformulators, indexes, fusions and steps of the pipeline on a data set",
-    "questions": "write questions about a corpus with a language model, as a data set",
-    "judge": "judge the results of queries without judgements, as a data set",
+    "questions": "make a data set from documents, with questions written by a language model",
+    "judge": "make a data set from queries without judgements, with a model as judge",
     "tune": "choose settings of a prompted strategy on dev queries",
     "headroom": "estimate whether training is worth it, before anything is trained",
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
@@ -31,8 +31,8 @@ COMMANDS = {
     "serve": "serve search, reformulation and answers over HTTP",
     "serve-retriever": "serve an index over HTTP",
     "mcp": "serve search as tools for a language model (Model Context Protocol)",
-    "skill": "write an agent skill for an assistant that runs commands",
-    "reproduce": "run a published result again and compare its figures",
+    "skill": "write an agent skill, which explains the commands to an AI agent",
+    "reproduce": "run published evaluations again and compare the figures",
 }
 
 

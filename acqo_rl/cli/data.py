@@ -25,11 +25,11 @@ The documents of a collection in a search engine, to write questions about it (a
     acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
 
 ``embedded`` is generated from facts in PyPI packages: about 8,400 passages on places, languages and currencies, and
-1,500 / 300 / 500 questions. The same seed gives the same bytes.
+1,500 / 300 / 500 train, dev and test questions. The same seed gives identical files.
 
 The public data sets are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, multihop_rag, topiocqa,
 qrecc, nq, squad, and beir/NAME for any data set of BEIR. The whole source is read, so that --limit and --distractors
-draw from all of it (54 million passages for qrecc). The folder's README.md contains the source, the licence and what
+sample from all of it (54 million passages for qrecc). The folder's README.md contains the source, the licence and what
 was kept.
 
 ``union`` merges several BEIR folders, to train one policy for all of them: --limit train queries from each (one number

@@ -20,19 +20,18 @@ A reformulator is NAME or NAME=MODEL:
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
     policy_else_rules=MODEL  the policy, and the rules for queries that the policy passes; the suffix _else_rules works
                        for every policy
-    trained:demo       a MODEL with ":" or "/" is a policy without a name, here trained-demo
+    trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
 With the prefix openvino:, a policy runs with OpenVINO; with openvino-int8:, it also has 8-bit weights. To test whether
-it still finds as much:
+retrieval quality decreases by at most --margin:
 
     acqo evaluate --data data/embedded --split dev --index indexes/embedded --margin 0.005 \
         --reformulator float32=trained:demo int8=openvino-int8:trained:demo --output evaluations/int8
 
 An index is a folder, the URL of a retriever server or a collection of a search engine (see acqo index). Several indexes
-need names: NAME=INDEX, or NAME=ONE+OTHER for a
-hybrid of indexes or names given before, which merges the two rankings of each text by RSF. In NAME=ONE+OTHER@original,
-the second index searches only the raw query, and its ranking takes part in the fusion. rewrite_retrieve_read needs a
-dense index, because it compares cosines.
+need names: NAME=INDEX. NAME=ONE+OTHER is a hybrid of two indexes, given by their places or by names before it, and
+merges the two rankings of each text by RSF. In NAME=ONE+OTHER@original, the second index is searched only with the raw
+query, and its ranking is fused with the others. rewrite_retrieve_read needs a dense index, because it compares cosines.
 
 A reranker reads the query and the documents of the fused list, and reorders them. To see what it adds, and whether
 reformulations still help in front of it:
@@ -43,19 +42,19 @@ reformulations still help in front of it:
 The steps of the pipeline search with each index and the first fusion, --concurrency queries at the same time:
 
     plain          one search of the raw query (ten passages)
-    multi_hop      then searches for what is missing (at most two model calls and searches)
-    self_query     the same with a list of what is missing
-    references     then follows references in the passages; no model
-    decomposition  then searches and answers the parts of the question
+    multi_hop      plain, then searches for missing information (at most two model calls and searches)
+    self_query     plain, then lists the missing information and searches for each item
+    references     plain, then follows references in the passages; no model
+    decomposition  plain, then searches and answers the parts of the question
     recursive      decomposition, then references
     plain_answer   plain, then answer and confidence
-    pipeline       everything under the budget of --max_model_calls: analyzer, the steps that it chooses, answer,
-                   confidence; starts with the search of the reformulator named policy, if one is given
+    pipeline       analyzer, the steps that it chooses, answer and confidence, at most --max_model_calls calls; starts
+                   with the search of the reformulator named policy, if one is given
 
-The output folder keeps every reformulation, every ranking and every outcome of a step. A further system, measure or
-query costs only what is new, and an interrupted run continues. Failed model calls are repeated by the next run. After a
-change of code, or of a model on a server, use a new folder. The report is on the systems of the last command:
-report.html (one file) and report.md; summary.json, systems.csv, queries.csv, queries.jsonl and runs/ have the figures.
+The output folder stores all reformulations, rankings and results of steps. The same folder with other systems, measures
+or queries computes only the new ones, and an interrupted run continues. The next run repeats failed model calls.
+If the code or a model on a server has changed, use a new folder. The report covers the systems of the last command:
+report.html (one file) and report.md; the data are in summary.json, systems.csv, queries.csv, queries.jsonl and runs/.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ class EvaluateConfig(IndexSettings):
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
     split: str = field(metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
     index: list[str] = field(metadata={"help": "INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above."})
-    output: str = field(metadata={"help": "Folder of the results: new, or one of the same queries."})
+    output: str = field(metadata={"help": "Output folder: new, or with earlier results on the same queries."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
     )
@@ -120,7 +119,7 @@ class EvaluateConfig(IndexSettings):
         default_factory=lambda: list(MEASURES),
         metadata={"help": "Names as in ir_measures, or AllGold@k. The first one is the primary measure."},
     )
-    limit: int | None = field(default=None, metadata={"help": "Evaluate only the first queries, this many."})
+    limit: int | None = field(default=None, metadata={"help": "Evaluate only this many queries, the first ones."})
     sample: int | None = field(
         default=None,
         metadata={"help": "Evaluate a random sample of this many queries that have a relevant document (--seed)."},
@@ -128,14 +127,14 @@ class EvaluateConfig(IndexSettings):
     rounds: int = field(
         default=1,
         metadata={
-            "help": "Calls per query of a policy that reads feedback; with 2, it reads what the first call found."
+            "help": "Calls per query of a policy that reads feedback; with 2, it then reads its own first results."
         },
     )
     margin: float | None = field(
         default=None,
         metadata={
-            "help": "Test whether the others lose at most this much of the first measure, such as 0.005, against the "
-            "baseline."
+            "help": "Test the others for non-inferiority: a loss of the first measure against the baseline of at most "
+            "this, such as 0.005."
         },
     )
     robustness: list[str] = field(
@@ -154,10 +153,10 @@ class EvaluateConfig(IndexSettings):
     max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per query of a step."})
     answers: Literal["comprehensive", "brief"] = field(
         default="brief",
-        metadata={"help": "Style of the answers of a step: a few words, as EM and F1 expect, or sentences."},
+        metadata={"help": "Style of answers: brief (a few words, as EM and F1 expect) or comprehensive (sentences)."},
     )
     batch_size: int = field(
-        default=32, metadata={"help": "Queries reformulated and searched together; an interruption loses one batch."}
+        default=32, metadata={"help": "Number of queries per batch; an interruption loses one batch."}
     )
 
 

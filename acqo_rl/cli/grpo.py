@@ -5,7 +5,7 @@ r"""Run one stage of GRPO: Stage I (explore) rewards the best subset of sub-quer
     acqo grpo --config configs/grpo/small.yaml --data outputs/demo/data --index outputs/demo/index \
         --model outputs/demo/warm_start/model --output_dir outputs/stage2 --trainer.max_steps 4
 
-The output folder contains log.json (all metrics of all steps) and model/ (the best model by the dev measure).
+The output folder contains log.json (all metrics of all steps) and model/ (the model with the best dev measure).
 The same command resumes an interrupted run from its last checkpoint.
 """
 

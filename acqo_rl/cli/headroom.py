@@ -8,10 +8,10 @@ r"""Estimate, before anything is trained, whether training is worth it.
 The command measures what the raw query, the rules and the last two turns reach, and scores the warm start's candidates
 of each query by the reward. The best candidate of each query is an upper bound for a policy that picks among them. The
 form of candidate that is best on one half of the queries, measured on the other half, is a lower bound. The last line
-says whether to train, to try it, to use a reformulator without training, or to leave the raw query; docs/headroom.md
-has the thresholds.
+advises to train, to try training, to use a reformulator without training, or to search the raw query; docs/headroom.md
+lists the conditions.
 
-No language model is asked unless --reformulator names one. The output folder gets report.md, headroom.json, gains.png
+No language model is called unless --reformulator names one. The output folder gets report.md, headroom.json, gains.png
 and scored.jsonl. The same command continues after an interruption.
 """
 

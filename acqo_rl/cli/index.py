@@ -65,7 +65,7 @@ class BuildIndexConfig:
         default=None, metadata={"help": "Prefix of passages; by default that of the encoder."}
     )
     dimensions: int | None = field(
-        default=None, metadata={"help": "Dimensions to ask a server for; by default those of its model."}
+        default=None, metadata={"help": "Number of dimensions to request from a server; by default that of the model."}
     )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = field(
         default="auto", metadata={"help": "Precision of the encoder."}
@@ -76,7 +76,9 @@ class BuildIndexConfig:
     )
     split_passages: bool = field(
         default=False,
-        metadata={"help": "Split documents that exceed the encoder's maximum length; their best passage counts."},
+        metadata={
+            "help": "Split documents that exceed the encoder's maximum length; the score is that of the best passage."
+        },
     )
     factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat, IVF256,PQ32 ..."})
     build_parameters: str = field(default="", metadata={"help": "FAISS build parameters, such as efConstruction=200."})
@@ -90,7 +92,7 @@ class BuildIndexConfig:
     b: float = field(default=0.75, metadata={"help": "bm25: strength of length normalisation, 0 to 1."})
     shard_size: int = field(default=8192, metadata={"help": "Number of passages per written shard."})
     update: bool = field(
-        default=False, metadata={"help": "Search engine: update a collection with another corpus to this corpus."}
+        default=False, metadata={"help": "Search engine: change an existing collection to this corpus."}
     )
     threads: int | None = field(
         default=None, metadata={"help": "FAISS threads; with 1 thread, an HNSW graph is reproducible."}

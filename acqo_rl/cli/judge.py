@@ -1,4 +1,4 @@
-r"""Judge the results of queries that have no judgements, such as those of a log: a data set to train on.
+r"""Make training data from queries without judgements, such as a query log: a model judges the search results.
 
     acqo data --dataset files --documents handbook/ --queries log.jsonl --output data/log
     acqo index --data data/log --output indexes/log
@@ -12,13 +12,13 @@ pooled. A judge grades each pair of query and document from 0 to 3; the grades 2
 language model (openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder) or a cross-encoder of
 sentence-transformers (cross-encoder:NAME).
 
-The number of pairs and the length of the prompts are printed first; with --plan, the command stops there. Every grade
-is kept in judgements.jsonl, so that the same command continues after an interruption. With other settings, the grades
-are used again and the data set is written anew.
+The number of pairs and the length of the prompts are printed first; with --plan, the command stops there. All grades
+are stored in judgements.jsonl, so the same command continues an interrupted run. With other settings, the grades are
+reused and the data set is written again.
 
 OUTPUT is a BEIR folder with the queries that have a relevant document, divided into train, dev and test. With --gold,
-the report also says how far the judgements agree with qrels/SPLIT.tsv of --data: Cohen's kappa on documents, and the
-correlation of the two rewards over the candidates.
+the report also measures the agreement with the gold judgements in qrels/SPLIT.tsv of --data: Cohen's kappa on
+documents, and the correlation between the candidates' rewards under both judgements.
 """
 
 from __future__ import annotations
@@ -54,27 +54,33 @@ _RANGES = {
 class JudgeConfig(IndexSettings):
     """Settings of the judgements."""
 
-    data: str = field(metadata={"help": "BEIR folder with corpus.jsonl and queries.jsonl; acqo data makes it."})
+    data: str = field(metadata={"help": "BEIR folder with corpus.jsonl and queries.jsonl; acqo data writes one."})
     index: str = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "BEIR folder to write: new, or one of the same command to continue."})
+    output: str = field(
+        metadata={"help": "BEIR folder to write: new, or that of the same command, which then continues."}
+    )
     judge: str = field(metadata={"help": "Language model, such as openai:NAME@URL, or cross-encoder:NAME."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw", "rules", "turns"],
         metadata={"help": "Reformulators whose results are pooled, NAME or NAME=MODEL as in acqo evaluate."},
     )
-    depth: int = field(default=10, metadata={"help": "Results of each reformulator in the pool."})
+    depth: int = field(default=10, metadata={"help": "Number of results of each reformulator in the pool."})
     candidate_depth: int = field(
-        default=3, metadata={"help": "Results of each of the warm start's candidates in the pool; 0: no candidates."}
+        default=3, metadata={"help": "Number of results of each candidate of the warm start in the pool; 0 for none."}
     )
-    most: int = field(default=40, metadata={"help": "Maximum number of documents judged per query, best ranks first."})
+    most: int = field(
+        default=40, metadata={"help": "Maximum number of documents judged per query; the best ranks are kept."}
+    )
     limit: int = field(default=0, metadata={"help": "Number of queries, drawn at random; 0 uses all."})
     gold: str = field(default="", metadata={"help": "Split of --data with gold judgements to compare with."})
     plan: bool = field(default=False, metadata={"help": "Print the number of pairs and tokens; judge nothing."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged."})
-    seed: int = field(default=0, metadata={"help": "Seed of the drawn queries."})
-    max_new_tokens: int = field(default=16, metadata={"help": "Maximum number of tokens per reply; more for thoughts."})
+    fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
+    seed: int = field(default=0, metadata={"help": "Seed for the sample of queries."})
+    max_new_tokens: int = field(
+        default=16, metadata={"help": "Maximum number of tokens per reply; increase it for reasoning models."}
+    )
     timeout: float = field(default=60.0, metadata={"help": "Time limit in seconds of a model server's response."})
-    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls of a model server."})
+    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
     generation_batch: int = field(default=16, metadata={"help": "Batch size of a model that runs in this process."})
 
 

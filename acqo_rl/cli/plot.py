@@ -7,8 +7,8 @@ r"""Draw learning curves of finished training runs, as PNG figures with CSV tabl
 
 The figures come from log.json of warm starts and GRPO runs: learning_curve (dev measure, searches, share of passed
 queries), loss, reward, reward_parts, completions (entropy, length, share in the grammar, share truncated), groups (with
-equal rewards) and sub_queries. A figure is drawn if at least one log has its quantities. --difficulty adds histograms
-side by side; --evaluation adds the number of sub-queries by kind of query.
+equal rewards) and sub_queries. A figure is drawn if at least one log contains its metrics. --difficulty adds
+histograms side by side; --evaluation adds the number of sub-queries by kind of query.
 """
 
 from __future__ import annotations

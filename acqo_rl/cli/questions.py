@@ -5,20 +5,20 @@ r"""Write questions about a corpus with a language model: a data set for a corpu
     acqo questions --data data/handbook --index indexes/handbook --model openai:qwen3@http://localhost:8000/v1 \
         --output data/handbook_questions
 
-The questions are of every kind that a policy must tell apart: simple, several (two requests in one sentence),
+The questions are of the kinds that a policy must distinguish: simple, several (two requests in one sentence),
 comparison, bridge (over two documents, one of which mentions the other), follow_up (in a conversation) and ambiguous (a
 name that two documents share).
 
-Filters drop questions that copy their passage or name nothing of it, that are not of their kind, that repeat another
-one, and whose documents the index does not find among the first 100. Of the questions whose documents the raw query
-ranks first, only as many are kept as --easy allows. Documents are divided into train, dev and test before anything is
-written, so that no question of dev or test is about a document of the training questions.
+Filters drop questions that copy their passage or share no word with it, that are not of their kind, that repeat another
+question, or whose documents are not among the first 100 results of the index. --easy limits the share of questions for
+which the raw query already ranks the documents first. Documents are split into train, dev and test before questions are
+written, so that no dev or test question is about a document of a training question.
 
 The number of calls and the length of the prompts are printed first; with --plan, the command stops there.
 
-OUTPUT is a BEIR folder with all documents. Its report.md has the counts, the reasons and samples; read it before you
-train. Every reply is kept in replies.jsonl, so that the same command continues after an interruption. With other
-settings, the replies are used again and the data set is written anew.
+OUTPUT is a BEIR folder with all documents. Its report.md lists the numbers of kept and dropped questions, with
+reasons and examples; read it before you train. All replies are stored in replies.jsonl, so the same command continues
+an interrupted run. With other settings, the replies are reused and the data set is written again.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ _RANGES = {
 class QuestionsConfig(IndexSettings):
     """Settings of the questions."""
 
-    data: str = field(metadata={"help": "BEIR folder of the corpus; acqo data makes it of your files."})
+    data: str = field(metadata={"help": "BEIR folder of the corpus; acqo data writes one from your files."})
     index: str = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "BEIR folder to write: new, or one of the same command to continue."})
+    output: str = field(
+        metadata={"help": "BEIR folder to write: new, or that of the same command, which then continues."}
+    )
     model: str = field(
         default="embedded:smollm2",
         metadata={"help": "Language model: openai:NAME@URL, anthropic:NAME, embedded:smollm2, a folder or a Hub id."},
@@ -57,18 +59,20 @@ class QuestionsConfig(IndexSettings):
     number: int = field(default=600, metadata={"help": "Number of questions to write, before the filters."})
     kinds: list[str] = field(default_factory=lambda: list(KINDS), metadata={"help": "Kinds of questions to write."})
     longest_copy: int = field(
-        default=7, metadata={"help": "Maximum number of words in a row that a question may copy from its passage."}
+        default=7, metadata={"help": "Maximum number of consecutive words that a question may copy from its passage."}
     )
     easy: float = field(
         default=0.5,
         metadata={"help": "Maximum share of questions whose documents the raw query already ranks first."},
     )
     plan: bool = field(default=False, metadata={"help": "Print the number of calls and tokens; write nothing."})
-    fusion: FusionName = field(default="rsf", metadata={"help": "How rankings are merged in the search for documents."})
-    seed: int = field(default=0, metadata={"help": "Seed of the choice of documents and questions."})
+    fusion: FusionName = field(
+        default="rsf", metadata={"help": "Fusion of the rankings in the filter that searches the documents."}
+    )
+    seed: int = field(default=0, metadata={"help": "Seed for the choice of documents and questions."})
     max_new_tokens: int = field(default=200, metadata={"help": "Maximum number of tokens per reply."})
     timeout: float = field(default=60.0, metadata={"help": "Time limit in seconds of a model server's response."})
-    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls of a model server."})
+    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
     generation_batch: int = field(default=16, metadata={"help": "Batch size of a model that runs in this process."})
 
 

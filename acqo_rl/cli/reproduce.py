@@ -1,4 +1,4 @@
-r"""Replay published results and check that they still hold.
+r"""Run published evaluations again and check that their figures are reproduced.
 
     acqo reproduce --list
     acqo reproduce demo --work outputs/results
@@ -6,10 +6,9 @@ r"""Replay published results and check that they still hold.
     acqo reproduce --config configs/results.yaml all --data BEIR_FOLDERS --record
 
 configs/results.yaml lists the results: the command of each, the results that it needs, and a tolerance.
-configs/figures.json contains the published figures. The commands resume, so results that exist in --work are not
-computed again. With --record, the figures of this run become the published ones; afterwards run docs/make_results.py,
-which writes the tables of the documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a
-command failed.
+configs/figures.json contains the published figures. Results that exist in --work are not computed again. With --record,
+the figures of this run become the published ones; afterwards run docs/make_results.py, which writes the tables of the
+documentation. Exit status: 0 if all figures are reproduced, 1 if one is not, 2 if a command failed.
 """
 
 from __future__ import annotations
@@ -41,7 +40,9 @@ class ReproduceConfig:
 
     data: str = field(default="data", metadata={"help": "Folder that contains the BEIR folders of the data sets."})
     work: str = field(default="outputs/results", metadata={"help": "Folder for everything that the commands write."})
-    list: bool = field(default=False, metadata={"help": "List the results and what they need; run nothing."})
+    list: bool = field(
+        default=False, metadata={"help": "List the results and their requirements, without running anything."}
+    )
     record: bool = field(default=False, metadata={"help": "Publish the figures of this run instead of checking them."})
     figures: str | None = field(
         default=None, metadata={"help": "JSON file of published figures; by default the one of the package."}

@@ -15,13 +15,14 @@ similar), or a strategy that prompts a language model: multi_query, hyde, step_b
 or several of them joined by "+". The model is a folder, a Hub id, embedded:smollm2, or (except for a policy) a server:
 openai:NAME@URL, openai:NAME, anthropic:NAME.
 
---answer_mode answers the question with the pipeline. pipeline chooses the steps by the question. The other modes fix
-them: recursive splits the question and follows references in passages, multi_hop searches for missing information,
-self_query searches for each gap, simple searches once, and auto chooses one of these four by rules. Only pipeline and
-recursive work without --answer_model: they search, but do not write an answer.
+--answer_mode answers the question with the pipeline. The mode pipeline chooses the steps by the question. The other
+modes fix them: recursive splits the question and follows references in passages, multi_hop searches for missing
+information, self_query lists the missing information and searches for each item, simple searches once, and auto chooses
+one of these four by rules. Only pipeline and recursive work without --answer_model: they search, but do not write an
+answer.
 
 Without --query, the command reads queries interactively as turns of one conversation; :new starts a new conversation,
-:quit ends. The output shows the route, the sub-queries with the top of their lists, the fused list, and times.
+:quit ends. The output shows the route, the top of each sub-query's ranking, the fused ranking, and times.
 """
 
 from __future__ import annotations
@@ -84,9 +85,10 @@ class SearchConfig(IndexSettings):
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
     query: str | None = field(default=None, metadata={"help": "The query; without it, queries are read interactively."})
     history: list[str] = field(
-        default_factory=list, metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ..." or without marks.'}
+        default_factory=list,
+        metadata={"help": 'Earlier turns, oldest first: "U: ..." "S: ...", or alternating without "U:" and "S:".'},
     )
-    k: int = field(default=10, metadata={"help": "Number of documents in the fused list."})
+    k: int = field(default=10, metadata={"help": "Number of documents in the fused ranking."})
     score_threshold: float | None = field(
         default=None,
         metadata={

@@ -1,10 +1,10 @@
-r"""Write an agent skill, which explains the commands to an assistant that runs commands.
+r"""Write an agent skill, which explains the commands to an AI agent.
 
     acqo skill --output ~/.claude/skills
     acqo skill --output .agents/skills
 
 The command writes the folder adaptive-search in the open Agent Skills format: SKILL.md, and the help of each command
-in references/. It replaces an earlier skill of its own, but not another skill of that name.
+in references/. It replaces a skill that it wrote earlier, but not a skill of another origin with the same name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = "110"
 class SkillConfig:
     """Settings of the skill."""
 
-    output: str = field(metadata={"help": "Folder in which the assistant looks for skills."})
+    output: str = field(metadata={"help": "Folder in which the agent looks for skills."})
 
 
 def make_parser() -> Any:

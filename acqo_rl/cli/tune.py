@@ -4,13 +4,12 @@ r"""Choose num_variants and the weight of the raw query for a strategy, on the d
         --model openai:qwen3@http://localhost:8000/v1 --output outputs/tuning
 
 Every combination of --variants and --original_weights is evaluated on qrels/dev.tsv; no other split is read. The
-strategy's own settings come first, and the others are compared to them. The command prints a table, the best
-combination as lines for a file of settings, its gain on the queries that chose it, and its gain by cross-validation:
-each fifth of the queries is evaluated with the choice of the other four. Only the last interval shows whether tuning
-pays.
+first combination (the strategy's default settings) is the baseline. The command prints a table, the best combination as
+lines for a settings file, its gain on the queries that selected it, and its gain in a 5-fold cross-validation. Only the
+cross-validated gain shows whether tuning is worth it.
 
-The model is called once per query and number of variants; another weight needs no call. The output folder keeps every
-reformulation and ranking, as that of acqo evaluate does.
+The model is called once per query and number of variants; other weights need no calls. The output folder stores all
+reformulations and rankings, as with acqo evaluate.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ SPLIT = "dev"
 class TuneConfig(IndexSettings):
     """Settings of the choice."""
 
-    data: str = field(metadata={"help": "BEIR folder with queries that qrels/dev.tsv judges."})
+    data: str = field(metadata={"help": "BEIR folder with queries and qrels/dev.tsv."})
     index: str = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "Folder of the results: new, or one of the same queries."})
+    output: str = field(metadata={"help": "Output folder: new, or with earlier results on the same queries."})
     strategy: str = field(
         default="multi_query", metadata={"help": f"One of {', '.join(STRATEGIES)}, or several joined by '+'."}
     )
@@ -61,8 +60,8 @@ class TuneConfig(IndexSettings):
     )
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     measure: str = field(default="nDCG@10", metadata={"help": "Measure to maximise, as ir_measures writes it."})
-    limit: int | None = field(default=None, metadata={"help": "Use only the first dev queries, this many."})
-    batch_size: int = field(default=32, metadata={"help": "Queries reformulated and searched together."})
+    limit: int | None = field(default=None, metadata={"help": "Use only this many dev queries, the first ones."})
+    batch_size: int = field(default=32, metadata={"help": "Number of queries per batch."})
 
 
 def make_parser() -> Any:

@@ -45,19 +45,21 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     examples: int = field(
         default=1000, metadata={"help": "Maximum number of training examples, balanced over the routes."}
     )
-    margin: float = field(default=0.05, metadata={"help": "Reward by which a candidate must beat the raw query."})
+    margin: float = field(
+        default=0.05, metadata={"help": "Minimum difference between the rewards of a candidate and of the raw query."}
+    )
     tolerance: float = field(
         default=0.05,
         metadata={
-            "help": "Candidates within this reward of the best one count as equal; of these, the one with the most "
-            "widely usable form becomes the target."
+            "help": "Candidates whose reward is lower than the best one by at most this count as equal; of these, the "
+            "one whose form fits the most queries becomes the target."
         },
     )
     least_share: float = field(
         default=0.0,
         metadata={
-            "help": "Kinds of queries (metadata.kind, otherwise the route of the rules) are passed as a whole if a "
-            "candidate beats the raw query for less than this share of them; other kinds are never passed. 0 decides "
+            "help": "If a candidate beats the raw query for less than this share of a kind of queries (metadata.kind, "
+            "otherwise the route of the rules), all queries of the kind are passed, otherwise none of them. 0 decides "
             "each query separately."
         },
     )

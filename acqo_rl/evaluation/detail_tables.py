@@ -61,8 +61,8 @@ def _by_group(study: Study, group: Sequence[Evaluation]) -> Iterator[Table]:
     thirds = difficulties(group[0], measure)
     if len(set(thirds.values())) > 1:
         warning = (
-            f"{note} Thirds of the queries by the {measure} of {study.baseline}: every other system looks better on "
-            "the hard ones and worse on the easy ones, so compare the systems with each other within a third."
+            f"{note} The queries are divided into thirds by the {measure} of {study.baseline}. This selection makes "
+            "every other system look better on hard queries and worse on easy ones, so compare only within a third."
         )
         yield groups_table([regroup(evaluation, thirds) for evaluation in group], measure, "By difficulty", warning)
 
@@ -112,7 +112,7 @@ def _routes(group: Sequence[Evaluation], summaries: Sequence[Summary], study: St
 def _accuracies(routings: Mapping[str, Routing]) -> Table:
     rows = tuple((name, str(r.queries), f"{r.accuracy:.1%}") for name, r in routings.items())
     note = (
-        "Share of queries on the route that their kind needs: pass for simple queries, disambiguate for ambiguous "
+        "Share of queries with the route that fits their kind: pass for simple queries, disambiguate for ambiguous "
         "ones, decompose for compound ones."
     )
     return Table("Accuracy of the route", note, ("", "queries", "accuracy"), rows)
@@ -133,8 +133,8 @@ def _confusions(routings: Mapping[str, Routing], measure: str) -> Table:
         for confusion in routing.confusions
     )
     note = (
-        "Compared: queries that another system sent on the fitting route. Lost: mean "
-        f"{measure} of those other systems, minus that of this one. Wasted: searches of this one, minus theirs."
+        "Compared: queries for which another system chose the fitting route. Lost: mean "
+        f"{measure} of those systems minus that of this one. Wasted: searches of this one minus theirs."
     )
     header = ("", "kind", "route", "queries", "compared", f"{measure} lost", "searches wasted")
     return Table("What a wrong route costs", note, header, rows, labels=3)
@@ -149,7 +149,7 @@ def _kinds_by_route(summary: Summary) -> Table:
 
 
 def _wording(summaries: Sequence[Summary]) -> Table:
-    header = ("", "searches written", "words", "repeating", "stuffed", "repetitions dropped")
+    header = ("", "sub-queries", "words", "repeating", "stuffed", "repetitions dropped")
     rows = tuple(
         (
             s.name,
@@ -162,9 +162,9 @@ def _wording(summaries: Sequence[Summary]) -> Table:
         for s in summaries
     )
     note = (
-        "Searches other than the raw query, and their mean number of words. Repeating: searches with a word of at "
-        "least four letters twice more often than in the query; stuffed: three times or more. Repetitions dropped: "
-        "queries whose completion repeated words, which are searched once."
+        "Number of sub-queries other than the raw query, and their mean number of words. Repeating, stuffed: share of "
+        "sub-queries in which a word of at least four letters occurs at least two, or three, times more than in the "
+        "query. Repetitions dropped: queries whose completion repeats words, which were removed."
     )
     return Table("Wording", note, header, rows)
 
@@ -175,8 +175,8 @@ def _leaks(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:
         for s in summaries
     )
     note = (
-        "Leaks: queries that are searched with an answer that the reformulator was not shown, as a share of the "
-        "queries where this can be recognised. The means are over all other queries."
+        "Leaks: share of queries for which a sub-query contains an answer that the reformulator was not shown, among "
+        "the queries for which this can be detected. The means are over all other queries."
     )
     return Table("Answers from memory", note, ("", "leaks", *measures), rows)
 

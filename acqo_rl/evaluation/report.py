@@ -114,16 +114,16 @@ def answer_of(study: Study) -> str:
     if not others:
         cost = cost_of(baseline)
         return (
-            f"{study.name(reference)} has {measure} {baseline.scores(measure).mean():.3f} {count}, at "
+            f"{study.name(reference)} has {measure} {baseline.scores(measure).mean():.3f} {count}, with "
             f"{cost.searches:.1f} searches and {cost.ms / 1000:.2g} s per query."
         )
     best = max(others, key=lambda gain: gain.comparison.differences[measure].mean)
     evaluation, difference = study.evaluations[best.system], best.comparison.differences[measure]
     cost, before = cost_of(evaluation), cost_of(baseline)
     searches = cost.searches - before.searches
-    more = f"{abs(searches):.1f} {'further' if searches > 0 else 'fewer'} searches"
+    more = f"{abs(searches):.1f} {'more' if searches > 0 else 'fewer'} searches"
     if abs(searches) < 0.05:
-        more = "no further search"
+        more = "no more searches"
     name = study.name(best.system)
     if difference.mean <= 0:
         name = f"No system is better than {study.name(reference)}: the best other one, {name},"
@@ -140,7 +140,7 @@ def answer_of(study: Study) -> str:
     return (
         f"{name}{found} has {measure} {evaluation.scores(measure).mean():.3f} against "
         f"{baseline.scores(measure).mean():.3f} of {study.name(reference)}, {interval(difference, starred=False)}, "
-        f"at {more} and {cost.ms / 1000:.2g} s per query, {count}{chance}."
+        f"with {more} and {cost.ms / 1000:.2g} s per query, {count}{chance}."
     )
 
 

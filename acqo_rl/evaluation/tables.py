@@ -149,8 +149,8 @@ def _contrasts(title: str, study: Study, gains: Sequence[Contrast]) -> Table:
         for gain in gains
     )
     note = (
-        f"Everything else is equal. p (Holm) is corrected for the {len(gains)} rows. Helped, same, hurt: share of "
-        f"queries whose {measure} is higher, equal and lower."
+        f"All other components are the same. p (Holm) is corrected for the {len(gains)} rows. Helped, same, hurt: "
+        f"share of queries whose {measure} is higher, equal or lower."
     )
     return Table(title, note, (*names, measure, "p", "p (Holm)", "helped", "same", "hurt"), rows, len(names))
 
@@ -188,12 +188,14 @@ def _costs(study: Study) -> Table:
         for position, (system, cost) in enumerate(costs.items())
     )
     note = (
-        "Per query. Calls: of a language model. Searches include the first search for feedback; the searches of "
-        "several indexes add up. Milliseconds (p50 / p95) were measured when a result was first computed, in batches, "
-        "without fusion; --batch_size 1 in a new folder measures single queries. Of a step of the pipeline, retrieval "
-        f"is the time from question to result. {'Reranked: documents that the reranker read. ' if has_reranker else ''}"
-        "Copies: queries whose raw text is searched. Problems: queries whose completion could not be used, so that the "
-        f"raw query was searched. Front: no system is both faster and better in {study.measures[0]}."
+        "Means per query. Calls: calls of a language model. Embedded: number of embedded texts. Searches include the "
+        "first search for feedback, and are counted for each index. Milliseconds (p50 / p95) were measured in batches, "
+        "without fusion; --batch_size 1 in a new folder measures single queries. For a step of the pipeline, retrieval "
+        "is the time from question to result. "
+        f"{'Reranked: number of documents that the reranker scored. ' if has_reranker else ''}"
+        "Copies: queries for which the raw query is one of the sub-queries. "
+        "Problems: queries whose completion could not be used, so the raw query was searched. Front: no other system "
+        f"is both faster and better in {study.measures[0]} (Pareto front)."
     )
     reranker = ("reranked", "reranking ms") if has_reranker else ()
     header = ("calls", "tokens", "embedded", "searches", "reformulation ms", "retrieval ms", *reranker)
@@ -214,9 +216,9 @@ def _steps(study: Study, steps: Mapping[System, StepSummary]) -> Table:
         for system, step in steps.items()
     )
     note = (
-        "Found: share of the relevant documents among all passages found, whose mean number is passages. Skipped: "
-        "queries for which a part of the step was left out. Fell back: queries for which a reply could not be used. "
-        "Errors: queries with a failed model call; the same command runs them again."
+        "Found: share of the relevant documents that are among the passages found. Passages: mean number of passages. "
+        "Skipped: queries for which a part of the step was skipped. Fell back: queries for which a reply of the model "
+        "could not be used. Errors: queries with a failed model call; the same command runs them again."
     )
     return Table("Steps of the pipeline", note, ("", "found", "passages", "skipped", "fell back", "errors"), rows)
 

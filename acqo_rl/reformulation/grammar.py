@@ -1,13 +1,15 @@
 """The grammar of policy completions: renderer, strict and tolerant parser, and regular expression for guided decoding.
 
-    pass                       search the question as it stands
-    resolve                    (disambiguate) one search a reading, one a line
+    pass                       search the raw query
+
+    resolve                    (route disambiguate) one sub-query per reading, one per line
     Springfield Missouri mayor
     Springfield Illinois mayor
-    split                      (decompose) one search a need, one a line
+
+    split                      (route decompose) one sub-query per part, one per line
     capital of Peru
-    =                          "=" stands for the question as it is: its own ranking takes part in the fusion
-    = Lima                     "= WORDS" for the question with these words behind it
+    =                          "=" stands for the raw query
+    = Lima                     "= WORDS" stands for the raw query with these words appended
 
 The tags are single tokens in common vocabularies, so the route costs one token.
 

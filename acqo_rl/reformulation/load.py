@@ -57,7 +57,7 @@ _RANGES = {
 class StrategySettings:
     """Settings of the strategies that prompt a language model."""
 
-    num_variants: int = field(default=3, metadata={"help": "multi_query: number of other wordings of a query, 1 to 5."})
+    num_variants: int = field(default=3, metadata={"help": "multi_query: number of paraphrases of a query, 1 to 5."})
     max_parts: int = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
     expansion_form: Literal["text", "sub_queries"] = field(
         default="text",
@@ -85,14 +85,17 @@ class StrategySettings:
     )
     classify_by_model: bool = field(
         default=False,
-        metadata={"help": "adaptive: determine the query type by the model (one more call) instead of the rules."},
+        metadata={"help": "adaptive: determine the query type with the model (one more call) instead of rules."},
     )
     similarity_threshold: float = field(
         default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}
     )
     reuse_templates: bool = field(
         default=False,
-        metadata={"help": "Split a query like an earlier one that differs only in names and years, without a call."},
+        metadata={
+            "help": "If an earlier query differs only in names and years, split the query in the same way, without a "
+            "model call."
+        },
     )
     temperature: float = field(default=0.7, metadata={"help": "Temperature of the language model; 0 is greedy."})
     multi_query_temperature: float | None = field(
@@ -107,8 +110,8 @@ class StrategySettings:
         default=30.0,
         metadata={"help": "Time limit in seconds of a model server's response; each retry has the same limit."},
     )
-    max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call of a model server."})
-    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls of a model server."})
+    max_retries: int = field(default=2, metadata={"help": "Number of retries of a failed call to a model server."})
+    concurrency: int = field(default=8, metadata={"help": "Maximum number of concurrent calls to a model server."})
     generation_batch: int = field(default=32, metadata={"help": "Batch size of a model that runs in this process."})
     cache_ttl: float = field(
         default=3600.0, metadata={"help": "Lifetime of a cached reformulation in seconds; 0 disables the cache."}

@@ -65,7 +65,7 @@ def make_app(service: Service, metrics: Metrics, limits: Limits, web: Web = AT_R
     app = FastAPI(
         title="acqo_rl",
         version=__version__,
-        description="Decides when to search more, searches, and merges the results.",
+        description="Rewrites search queries where that helps, searches, and fuses the rankings.",
         lifespan=lifespan,
     )
 

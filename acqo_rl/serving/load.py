@@ -25,7 +25,7 @@ class ServiceSettings(IndexSettings):
         metadata={
             "help": "NAME=DATA,INDEX: a BEIR folder and its index. DENSE+BM25 searches both indexes, and "
             "NAME=DATA,DENSE,BM25@original searches only the raw query in the BM25 index. Paths may contain commas. "
-            "A search engine contains the documents: NAME=qdrant://HOST:PORT/COLLECTION."
+            "A collection of a search engine needs no DATA: NAME=qdrant://HOST:PORT/COLLECTION."
         }
     )
     strategies: list[str] = field(
@@ -56,7 +56,7 @@ class ServiceSettings(IndexSettings):
         default=5.0, metadata={"help": "Time limit of a reformulation; afterwards the raw query is searched."}
     )
     sub_query_seconds: float = field(
-        default=3.0, metadata={"help": "Time limit of one list; a list that arrives later is not used."}
+        default=3.0, metadata={"help": "Time limit of one search of a sub-query; a later ranking is not used."}
     )
     reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})

@@ -189,13 +189,13 @@ def advise(headroom: Headroom, measure: str) -> Advice:
     if upper.mean >= ROOM:
         return Advice(
             "try",
-            f"Try training: {lower}, which is not reliable, but {room}, so that a policy may gain if it chooses well"
-            f" for each query.{until}",
+            f"Try training: {lower}, which is not reliable, but {room}. A policy may gain if it chooses well for each"
+            f" query.{until}",
         )
     if cheap is not raw:
         gain = _with_interval(_difference(cheap, raw, measure))
         return Advice("use", f"Use {name} without training: it gains {gain} over the raw query; {lower}, and {room}.")
-    return Advice("leave", f"Leave it: {room} over the raw query, less than {ROOM}, and {lower}.")
+    return Advice("leave", f"Do not train; search the raw query: {room} over it, less than {ROOM}, and {lower}.")
 
 
 def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:

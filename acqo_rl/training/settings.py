@@ -140,8 +140,8 @@ class PromptSettings:
     raw_query_margin: float | None = field(
         default=None,
         metadata={
-            "help": "The raw query is searched beside the readings, and its list is used only if its top cosine leads "
-            f"by more than this. Requires a dense index. {_OF_POLICY} off."
+            "help": "On the route disambiguate, also search the raw query; its ranking is used only if its top cosine "
+            f"is higher by more than this. Requires a dense index. {_OF_POLICY} off."
         },
     )
 
@@ -152,7 +152,9 @@ class RewardSettings:
 
     cost: float = field(default=0.03, metadata={"help": "Subtracted for each search after the first."})
     invalid: float = field(default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."})
-    decay: float = field(default=0.6, metadata={"help": "Eta; applies to queries with several gold documents."})
+    decay: float = field(
+        default=0.6, metadata={"help": "Eta: factor per gold document, by rank, if a query has several."}
+    )
     top_ranks: int = field(
         default=3, metadata={"help": "k*: number of top ranks with a bonus in Stage II; 0 disables the bonus."}
     )
@@ -179,7 +181,7 @@ class GrpoSettings:
     )
     share_prompts: Literal["auto", "always", "never"] = field(
         default="auto",
-        metadata={"help": "Process the common prompt of a group once, instead of TRL's own passes. auto: on a CPU."},
+        metadata={"help": "Process the common prompt of a group only once. auto: on a CPU."},
     )
     difficulty: str | None = field(
         default=None,
@@ -189,9 +191,9 @@ class GrpoSettings:
     band_high: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
     hardest: float = field(
         default=1.0,
-        metadata={"help": "Share of the queries inside the band to use, those with the lowest mean reward."},
+        metadata={"help": "Share of the queries inside the band to train on: those with the lowest mean reward."},
     )
-    eval_limit: int = field(default=200, metadata={"help": "Size of the fixed sample of dev queries."})
+    eval_limit: int = field(default=200, metadata={"help": "Number of dev queries, a fixed sample."})
     eval_measure: str = field(default="nDCG@10", metadata={"help": "Dev measure that chooses the model."})
     alarm_patience: int = field(
         default=5, metadata={"help": "Stop after this many consecutive steps with an alarm; 0 never stops."}

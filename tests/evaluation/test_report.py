@@ -127,7 +127,7 @@ def test_the_answer_compares_the_best_system_with_the_baseline():
     policy = evaluation("policy", [0.75] * 20, searches=2, ms=(390.0, 10.0))
     study = Study({System(e.name, "i", "rsf"): e for e in (raw, policy)}, {}, "raw", ["nDCG@10"])
     answer = answer_of(study)
-    for part in ("policy", "nDCG@10 0.750 against 0.250 of raw", "+0.500 [+0.500, +0.500]", "1.0 further searches",
+    for part in ("policy", "nDCG@10 0.750 against 0.250 of raw", "+0.500 [+0.500, +0.500]", "1.0 more searches",
                  "0.4 s per query", "20 queries"):  # fmt: skip
         assert part in answer
     assert "chance" not in answer
