@@ -448,14 +448,33 @@ def test_roles_and_texts_survive_in_any_shape(texts, speakers):
     assert read_history([SimpleNamespace(type=turn.speaker, content=[turn.text]) for turn in turns]) == turns
 
 
-@given(
-    st.lists(
-        st.one_of(st.text(), st.sampled_from(["U:", "**User:**", "<|im_start|>", "[INST]", "\n", " "])), max_size=9
-    )
-)
+MARKS = [
+    *("U:", "**User:**", "<|im_start|>", "[INST]", "\n", " ", "user", "assistant\n", "## Bot\n", "**User** ", "user> "),
+    *(
+        "[|user|]",
+        "<message role='user'>",
+        "</message>",
+        "Turn 1 (",
+        "Anna: ",
+        "<b>",
+        "\U0001f916",
+        "- ",
+        "{",
+        "[",
+        '"',
+    ),
+]
+
+
+@given(st.lists(st.one_of(st.text(max_size=9), st.sampled_from(MARKS)), max_size=9))
 def test_any_text_is_read_and_reading_again_changes_nothing(pieces):
     for history in ("".join(pieces), pieces):
-        turns = read_history(history)
+        try:
+            turns = read_history(history)
+        except ConversationError:
+            assert isinstance(history, str)
+            assert history.lstrip().startswith(("[", "{", "- "))  # a list of turns that was cut off
+            continue
         assert read_history(turns) == turns == read_history([str(turn) for turn in turns])
 
 

@@ -344,11 +344,19 @@ def only_array(arrays: Mapping[str, NDArray[np.floating]]) -> NDArray[np.floatin
 
 
 def read_ids(path: str) -> list[str]:
-    """Reads one id per line; blank lines at the end are ignored."""
+    """Reads one id per line, without the white space around it; blank lines at the end are ignored."""
+    from acqo_rl.data.lines import Faults
+
     try:
-        ids = Path(path).read_text(encoding="utf-8-sig").rstrip().split("\n")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as a list of ids: {error}") from error
-    if blank := [number for number, doc_id in enumerate(ids, start=1) if not doc_id.strip()]:
-        raise DataError(f"{path}, line {blank[0]} is blank; write one id per line, without blank lines.")
+        raise DataError(f"{path} cannot be read as a list of ids in UTF-8: {error}") from error
+    ids = [line.strip() for line in text.rstrip().split("\n")]
+    faults = Faults()
+    for number, doc_id in enumerate(ids, start=1):
+        if not doc_id:
+            faults.add(Path(path), number, "the line is blank; write one id per line, without blank lines.")
+        elif len(doc_id.split()) > 1:
+            faults.add(Path(path), number, f"the id {doc_id!r} contains white space; replace it, for example by '_'.")
+    faults.check()
     return ids

@@ -71,7 +71,7 @@ class _Ids:
 
     def __init__(self, ids: Collection[str] | None) -> None:
         self._ids = ids
-        self._composed: dict[str, str] | None = None
+        self._plain: dict[str, str] | None = None
 
     def find(self, written: str) -> str | None:
         """Returns the known id that matches; ``None`` if there is none.
@@ -81,10 +81,14 @@ class _Ids:
         """
         if self._ids is None or written in self._ids:
             return written
-        if self._composed is None:
-            self._composed = {unicodedata.normalize("NFC", one): one for one in self._ids if not one.isascii()}
-        plain = "_".join(written.strip('"').removesuffix(".0").split())
-        return plain if plain in self._ids else self._composed.get(unicodedata.normalize("NFC", plain))
+        if self._plain is None:
+            self._plain = {plain: one for one in self._ids if (plain := _plain(one)) != one}
+        plain = _plain(written)
+        return plain if plain in self._ids else self._plain.get(plain)
+
+
+def _plain(written: str) -> str:
+    return unicodedata.normalize("NFC", "_".join(written.strip('"').removesuffix(".0").split()))
 
 
 def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str, int]]:

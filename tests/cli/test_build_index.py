@@ -222,15 +222,15 @@ def vectors():
 def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, build, vectors):
     np.save(tmp_path / "plain.npy", vectors)
     np.savez_compressed(tmp_path / "packed.npz", anything=vectors)
-    (tmp_path / "ids.txt").write_bytes("\ufeffd1\r\nd2\r\nd3\r\n \r\n\r\n".encode())
+    (tmp_path / "ids.txt").write_bytes("\ufeffd1\r\n d2\t\r\nd3\r\n \r\n\r\n".encode())
     for file in ("plain.npy", "packed.npz"):
         build("--embeddings", tmp_path / file, "--ids", tmp_path / "ids.txt", "--output", tmp_path / f"of {file}")
     plain, packed = (load_retriever(tmp_path / f"of {file}") for file in ("plain.npy", "packed.npz"))
     assert sorted(plain.search(["x"], 3)[0].doc_ids) == ["d1", "d2", "d3"]
     assert plain.search(["x"], 3) == packed.search(["x"], 3)
     assert plain.fingerprint == packed.fingerprint
-    (tmp_path / "ids.txt").write_text("d1\n\nd3\n")
-    with pytest.raises(DataError, match=r"ids\.txt, line 2 is blank"):
+    (tmp_path / "ids.txt").write_text("d1\n\nd 3\n")
+    with pytest.raises(DataError, match=r"(?s)ids\.txt, line 2: .*ids\.txt, line 3: "):
         build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.txt", "--output", tmp_path / "gap")
 
 

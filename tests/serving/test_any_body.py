@@ -25,7 +25,7 @@ from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.service import Service
 from acqo_rl.text import MAX_TURN, MAX_TURNS, one_line
 
-REFUSED = {400, 404, 413, 422}
+REFUSED = {400, 404, 409, 413, 422}
 
 
 class Recording(Parts):

@@ -154,6 +154,8 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
                 yield _Record(row, fields, name, clean, partial(faults.add, file, number))
     if count and (missing := fields.missing(names)):
         faults.add(Path(paths[0]), None, f"no row has the field {missing[0]!r}; the fields are {', '.join(names)}.")
+    elif names and not any(fields.names(names, target) for target in ("title", "text") if target in fields.usual):
+        faults.add(Path(paths[0]), None, f"found no text field among {', '.join(names)}; name it (text=NAME).")
 
 
 def _files_of(folder: Path) -> list[Path]:

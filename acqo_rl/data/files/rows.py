@@ -26,7 +26,7 @@ _ID = ("_id", "id", "docid", "docno", "documentid", "pid", "passageid", "corpusi
 DOCUMENT = {
     "id": _ID,
     "title": ("title", "headline", "heading", "head"),
-    "text": ("text", "body", "contents", "content", "passage", "abstract", "html"),
+    "text": ("text", "body", "contents", "content", "pagecontent", "passage", "abstract", "html", "chunk"),
 }
 QUERY = {
     "id": ("_id", "id", "queryid", "qid", "topicid", "num", "number"),
@@ -34,6 +34,10 @@ QUERY = {
     "history": ("history", "chathistory", "conversation", "messages", "turns"),
 }
 """Common field names, in lower case and without ``-`` and ``_`` (except ``_id``)."""
+
+
+_EXCEL = re.compile(r"sep=.\s*", re.I)
+"""The line before the header with which Excel's own files name the separator."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,8 @@ def _read_csv(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tupl
     """Yields the number of the last line and the cells of each row; the separator is guessed from the header."""
     csv.field_size_limit(sys.maxsize)
     first = next(lines, "")
+    if _EXCEL.fullmatch(first):
+        first = next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True)
     try:
         for cells in reader:

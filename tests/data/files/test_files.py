@@ -63,6 +63,23 @@ def test_tables_with_field_names(write, imported, ending):
     ]
 
 
+def test_documents_that_langchain_wrote(write, imported):
+    row = {"id": "a", "page_content": "Oslo", "metadata": {"page": 3}}
+    assert documents_of(imported([write("chunks.jsonl", json.dumps(row))])) == [Document("a", "", "Oslo", {"page": 3})]
+
+
+def test_the_line_before_the_header_in_which_excel_names_the_separator(write, imported):
+    file = write("x.csv", "sep=;\r\nid;text\r\n1;a, b\r\n")
+    assert documents_of(imported([file])) == [Document("1", "", "a, b")]
+
+
+def test_ids_that_pandas_wrote_as_floats_match_whole_numbers(write, imported):
+    documents = write("d.csv", "id,text\n1.0,a\n2.0,\n")
+    queries, qrels = write("q.csv", "qid,question\n7.0,which?\n"), write("test.csv", "qid,docid,rel\n7,1,1.0\n")
+    data = imported([documents], [queries], [f"test={qrels}"])
+    assert data.qrels["test"] == {"7.0": {"1.0": 1}}
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "|"])
 def test_a_csv_file_whose_cells_hold_line_breaks(write, imported, delimiter):
     lines = ["id,question,context", '7.0,"Two\n\nlines","a, b"', "8,One,c"]
@@ -287,6 +304,11 @@ def test_every_fault_is_listed_at_once(write, tmp_path):
 def test_a_table_that_cannot_be_understood(write, tmp_path, content, fields, seen):
     with pytest.raises(DataError, match=seen):
         write_files(tmp_path / "out", [write("x.csv", content)], document_fields=fields)
+
+
+def test_rows_without_any_text_field_are_refused_with_the_names_of_their_fields(write, tmp_path):
+    with pytest.raises(DataError, match=r"inhalt.*text="):
+        write_files(tmp_path / "out", [write("x.jsonl", '{"id": 1, "inhalt": "a"}\n')])
 
 
 def test_settings_that_are_refused(write, tmp_path):
