@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.reformulation.signals import find_list, is_plural, items_of
+from acqo_rl.reformulation.signals import PARTICIPLE, find_list, is_plural, items_of
 
 _COMPARATIVE = (
     r"(?P<more>(?:more|less) (?!than\b)[a-z-]+|worse"
@@ -23,7 +23,7 @@ _WHICH_IS = [
         rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY}[,:] (?P<items>[^:]+?,? or [^,:]+)",
         rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY} (?P<items>(?-i:[A-Z])[^,:]*? or (?-i:[A-Z])[^,:]+)",
         rf"(?P<items>[^:]+?,? (?:or|and|vs\.?|versus) [^,:]+)[,:] {_WHICH} {_BE} {_COMPARATIVE}(?P<by>.*)",
-        rf"{_BE} (?P<items>[^,:]+ or [^,:]+?) {_COMPARATIVE}{_BY}",
+        rf"{_BE} (?P<items>[^,:]+ or [^,:]+?) {_COMPARATIVE}(?! .*\bthan\b){_BY}",
         rf"{_BE} (?P<one>[^,:]+?)(?: (?:really|actually|much|far|any|still|a lot))? {_COMPARATIVE}{_BY} "
         r"than (?P<other>[^,:]+?)(?P<tail>(?: (?:for|in|by|as|when) .+)?)",
     )
@@ -32,12 +32,15 @@ _WHICH_DOES = [
     re.compile(r"^(?P<asked>(?:who|which|what)\b[^:]+?)[,:] (?P<items>[^:]+?,? or [^,:]+)$", re.I),
     re.compile(r"^(?P<items>[^:]+?,? (?:or|vs\.?|versus) [^,:]+)[,:] (?P<asked>(?:who|which|what)\b[^:]+)$", re.I),
 ]
-_WHICH_OF_NAMES = re.compile(r"(?:who|which)(?: [a-z'-]+){0,3},? ", re.I)
-_EITHER_FIRST = re.compile(r"^(?P<be>was|were) (?P<items>[^,:]+ or [^,:]+) (?P<done>\w+(?: \w+)?) first$", re.I)
+_WHICH_OF_NAMES = re.compile(
+    r"(?:[Ww]ho|[Ww]hich)(?: (?!(?:with|of|in|for|at|on|from|to|by)\b|\w+ed\b)[a-z'-]+){0,3},? "
+)
+_EITHER_FIRST = re.compile(rf"^(?P<be>was|were) (?P<items>[^,:]+ or [^,:]+) (?P<done>{PARTICIPLE}) first$", re.I)
 _MOST_WORDS = 7
+_NUMBER = r"\d|(?:one|two|three|four|five|ten|half|any|all|ever|usual|before)\b"
 _DOES_MORE = re.compile(
     rf"^(?P<do>do|does|did) (?P<one>.+?) (?P<verb>[a-z]+) (?:{_COMPARATIVE}(?P<what>(?: [a-z-]+){{0,3}}?)"
-    r"|(?P<much>more|less)) than (?P<other>(?!\d).+?)(?P<tail>(?: (?:in|on|for|during|at) .+)?)$",
+    rf"|(?P<much>more|less)) than (?P<other>(?!{_NUMBER}).+?)(?P<tail>(?: (?:in|on|for|during|at) .+)?)$",
     re.I,
 )
 _BETTER_TO = re.compile(

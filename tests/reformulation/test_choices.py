@@ -55,6 +55,9 @@ def test_each_part_makes_sense_without_the_other_thing(text, parts):
         "Along with silk, wool or chiffon, what might it be made out of?",
         "Which do people prefer, tea or coffee?",
         "Did Ann Lee and Bo Li publish more than 15 novels?",
+        "Does Burma have more than one religion?",
+        "Are early or late maturing boys taller and stronger than their friends?",
+        "was star wars a book or a movie first",
     ],
 )
 def test_a_choice_whose_parts_would_say_nothing_is_left_whole(text):
