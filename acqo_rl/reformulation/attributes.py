@@ -87,7 +87,9 @@ def _are_asked(asking: str | None, listed: Sequence[str]) -> bool:
     items = [_bare(phrase) for phrase in listed]
     first, last = items[0], items[-1]
     named = [names_attribute(item) for item in items]
-    if (asking or "").startswith("who is ") or (" " in last and " " not in first and not _stands_alone(first)):
+    if (asking or "").startswith(("who is ", "who was ")) or (
+        " " in last and " " not in first and not _stands_alone(first)
+    ):
         return False  # the founder and director of ...; day and night temperatures
     if all(named):
         return True

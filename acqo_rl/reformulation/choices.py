@@ -145,7 +145,9 @@ def _which_does(text: str) -> list[str]:
     if not re.match(r"(?:who|which|what)\b", asked, re.I) or max(len(item.split()) for item in items) > _MOST_WORDS:
         return []
     verb = _PREDICATE.search(asked, asked.index(" ") if " " in asked else len(asked))
-    return _of_each(asked[verb.start() :], items, is_choice=not re.match("what", asked, re.I)) if verb else []
+    if verb is None or " to " in asked[: verb.start()]:
+        return []
+    return _of_each(asked[verb.start() :], items, is_choice=not re.match("what", asked, re.I))
 
 
 def _of_each(does: str, items: list[str], *, is_choice: bool) -> list[str]:

@@ -17,6 +17,7 @@ _COMPARE = re.compile(
     )\ (?P<rest>.+)$""",
     re.I | re.X,
 )
+_ASKS = r"(?:do|does|did|is|are|was|were|can|could|should|would|will|has|have|had|wh\w+|how)\b"
 _ONE = r"[\w'+#.-]+(?: [\w'+#.-]+)?"
 _SIDES = [
     re.compile(_POLITE + shape + "$", re.I)
@@ -30,9 +31,16 @@ _SIDES = [
         r"(?:compared (?:to|with)|in comparison (?:to|with)|as opposed to) (?P<other>.+)",
         r"(?:should|would|do|could) (?:i|we|you) (?:rather )?(?:\w+|go to|invest in|sign up for) "
         rf"(?P<one>{_ONE}) (?:or|over) (?P<other>.+)",
-        rf"(?P<one>{_ONE}) or (?P<other>{_ONE} (?:for|as|in|to|when) .+)",
+        rf"(?!{_ASKS})(?P<one>{_ONE}) or (?P<other>{_ONE} (?:for|as|in|to|when) .+)",
     )
 ]
+_NO_SIDE = re.compile(
+    r"(?:that |those )?(?:of )?(?:the )?"
+    r"(?:others?|rest|(?:national |global |world )?average|wh(?:at|o|om|ich)|its|their|his|her|one)\b",
+    re.I,
+)
+"""What is compared with something that has no name: "compared to other countries"."""
+_CUT = re.compile(r"\b(?:be|been|being|is|are|was|were|as|when|if)$", re.I)
 _VERSUS = re.compile(r"\S,? (?:vs\.?|versus) \S", re.I)
 _MATCH = re.compile(
     r"\b(?:scores?|match|game|final|semi-?final|fight|bout|won|wins?|beat|tickets?|kick-?off|line-?ups?|odds|lyrics|court|"
@@ -66,6 +74,8 @@ def _sides(text: str) -> list[str]:
         head = f"{match['attribute']} of " if match["attribute"] else ""
         return [f"{head}{side}" for side in _share(match["rest"])]
     if match := next((m for pattern in _SIDES if (m := pattern.match(text))), None):
+        if _NO_SIDE.match(match["other"]) or _CUT.search(match["one"]):
+            return []
         return shared(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
     return _share(text) if _VERSUS.search(text) and not is_contest(text) else []
 

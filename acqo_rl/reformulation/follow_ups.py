@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from acqo_rl.reformulation.dummy_pronouns import DUMMY, without_dummies
-from acqo_rl.reformulation.signals import PARTICIPLE, REFERENCE, begins_to_ask, clauses, find_list, names
+from acqo_rl.reformulation.signals import PARTICIPLE, REFERENCE, begins_to_ask, clauses, find_list, has_attribute, names
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
 _TOPICS = [
@@ -15,7 +15,7 @@ _TOPICS = [
         r"(?:who|what) (?:\w+ed|wrote|built|made|sang|drew|won|found|led|owns|runs|makes|causes|created) "
         + _NOUN_PHRASE,
         rf"how \w+ (?:is|are|was|were) {_NOUN_PHRASE}",
-        rf"(?:when|where) (?:did|does|do) {_NOUN_PHRASE} (?-i:[a-z]+)",
+        rf"(?:when|where) (?:did|does|do) {_NOUN_PHRASE} (?-i:(?!(?:from|to|in|at)\b)[a-z]+)(?: (?:from|to|in|at))?",
         rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE} (?-i:{PARTICIPLE}|open|closed|now|today)",
         rf"(?:when|where) (?:is|are|was|were) {_NOUN_PHRASE}",
         rf"(?:tell me about|explain|describe|about) {_NOUN_PHRASE}",
@@ -53,6 +53,12 @@ _VERB_PHRASE = re.compile(
     r"^(?:is|are|was|were|do|does|did|can|could|has|have|had) (?!(?:the|an?|it|he|she|they|i|you|we|there|my|your|our"
     r"|his|her|their|its|this|that|these|those|any|some|all|people|both)\b)[a-z]"
 )
+_ONE_OF_THEM = re.compile(
+    r"(?:what|which|who)\b(?! (?:do|does|did|can|could|should|would|will)\b"
+    r"| (?:is|are|was|were) (?:the|an?|its|their)\b)",
+    re.I,
+)
+"""A question for another item of a list: "motion lines and what are often used in comics"."""
 _RELATIVE = re.compile(r"^(?:.+ )(who|which|whose|whom|where|that) ", re.I)
 
 
@@ -91,6 +97,8 @@ def _are_questions(text: str, found: list[str]) -> bool:
     if re.search(r"[?;\uff1f\uff1b]", text):
         return True
     if any(_VERB_PHRASE.match(clause) for clause in found[1:]):
+        return False
+    if _ONE_OF_THEM.match(found[1]) and not begins_to_ask(found[0]) and not has_attribute(found[0]):
         return False
     relative = _RELATIVE.match(found[0])
     is_relative = relative is not None and found[1].lower().startswith(relative[1].lower())

@@ -189,6 +189,10 @@ def _are_several(listed: NameList, text: str) -> bool:
         return True
     if any(mark in item for item in listed.items for mark in (SPACE, AMPERSAND)):
         return True
+    if (
+        " " not in first.removeprefix("the ") and " " in last and is_plural(last.split()[-1])
+    ):  # the Southern and Northern Dynasties
+        return False
     if _ONE_THING.search(around) or last.endswith("'s") or (last.startswith("the ") and not _has_article(listed)):
         return False
     return (

@@ -24,6 +24,7 @@ from acqo_rl.reformulation.splitting import parts_of
         "Where are Abercrombie and Fitch stores?",
         "Why were Crosse and Blackwell soups popular?",
         "Where are the Queen and Prince Philip's apartments located?",
+        "When were the Southern and Northern Dynasties?",
         # what one subject does to both
         "Which film stars Tom Hanks and Meg Ryan?",
         "Which country borders Chad and Mali?",

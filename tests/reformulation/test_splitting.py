@@ -61,6 +61,14 @@ from acqo_rl.types import Document
         # a range is one period
         "population of Lima from 1950 to 2000",
         "wars between 1800 and 1815",
+        # a question for another item of a list, and a thing without a name
+        "Motion lines and what are often used in comics?",
+        "Natural selection and what makes dogs behave in certain ways?",
+        "How does Chad compare with other states in literacy?",
+        "How do prices in Lund compare to the national average?",
+        "The league has been compared to what government?",
+        "Do adolescents or adults tend to sleep more?",
+        "Who was the promoter and organizer of the first library?",
         # one need, whatever joins its words
         "How do I cook rice and beans?",
         "black and white photography",
@@ -213,6 +221,10 @@ def test_one_thing_is_left_whole(text):
         (
             "Where is my nearest post office and when does it open?",
             ["Where is my nearest post office", "when does my nearest post office open"],
+        ),
+        (
+            "where did the pilgrims come from and how did they reach lund",
+            ["where did the pilgrims come from", "how did the pilgrims reach lund"],
         ),
         ("where is lake como and how deep is it", ["where is lake como", "how deep is lake como"]),
         ("Where was Anne Frank born and when did she die?", ["Where was Anne Frank born", "when did Anne Frank die"]),
