@@ -142,6 +142,7 @@ class TransformersModel:
         starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
         fixed_weights: whether the weights never change, so that the beginning that prompts with the same system message
             share is read only once.
+        drafts: guesses that save passes of greedy decoding; ``None`` writes one token per pass.
     """
 
     def __init__(
@@ -170,7 +171,7 @@ class TransformersModel:
         self.starts_thinking = opens_thoughts(tokenizer)
         self.fixed_weights = fixed_weights
         self._prefixes: LRUCache[str, Prefix | None] = LRUCache(_PREFIXES)
-        self._drafts = Drafts()
+        self.drafts: Drafts | None = Drafts()
 
     @classmethod
     def from_pretrained(cls, name: str, **settings: Any) -> TransformersModel:
@@ -256,7 +257,7 @@ class TransformersModel:
                 batch_size=self.batch_size,
                 forbidden=self.forbidden,
                 known=self._known_prefix(conversations),
-                drafts=self._drafts,
+                drafts=self.drafts,
             )
         return [self._completion(ids) for ids in completions]
 

@@ -17,9 +17,16 @@ from acqo_rl.errors import ConfigError
 
 Weights = Literal["float32", "float16", "int8"]
 GROUP = 32
-"""Number of int8 weights that share a scale, and of activations where a product is computed in integers."""
+"""Number of int8 weights that share a scale."""
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
+
+_PRECISION = ["acqo_rl", "precision"]
+
+
+def precision_of(graph: ov.Model) -> str:
+    """What a graph is computed in, as OpenVINO's precision hint; CPUs without bfloat16 use float32 in any case."""
+    return str(graph.get_rt_info(_PRECISION).value)
 
 
 def build_graph(model: Any, weights: Weights) -> ov.Model:
@@ -36,7 +43,8 @@ def build_graph(model: Any, weights: Weights) -> ov.Model:
 
     Args:
         model: a model of transformers, in float32 and without an adapter.
-        weights: type of the stored weights; int8 has one scale for every ``GROUP`` weights. Sums are in float32.
+        weights: type of the stored weights; int8 has one scale for every ``GROUP`` weights. :func:`precision_of` reads
+            from the graph what it is computed in.
 
     Raises:
         ConfigError: the architecture is not supported.
@@ -88,7 +96,9 @@ class _Builder:
         x = self._norm(last, "model.norm")
         head = self.tensors.get("lm_head.weight")
         logits = ops.matmul(x, vocabulary if head is None else self._stored(head), False, True)
-        return ov.Model([ops.result(output) for output in (logits, *outputs)], inputs)
+        graph = ov.Model([ops.result(output) for output in (logits, *outputs)], inputs)
+        graph.set_rt_info("bf16" if self.weights == "int8" else "f32", _PRECISION)
+        return graph
 
     def _rotations(self, positions: Any) -> tuple[Any, Any]:
         """Cosines and sines of rotary position embeddings, float32[rows, 1, tokens, size]."""
