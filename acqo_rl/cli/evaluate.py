@@ -71,7 +71,15 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures, judged
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.reformulation.load import LOOKS_FIRST, StrategySettings, asks_model, check_strategy
+from acqo_rl.reformulation.load import (
+    ELSE_RULES,
+    LOOKS_FIRST,
+    StrategySettings,
+    asks_model,
+    check_strategy,
+    is_policy,
+)
+from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.lists import DEPTH
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
@@ -208,6 +216,7 @@ def check(config: EvaluateConfig) -> None:
 
     Raises:
         ConfigError: a number is out of range, or a name is unknown, missing or given twice.
+        GrammarError: a model is not a policy of this version.
     """
     from acqo_rl.data.robustness import query_set_named
     from acqo_rl.evaluation.pipeline import WITHOUT_MODEL, check_steps
@@ -219,6 +228,8 @@ def check(config: EvaluateConfig) -> None:
     for name, model in names.items():
         if name != LOOKS_FIRST:
             check_strategy(name, model)
+        if is_policy(name.removesuffix(ELSE_RULES)):
+            read_settings(model)
     first, parts = next(iter(name_indexes(config.index).items()))
     check_steps(config.pipeline)
     if config.pipeline and any(part.endswith(ORIGINAL) for part in parts):

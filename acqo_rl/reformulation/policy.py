@@ -123,11 +123,9 @@ class Policy:
             ConfigError: the name or the model is unknown, or the model cannot be loaded.
             GrammarError: it is not a policy, or it has another grammar or prompt version.
         """
-        from acqo_rl.embedded import resolve
         from acqo_rl.language_models.local import TransformersModel
-        from acqo_rl.language_models.openvino import split_prefix
 
-        settings = PolicySettings.load(settings_file(resolve(split_prefix(str(path))[1])))
+        settings = read_settings(str(path))
         options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
         model = TransformersModel.from_pretrained(str(path), **options)
         return cls.of(model, settings, name=name)
@@ -178,6 +176,19 @@ def settings_of_policy(path: str) -> PolicySettings | None:
         return PolicySettings.load(settings_file(resolve(path)))
     except GrammarError:
         return None
+
+
+def read_settings(model: str) -> PolicySettings:
+    """Reads the settings of a policy, named as in :meth:`Policy.from_pretrained`, without loading its weights.
+
+    Raises:
+        ConfigError: the name of an embedded policy is unknown.
+        GrammarError: it is not a policy, or it has another grammar or prompt version.
+    """
+    from acqo_rl.embedded import resolve
+    from acqo_rl.language_models.openvino import split_prefix
+
+    return PolicySettings.load(settings_file(resolve(split_prefix(model)[1])))
 
 
 def settings_file(path: str) -> str:

@@ -175,6 +175,14 @@ def test_errors_say_what_to_do(data, index, tmp_path, changed, message):
     assert "Traceback" not in done.stderr
 
 
+def test_a_model_that_is_no_policy_is_refused_before_anything_is_computed(data, index, tmp_path):
+    output = tmp_path / "out"
+    given = ("--reformulator", "raw", f"mine={tmp_path / 'none'}", "--output", output)
+    refused = run("--data", data, "--index", index, "--split", "test", *given, status=2)
+    assert "not an exported policy" in refused.stderr
+    assert not output.exists()
+
+
 def test_an_index_of_another_corpus_is_refused(data, index, tmp_path):
     other = tmp_path / "data"
     other.mkdir()
