@@ -338,7 +338,7 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
         if sub_query.lead is not None and not ranking.doc_ids:
-            yield f"   not used: its best score does not lead by {sub_query.lead:g}"
+            yield f"   not used: its best score does not exceed the others by {sub_query.lead:g}"
             continue
         top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
         top_rows = [

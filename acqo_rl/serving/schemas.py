@@ -177,7 +177,9 @@ class SearchRequest(StrategyRequest):
     model_config = request_config(query=_QUERY, limit=5, rewriting_strategy="rules")
 
     knowledge_pool_ids: list[Name] = Field(
-        default=[], max_length=50, description="Ids or names of collections; by default all. One fusion merges them."
+        default=[],
+        max_length=50,
+        description="Ids or names of the collections to search; by default all. Their results are merged.",
     )
     limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Maximum number of results.")
     score_threshold: float | None = Field(
@@ -188,7 +190,7 @@ class SearchRequest(StrategyRequest):
         "reaches it, the result is empty. Requires dense indexes of one encoder.",
     )
     use_query_rewriting: bool = Field(default=True, description="False searches the raw query.")
-    include_rankings: bool = Field(default=False, description="Also return the lists before fusion.")
+    include_rankings: bool = Field(default=False, description="Also return the rankings before fusion.")
 
 
 class Variant(BaseModel):
@@ -198,7 +200,8 @@ class Variant(BaseModel):
     kind: str
     weight: float
     lead: float | None = Field(
-        description="Minimum margin: the list is used only if its top cosine leads by more than this. None: always."
+        description="Minimum margin: the ranking of this sub-query is used only if its top cosine exceeds that of the "
+        "other sub-queries by more than this. Null: always."
     )
 
 
@@ -211,7 +214,9 @@ class QueryRewriteInfo(BaseModel):
     query_type: str | None
     reasoning: str
     variants: list[Variant]
-    problem: str | None = Field(description="What went wrong, for example why the raw query is searched; or None.")
+    problem: str | None = Field(
+        description="What went wrong, for example why the raw query was searched instead; null if nothing."
+    )
     model_calls: int
 
     @classmethod
@@ -237,7 +242,7 @@ Metadata = Annotated[dict[str, Any], Field(description="Metadata of the document
 class Place(BaseModel):
     """The rank of a document in one list."""
 
-    ranking: int = Field(description="Position of the list in `rankings`, starting at 0.")
+    ranking: int = Field(description="Position of the ranking in `rankings`, starting at 0.")
     rank: int
     score: float
 
@@ -252,11 +257,11 @@ class Result(BaseModel):
     text: str
     rank: int
     score: float = Field(
-        description="Score of the fusion, which measures how much the lists agree, or of the reranker."
+        description="Score of the fusion (high if several rankings have the document near the top) or the reranker."
     )
-    similarity: float = Field(description="Best score in one list; measures how well the document matches.")
+    similarity: float = Field(description="Highest score of the document in one ranking; a cosine for dense indexes.")
     metadata: Metadata
-    places: list[Place] = Field(description="Ranks in the lists before fusion; only with `include_rankings`.")
+    places: list[Place] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
 
 
 class Listed(BaseModel):
@@ -324,12 +329,12 @@ class ReformulateResponse(BaseModel):
 
 
 class Cluster(BaseModel):
-    """The results that one sub-query ranks higher than all other sub-queries do."""
+    """The results for which one sub-query gives the best rank."""
 
     query: str
     kind: str = Field(description="Kind of the sub-query: reading, part, variant, original, ...")
     ranks: list[int] = Field(
-        description="`rank` of each result in the cluster; empty if other sub-queries rank all results higher."
+        description="`rank` of each result in the cluster; empty if other sub-queries rank every result better."
     )
 
     @classmethod
@@ -352,7 +357,7 @@ class SearchResponse(BaseModel):
     """The result of a search."""
 
     results: list[Result]
-    query_rewrite_info: QueryRewriteInfo | None = Field(description="None if `use_query_rewriting` is false.")
+    query_rewrite_info: QueryRewriteInfo | None = Field(description="Null if `use_query_rewriting` is false.")
     clusters: list[Cluster] = Field(description="The results, grouped by sub-query.")
     total_results: int
     processing_time_ms: float

@@ -174,7 +174,7 @@ class TestSearch:
             search(page, "its capital")
             assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(" leads by 0.2")
             last = page.locator("#lists article").last
-            assert last.get_by_text("does not lead").is_visible()
+            assert last.get_by_text("does not exceed").is_visible()
 
     def test_another_fusion_has_another_first_key(self, visit):
         with served(fusion=ReciprocalRankFusion()) as url:

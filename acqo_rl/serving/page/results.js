@@ -42,7 +42,7 @@ function showDecision({ query_rewrite_info: info, rankings, processing_time_ms: 
 function showNotices({ query_rewrite_info: { problem }, failures, notes }) {
   const lost = failures.filter((failure) => failure.step === "retrieval");
   const notices = [];
-  if (problem) notices.push(h("p", {}, h("strong", {}, "Problem of the reformulation: "), problem));
+  if (problem) notices.push(h("p", {}, h("strong", {}, "Reformulation problem: "), problem));
   notices.push(...notes.map((note) => h("p", {}, note)));
   if (lost.length) {
     notices.push(h("p", {}, h("strong", {}, "These results are partial. "),
@@ -119,7 +119,7 @@ new ResizeObserver(redraw).observe($("documents"));
 
 function showLists({ rankings, results, query_rewrite_info: { variants } }) {
   const leads = new Map(variants.map((variant) => [variant.text, variant.lead]));
-  const empty = ({ query }) => (leads.get(query) == null ? "No documents." : "Not used: its best score does not lead.");
+  const empty = ({ query }) => (leads.get(query) == null ? "No documents." : "Not used: its best score does not exceed the others by enough.");
   const merged = new Map(results.flatMap((r) => r.places.map((p) => [`${p.ranking} ${p.rank}`, r.rank])));
   $("lists").replaceChildren(...rankings.map((list, number) => h("article", {},
     h("h3", {}, mark(number), " ", list.query),
