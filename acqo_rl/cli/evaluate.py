@@ -253,7 +253,7 @@ def check(config: EvaluateConfig) -> None:
 
 
 def check_reranker(config: EvaluateConfig) -> None:
-    """Rejects a reranker that no fusion uses, and the reverse."""
+    """Rejects a reranker that no fusion uses, and a fusion with a reranker that is not given."""
     reranked = [name for name in config.fusion if name.endswith(RERANKED)]
     if reranked and not config.reranker:
         raise ConfigError(f"The fusion {reranked[0]!r} needs a reranker: give --reranker.")
@@ -357,7 +357,7 @@ def check_published(study: Study, claims: Sequence[Any]) -> tuple[list[Table], d
 
 
 def failing(study: Study) -> dict[str, float]:
-    """Reformulators most of whose completions could not be used, with their share."""
+    """Reformulators for which most completions could not be used, with the share."""
     from acqo_rl.evaluation.summary import cost_of
 
     shares = {system.reformulator: cost_of(evaluation).problems for system, evaluation in study.evaluations.items()}

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class HeadroomConfig(RewardSettings, IndexSettings):
-    """Settings of an estimate."""
+    """Settings of the command."""
 
     data: str = field(metadata={"help": "BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."})
     index: str = field(metadata={"help": INDEX_HELP})
@@ -100,7 +100,7 @@ def main(config: HeadroomConfig) -> None:
 
 
 def check(config: HeadroomConfig) -> dict[str, str]:
-    """Refuses settings that would fail late; returns the models of the reformulators by name.
+    """Checks settings that would otherwise fail late; returns the models of the reformulators by name.
 
     Raises:
         ConfigError: a number is out of range, or a reformulator or the measure is unknown.
@@ -111,7 +111,7 @@ def check(config: HeadroomConfig) -> dict[str, str]:
 
 
 def drawn(config: HeadroomConfig, data: Beir) -> list[Query]:
-    """The queries of the estimate, in file order."""
+    """The sampled queries, in file order."""
     from acqo_rl.data.draw import draw
     from acqo_rl.training.data import with_gold
 
@@ -146,7 +146,7 @@ def measure_baselines(
 
 
 def score(config: HeadroomConfig, data: Beir, queries: Sequence[Query], reward: Reward, file: Path) -> list[Scored]:
-    """The rewards of all candidates: read where they were written before, else computed batch by batch."""
+    """Returns the rewards of all candidates; reads those of an earlier run and computes the others in batches."""
     from acqo_rl.training.candidates import candidates_in
     from acqo_rl.training.warm_start import read_scored, scored_options, write_scored
 

@@ -118,10 +118,10 @@ def main(config: JudgeConfig) -> None:
 
 
 def check(config: JudgeConfig) -> None:
-    """Refuses settings that would fail late, and a folder that holds something else.
+    """Checks settings that would otherwise fail late, and that the output folder has no other contents.
 
     Raises:
-        ConfigError: a number is out of range, a reformulator is unknown, or the folder holds something else.
+        ConfigError: a number is out of range, a reformulator is unknown, or the folder contains something else.
     """
     check_ranges(config, _RANGES)
     name_reformulators(config.reformulator, None)
@@ -133,7 +133,7 @@ def check(config: JudgeConfig) -> None:
 
 
 def drawn(config: JudgeConfig) -> list[Query]:
-    """The queries to judge, in file order: with gold, those that it judges."""
+    """The queries to judge, in file order; with ``gold``, only queries with gold judgements."""
     from acqo_rl.data.beir import read_queries
     from acqo_rl.data.draw import draw
 
@@ -184,7 +184,7 @@ def compare(
     retriever: Retriever,
     fusion: Fusion,
 ) -> tuple[Agreement, RewardAgreement]:
-    """Agreement with gold on the documents, and on the rewards of the candidates; queries without either are left out.
+    """Agreement with gold on documents and on the candidates' rewards; queries without gold or judged ones are skipped.
 
     Raises:
         ConfigError: no query has a relevant document both by gold and by the judgements.
@@ -207,7 +207,7 @@ def compare(
 
 
 def command_of(config: JudgeConfig) -> str:
-    """The command that makes the data set, without its places."""
+    """The command that makes the data set, without paths."""
     return (
         f"acqo judge --judge {config.judge.partition('@')[0]} --reformulator {' '.join(config.reformulator)} --depth"
         f" {config.depth} --candidate_depth {config.candidate_depth} --most {config.most} --limit {config.limit}"

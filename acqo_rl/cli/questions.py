@@ -116,10 +116,10 @@ def main(config: QuestionsConfig) -> None:
 
 
 def check(config: QuestionsConfig) -> None:
-    """Refuses settings that would fail late, and a folder that holds something else.
+    """Checks settings that would otherwise fail late, and that the output folder has no other contents.
 
     Raises:
-        ConfigError: a number is out of range, a kind is unknown, or the folder holds something else.
+        ConfigError: a number is out of range, a kind is unknown, or the folder contains something else.
     """
     check_ranges(config, _RANGES)
     if unknown := set(config.kinds) - set(KINDS):
@@ -132,7 +132,7 @@ def check(config: QuestionsConfig) -> None:
 
 
 def command_of(config: QuestionsConfig) -> str:
-    """The command that writes the data set, without its places."""
+    """The command that writes the data set, without paths."""
     model = config.model.partition("@")[0]
     return (
         f"acqo questions --model {model} --number {config.number} --kinds {' '.join(config.kinds)} --longest_copy"

@@ -36,7 +36,7 @@ Figures = dict[str, dict[str, float | list[float]]]
 
 @dataclass
 class ReproduceConfig:
-    """Settings of a replay."""
+    """Settings of the command."""
 
     data: str = field(default="data", metadata={"help": "Folder that contains the BEIR folders of the data sets."})
     work: str = field(default="outputs/results", metadata={"help": "Folder for everything that the commands write."})
@@ -58,7 +58,7 @@ class ReproduceConfig:
 
 @dataclass(frozen=True)
 class Result:
-    """A result to replay.
+    """A published result.
 
     Attributes:
         command: command that computes the result; ``{work}`` and names of data sets in braces are replaced by folders.

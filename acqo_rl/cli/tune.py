@@ -43,7 +43,7 @@ SPLIT = "dev"
 
 @dataclass
 class TuneConfig(IndexSettings):
-    """Settings of the choice."""
+    """Settings of the command."""
 
     data: str = field(metadata={"help": "BEIR folder with queries and qrels/dev.tsv."})
     index: str = field(metadata={"help": INDEX_HELP})
