@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 _REFUSED = re.compile(
     r"unsupported|not (?:be )?(?:support|permit|accept|allow|recogni[sz]e|implement)|unknown|unrecogni[sz]ed|unexpected"
-    r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)",
+    r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)"
+    r"|greater than 0\b|(?:strictly|be) positive",
     re.I,
 )
 _SYSTEM = "system"

@@ -119,7 +119,8 @@ class TestWhatAServerTakes:
         "complaint",
         ["Unsupported parameter: '{}' is not supported with this model.", "Unrecognized request argument supplied: {}",
          "invalid {}: only 1 is allowed for this model", "`{}` is deprecated for this model.",
-         "{}: Extra inputs are not permitted", "This model does not support the parameter {}."],
+         "{}: Extra inputs are not permitted", "This model does not support the parameter {}.",
+         "`{}` must be strictly positive", "{}: Input should be greater than 0"],
     )  # fmt: skip
     @pytest.mark.parametrize("name", ["temperature", "seed", "max_tokens", "stream_options"])
     def test_whatever_a_server_refuses_is_left_out_and_the_reply_comes(self, model, server, complaint, name):
