@@ -303,7 +303,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["openai:", "openai:@http://localhost", "anthropic:"])
     def test_no_name(self, name):
-        with pytest.raises(ConfigError, match="openai:NAME@URL"):
+        with pytest.raises(ConfigError, match="NAME@URL"):
             load_language_model(name, max_new_tokens=9)
 
 
