@@ -241,11 +241,11 @@ def _answers(study: Study, answers: Mapping[System, Answers]) -> Table:
     unknown = next(iter(answers.values())).unknown
     left_out = f" {unknown} questions without a known answer are left out." if unknown else ""
     note = (
-        f"EM and F1 as in SQuAD, the best over the gold answers.{left_out} Holds: share of answers that contain a gold "
-        "answer. Calibration error: mean distance between confidence and share of right answers. AUROC: probability "
-        "that a right answer has a higher confidence than a wrong one (.5 is chance)."
+        f"EM and F1 as in SQuAD, the best over the gold answers.{left_out} Contains gold: share of answers that "
+        "contain a gold answer. Calibration error: mean distance between confidence and share of right answers. AUROC: "
+        "probability that a right answer has a higher confidence than a wrong one (.5 is chance)."
     )
-    header = ("", "questions", "answered", "words", "EM", "F1", "holds", "calibration error", "AUROC")
+    header = ("", "questions", "answered", "words", "EM", "F1", "contains gold", "calibration error", "AUROC")
     return Table("Answers", note, header, rows)
 
 
@@ -263,7 +263,7 @@ def _reliability(name: str, answers: Answers) -> Table:
         for row in answers.reliability
     )
     note = "Answers by the label of their confidence, with Wilson's 95 % interval."
-    return Table(f"Confidence of {name}", note, ("", "answers", "confidence", "holds", "F1"), rows)
+    return Table(f"Confidence of {name}", note, ("", "answers", "confidence", "contains gold", "F1"), rows)
 
 
 def _robustness(study: Study) -> Table:
