@@ -1,14 +1,19 @@
-r"""Throughput and latency of the service: 1, 8 and 32 concurrent clients, with and without batching.
+r"""Throughput and latency of the service: 1, 8 and 32 concurrent clients, with several engines and with batching.
 
     python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index \
         --strategy policy=outputs/demo/policy
     python benchmarks/service.py --collection embedded=outputs/demo/data,outputs/demo/index --strategy rules \
         --requests 960
+    taskset -c 1 python benchmarks/service.py --collection NAME=DATA,INDEX --strategy policy=trained:four_sets \
+        --engines transformers auto int8 --batching on
 
-Two acqo serve processes run on this machine: one combines concurrent reformulations into one model call, the other one
-makes separate calls. They alternate, so that other load on the machine affects them equally. Clients and servers share
-the machine. No result is cached. Every response is compared with the response to the same query without concurrency:
+Each engine and kind of batching is an acqo serve process on this machine: with batching, it combines concurrent
+reformulations into one model call, without, it makes separate calls. The processes alternate, so that other load on the
+machine affects them equally. Clients and servers share the machine. No result is cached. Every response is compared
+with the response of the same process to the same query without concurrency:
 
+    CPU ms      CPU time of the server per response, in milliseconds, which other load on the machine affects less
+    MB          memory of the server
     errors      no response, or a status other than 200
     partial     a call failed or was too late, as reported in the response
     mixed up    id, query, searches or documents belong to another request; must be 0
@@ -29,10 +34,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import machine
+import psutil
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.load import ENGINE_HELP, Engine
 from acqo_rl.retrieval.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -40,7 +49,11 @@ if TYPE_CHECKING:
 
 Content = tuple[frozenset[str], tuple[str, ...]]
 VERDICTS = ("errors", "partial", "mixed up", "other")
-HEADINGS = ("clients", "batching", "answers/s", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS, "requests")
+HEADINGS = (
+    "engine", "batching", "clients", "answers/s", "CPU ms", "MB", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS,
+    "requests",
+)  # fmt: skip
+Batching = Literal["off", "on"]
 
 
 @dataclass
@@ -50,6 +63,12 @@ class BenchmarkConfig(IndexSettings):
     collection: str = field(metadata={"help": "NAME=DATA,INDEX, as in acqo serve."})
     split: str = field(default="dev", metadata={"help": "Split of the queries: DATA/qrels/SPLIT.tsv."})
     strategy: str = field(default="rules", metadata={"help": "NAME or NAME=MODEL, as in acqo serve."})
+    engines: list[Engine] = field(
+        default_factory=lambda: ["auto"], metadata={"help": f"One or several engines. {ENGINE_HELP}"}
+    )
+    batching: list[Batching] = field(
+        default_factory=lambda: ["off", "on"], metadata={"help": "Servers without or with batching, or both."}
+    )
     clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Numbers of concurrent requests."})
     requests: int = field(default=96, metadata={"help": "Requests per line of the table."})
     turns: int = field(default=3, metadata={"help": "Number of parts per line; the servers alternate between parts."})
@@ -60,6 +79,18 @@ class BenchmarkConfig(IndexSettings):
     seconds: float = field(default=60.0, metadata={"help": "Time limit of a request and of its reformulation."})
 
 
+class Server(NamedTuple):
+    """A running server."""
+
+    url: str
+    process: psutil.Process
+
+    def worked(self) -> float:
+        """CPU seconds so far."""
+        times = self.process.cpu_times()
+        return times.user + times.system
+
+
 @dataclass
 class Line:
     """The measurements of one server with one number of clients."""
@@ -68,6 +99,8 @@ class Line:
     passed: float = 0.0
     batches: tuple[float, float] = (0.0, 0.0)
     verdicts: list[str] = field(default_factory=list)
+    worked: float = 0.0
+    megabytes: float = 0.0
 
 
 def make_parser() -> Any:
@@ -84,31 +117,32 @@ def main(config: BenchmarkConfig) -> None:
         raise ConfigError("requests, turns and clients must be at least 1.")
     data = split_paths(config.collection.partition("=")[2])[0]
     texts = list(dict.fromkeys(query.text for query in read_queries(data, config.split)))[: config.requests]
-    lines = {(clients, batching): Line() for clients in config.clients for batching in ("off", "on")}
+    load = machine.load()
+    kinds = [(engine, batching) for engine in config.engines for batching in config.batching]
+    lines = {(kind, clients): Line() for clients in config.clients for kind in kinds}
     with ExitStack() as stack:
-        servers = {
-            "off": stack.enter_context(serving(config, batch_size=1, wait_ms=0.0)),
-            "on": stack.enter_context(serving(config, batch_size=config.batch_size, wait_ms=config.batch_wait_ms)),
-        }
-        urls = {batching: wait_until_up() for batching, wait_until_up in servers.items()}
-        alone = asyncio.run(ask_all(urls["off"], texts, 1, config.seconds))
-        known = {text: content(answer) for text, answer, _ in alone}
+        starting = {kind: stack.enter_context(serving(config, *kind)) for kind in kinds}
+        servers = {kind: wait_until_up() for kind, wait_until_up in starting.items()}
+        known = {kind: asyncio.run(alone(server.url, texts, config.seconds)) for kind, server in servers.items()}
         for turn in range(config.turns):
             begin, end = (config.requests * i // config.turns for i in (turn, turn + 1))
             part = [texts[i % len(texts)] for i in range(begin, end)]
-            for (clients, batching), line in lines.items():
-                measure(line, urls[batching], part, clients, config.seconds, known)
+            for (kind, clients), line in lines.items():
+                measure(line, servers[kind], part, clients, config.seconds, known[kind])
+    print(f"{machine.describe(load)}\n")
     print(f"| {' | '.join(HEADINGS)} |\n|{' ---: |' * len(HEADINGS)}")
-    for (clients, batching), line in lines.items():
-        print(f"| {clients} | {batching} | {' | '.join(figures(line))} |")
+    for ((engine, batching), clients), line in lines.items():
+        print(f"| {engine} | {batching} | {clients} | {' | '.join(figures(line))} |")
 
 
 @contextmanager
-def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterator[Callable[[], str]]:
-    """A server process that caches nothing and refuses nobody; the function waits until it is up and gives its URL."""
+def serving(config: BenchmarkConfig, engine: Engine, batching: Batching) -> Iterator[Callable[[], Server]]:
+    """A server process that caches nothing and refuses nobody; the function waits until it is up and returns it."""
     settings = {
-        "collections": config.collection, "strategies": config.strategy, "port": 0, "batch_size": batch_size,
-        "batch_wait_ms": wait_ms, "result_cache_size": 0, "cache_ttl": 0, "requests_waiting": max(config.clients),
+        "engine": engine, "collections": config.collection, "strategies": config.strategy, "port": 0,
+        "batch_size": config.batch_size if batching == "on" else 1,
+        "batch_wait_ms": config.batch_wait_ms if batching == "on" else 0.0,
+        "result_cache_size": 0, "cache_ttl": 0, "requests_waiting": max(config.clients),
         "total_seconds": config.seconds, "reformulation_seconds": config.seconds, "waiting_seconds": config.seconds,
         "index_device": config.index_device, "index_float16": config.index_float16,
     }  # fmt: skip
@@ -123,8 +157,8 @@ def serving(config: BenchmarkConfig, batch_size: int, wait_ms: float) -> Iterato
             process.wait(30)
 
 
-def address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Where a server listens, as its log tells.
+def address(process: subprocess.Popen[bytes], log: Path) -> Server:
+    """A server, with the address in its log.
 
     Raises:
         ConfigError: it does not start.
@@ -133,20 +167,27 @@ def address(process: subprocess.Popen[bytes], log: Path) -> str:
         if process.poll() is not None:
             raise ConfigError(f"The service did not start: {log.read_text().strip()[-1000:]}")
         time.sleep(0.05)
-    return found[1]
+    return Server(found[1], psutil.Process(process.pid))
 
 
 def measure(
-    line: Line, url: str, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
+    line: Line, server: Server, texts: Sequence[str], clients: int, seconds: float, known: dict[str, Content]
 ) -> None:
     """Runs one part of a line of the table."""
-    before, begin = batches(url), time.perf_counter()
-    answers = asyncio.run(ask_all(url, texts, clients, seconds))
+    before, worked, begin = batches(server.url), server.worked(), time.perf_counter()
+    answers = asyncio.run(ask_all(server.url, texts, clients, seconds))
     line.passed += time.perf_counter() - begin
-    after = batches(url)
+    line.worked += server.worked() - worked
+    line.megabytes = server.process.memory_info().rss / 1e6
+    after = batches(server.url)
     line.batches = (line.batches[0] + after[0] - before[0], line.batches[1] + after[1] - before[1])
     line.seconds += [spent for _, _, spent in answers]
     line.verdicts += [verdict(text, answer, known) for text, answer, _ in answers]
+
+
+async def alone(url: str, texts: Sequence[str], seconds: float) -> dict[str, Content]:
+    """The content of the response to each text, without concurrency."""
+    return {text: content(answer) for text, answer, _ in await ask_all(url, texts, 1, seconds)}
 
 
 async def ask_all(
@@ -226,7 +267,8 @@ def figures(line: Line) -> list[str]:
     answered = len(spent) - line.verdicts.count("errors")
     milliseconds = [f"{1000 * cuts[percent - 1]:.0f}" for percent in (50, 95, 99)]
     batch = f"{queries / calls:.1f}" if calls else ""
-    return [f"{answered / line.passed:.1f}", *milliseconds, batch, *counts, str(len(spent))]
+    work = [f"{1000 * line.worked / len(spent):.0f}", f"{line.megabytes:.0f}"]
+    return [f"{answered / line.passed:.1f}", *work, *milliseconds, batch, *counts, str(len(spent))]
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ Every engine is a process with one thread. Times are CPU times of the process, b
     load        seconds until the engine is ready, after the model has been converted
     first       milliseconds to the first token of one prompt, median
     one, p95    milliseconds of one completion at a time, median and 95th percentile
-    at 8, at 32 milliseconds per completion in batches of 8 and 32
     MB          peak memory of the process
     disk        megabytes of the engine's model files
+    at 8, at 32 milliseconds per completion in a batch of 8 and one of 32 other prompts
     same        share of completions equal to those of the first engine
 
-The engines of this package use the rule "each word once" (acqo_rl.language_models.words_once). CTranslate2 cannot,
-because it has no hook between two tokens, so its outputs also differ where the rule applies.
+The engines of this package use the rule "each word once" (acqo_rl.language_models.words_once). The others have no hook
+between two tokens, so their outputs also differ where the rule applies. Packages: openvino, ctranslate2, xllamacpp,
+openvino-genai, onnxruntime-genai with onnx-ir.
 """
 
 from __future__ import annotations
@@ -25,10 +26,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
+
+import machine
+from gguf_policy import write_gguf
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
@@ -39,7 +45,7 @@ from acqo_rl.types import Conversation
 Generate = Callable[[Sequence[Conversation], int], list[str]]
 """(prompts, maximum number of tokens) -> completions, in one batch."""
 
-HEADINGS = ("engine", "load s", "first ms", "one ms", "p95 ms", "at 8 ms", "at 32 ms", "MB", "disk MB", "same")
+HEADINGS = ("engine", "load s", "first ms", "one ms", "p95 ms", "MB", "disk MB", "same")
 
 
 @dataclass
@@ -51,8 +57,11 @@ class BenchmarkConfig(IndexSettings):
     split: str = field(default="dev", metadata={"help": "Whose queries: DATA/qrels/SPLIT.tsv."})
     policy: str = field(default="trained:four_sets", metadata={"help": "Folder, Hub id or trained:NAME."})
     engines: list[str] = field(default_factory=lambda: list(ENGINES), metadata={"help": "Some of the engines."})
-    queries: int = field(default=32, metadata={"help": "How many queries are asked one by one; 32 are asked together."})
-    prompts: str | None = field(default=None, metadata={"help": "Internal: file of prompts for one engine."})
+    queries: int = field(default=32, metadata={"help": "How many queries are asked one at a time."})
+    batches: list[int] = field(
+        default_factory=lambda: [8, 32], metadata={"help": "Sizes of the batches in which other queries are asked."}
+    )
+    child: str | None = field(default=None, metadata={"help": "Internal: folder of one engine and its prompts."})
 
 
 def make_parser() -> Any:
@@ -65,22 +74,24 @@ def main(config: BenchmarkConfig) -> None:
     check_ranges(config, {"queries": (1, FINITE)})
     if unknown := [name for name in config.engines if name not in ENGINES]:
         raise ConfigError(f"Unknown engine {unknown[0]!r}; choose among {', '.join(ENGINES)}.")
-    if config.prompts is not None:
-        print(json.dumps(measure(config)))
+    if config.child is not None:
+        print(json.dumps(measure(config, Path(config.child))))
         return
-    print(f"| {' | '.join(HEADINGS)} |\n|---|{' ---: |' * (len(HEADINGS) - 1)}", flush=True)
+    print(f"{machine.describe(machine.load())}\n")
+    headings = [*HEADINGS[:-1], *(f"at {size} ms" for size in config.batches), HEADINGS[-1]]
+    print(f"| {' | '.join(headings)} |\n|---|{' ---: |' * (len(headings) - 1)}", flush=True)
     expected: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "prompts.json")
-        file.write_text(json.dumps(prompts_of(config)))
-        for name in config.engines:
-            seen = run(config, name, file)
-            if isinstance(seen, str):
-                print(f"| {name} | {seen} |", flush=True)
-                continue
-            expected = expected or seen["texts"]
-            same = sum(a == b for a, b in zip(seen["texts"], expected, strict=True)) / len(expected)
-            print(f"| {name} | {' | '.join(cells(seen))} | {same:.0%} |", flush=True)
+    prompts = json.dumps(prompts_of(config))
+    for name in config.engines:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "prompts.json").write_text(prompts)
+            seen = run(config, name, folder)
+        if isinstance(seen, str):
+            print(f"| {name} | {seen} |", flush=True)
+            continue
+        expected = expected or seen["texts"]
+        same = sum(a == b for a, b in zip(seen["texts"], expected, strict=True)) / len(expected)
+        print(f"| {name} | {' | '.join(cells(seen))} | {same:.0%} |", flush=True)
 
 
 def prompts_of(config: BenchmarkConfig) -> list[Conversation]:
@@ -92,44 +103,51 @@ def prompts_of(config: BenchmarkConfig) -> list[Conversation]:
 
     data = read_beir(config.data, config.split)
     policy = Policy.from_pretrained(config.policy)
-    queries = data.queries[config.split][: max(config.queries, 32)]
+    queries = list(islice(cycle(data.queries[config.split]), config.queries + sum(config.batches)))
     retriever = config.open_index(config.index)
     queries = add_feedback(queries, retriever, fusion_named("rsf"), data.corpus, policy.feedback)
     return [policy.prompt.render(query) for query in queries]
 
 
-def run(config: BenchmarkConfig, name: str, prompts: Path) -> dict[str, Any] | str:
-    """What a process measured of one engine, or why it failed."""
+def run(config: BenchmarkConfig, name: str, folder: str) -> dict[str, Any] | str:
+    """What a process measured of one engine, or why it failed; if the model must be converted, another one does it."""
     arguments = {"data": config.data, "index": config.index, "policy": config.policy, "engines": name,
-                 "queries": config.queries, "prompts": prompts}  # fmt: skip
+                 "queries": config.queries, "child": folder}  # fmt: skip
     words = [word for key, value in arguments.items() for word in (f"--{key}", str(value))]
-    done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return f"failed: {done.stderr.strip().splitlines()[-1]}"
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    words += ["--batches", *map(str, config.batches)]
+    seen: dict[str, Any] = {}
+    while not seen:
+        done = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"failed: {done.stderr.strip().splitlines()[-1]}"
+        seen = json.loads(done.stdout.strip().splitlines()[-1])
+    return seen
 
 
-def measure(config: BenchmarkConfig) -> dict[str, Any]:
-    """Loads one engine twice, so that a conversion is not part of the second time, and asks it."""
+def measure(config: BenchmarkConfig, folder: Path) -> dict[str, Any]:
+    """Loads one engine and asks it; measures nothing if this has converted the model, which takes memory."""
     import torch
 
     torch.set_num_threads(1)
-    prompts = json.loads(Path(str(config.prompts)).read_text())
-    with tempfile.TemporaryDirectory() as folder:
-        load = ENGINES[config.engines[0]]
-        load(config.policy, Path(folder))
-        begin = time.process_time()
-        generate, disk = load(config.policy, Path(folder))
-        seconds = time.process_time() - begin
-        alone = prompts[: config.queries]
-        generate(alone[:1], 1)
-        first = [timed(generate, [prompt], 1)[0] for prompt in alone[:8]]
-        one = [timed(generate, [prompt], 40) for prompt in alone]
-        together = {size: batches(generate, prompts[:32], size) for size in (8, 32)}
+    prompts = json.loads((folder / "prompts.json").read_text())
+    model = folder / "model"
+    model.mkdir(exist_ok=True)
+    converted = any(model.iterdir())
+    begin = time.process_time()
+    generate, disk = ENGINES[config.engines[0]](config.policy, model)
+    seconds = time.process_time() - begin
+    if not converted and any(model.iterdir()):
+        return {}
+    alone = prompts[: config.queries]
+    generate(alone[:1], 1)
+    first = [timed(generate, [prompt], 1)[0] for prompt in alone[:8]]
+    one = [timed(generate, [prompt], 40) for prompt in alone]
+    rest = iter(prompts[config.queries :])
+    together = [timed(generate, list(islice(rest, size)), 40)[0] / size for size in config.batches]
     return {
         "load": seconds, "first": 1000 * median(first), "one": 1000 * median(time for time, _ in one),
         "p95": 1000 * quantiles([time for time, _ in one], n=20, method="inclusive")[-1],
-        "at 8": 1000 * together[8], "at 32": 1000 * together[32], "disk": disk / 1e6,
+        "together": [1000 * seconds for seconds in together], "disk": disk / 1e6,
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "texts": [text for _, [text] in one],
     }  # fmt: skip
 
@@ -141,16 +159,10 @@ def timed(generate: Generate, prompts: Sequence[Conversation], tokens: int) -> t
     return time.process_time() - begin, texts
 
 
-def batches(generate: Generate, prompts: Sequence[Conversation], size: int) -> float:
-    """CPU seconds per completion in batches of a size."""
-    parts = [prompts[start : start + size] for start in range(0, len(prompts), size)]
-    return sum(timed(generate, part, 40)[0] for part in parts) / len(prompts)
-
-
 def cells(seen: dict[str, Any]) -> list[str]:
     """The cells of a row between the engine's name and the last one."""
-    names = ("first", "one", "p95", "at 8", "at 32", "memory", "disk")
-    return [f"{seen['load']:.1f}", *(f"{seen[name]:.0f}" for name in names)]
+    numbers = [seen[name] for name in ("first", "one", "p95", "memory", "disk")] + seen["together"]
+    return [f"{seen['load']:.1f}", *(f"{number:.0f}" for number in numbers)]
 
 
 def size_of(folder: Path) -> int:
@@ -185,8 +197,8 @@ def transformers(dtype: str) -> Callable[[str, Path], tuple[Generate, int]]:
     return load
 
 
-def openvino(weights: Any) -> Callable[[str, Path], tuple[Generate, int]]:
-    """OpenVINO as this package uses it, with stored weights of a type."""
+def openvino(weights: Any, *, guess: bool = True) -> Callable[[str, Path], tuple[Generate, int]]:
+    """OpenVINO as this package uses it, with stored weights of a type; without guesses, a pass writes one token."""
 
     def load(policy: str, folder: Path) -> tuple[Generate, int]:
         from acqo_rl.language_models.local import TransformersModel
@@ -196,6 +208,8 @@ def openvino(weights: Any) -> Callable[[str, Path], tuple[Generate, int]]:
             write_graph(TransformersModel.from_pretrained(policy), folder, weights)
         model, tokenizer = OpenVinoCausalLM(folder), TransformersModel.load_tokenizer(policy)
         engine = TransformersModel(model, tokenizer, words_once=True, fixed_weights=True)
+        if not guess:
+            engine.drafts = None
         return local(engine), size_of(folder)
 
     return load
@@ -230,13 +244,117 @@ def ctranslate2(quantization: str) -> Callable[[str, Path], tuple[Generate, int]
     return load
 
 
+def gguf_file(policy: str, folder: Path, weights: str) -> Path:
+    """The policy as a GGUF file with matrices of a type."""
+    path = folder / f"policy-{weights}.gguf"
+    if not path.exists():
+        write_gguf(policy, path, weights)
+    return path
+
+
+def template_of(policy: str) -> Callable[[Conversation], str]:
+    """Renders conversations as the policy's tokenizer does."""
+    from acqo_rl.language_models.local import TransformersModel
+
+    tokenizer = TransformersModel.load_tokenizer(policy)
+    return lambda prompt: str(tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=False))
+
+
+def llama_cpp(weights: str) -> Callable[[str, Path], tuple[Generate, int]]:
+    """llama.cpp with a type of weights, without its cache of earlier prompts; batches are concurrent calls."""
+
+    def load(policy: str, folder: Path) -> tuple[Generate, int]:
+        import xllamacpp
+
+        path, render = gguf_file(policy, folder, weights), template_of(policy)
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_parallel, params.n_ctx = 32, 32 * 512
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+        server = xllamacpp.Server(params)
+
+        def ask(prompt: Conversation, tokens: int) -> str:
+            body = {"prompt": render(prompt), "max_tokens": tokens, "temperature": 0, "cache_prompt": False}
+            return str(server.handle_completions(body)["choices"][0]["text"])
+
+        def generate(prompts: Sequence[Conversation], tokens: int) -> list[str]:
+            with ThreadPoolExecutor(len(prompts)) as pool:
+                return list(pool.map(ask, prompts, [tokens] * len(prompts)))
+
+        return generate, path.stat().st_size
+
+    return load
+
+
+def openvino_genai(weights: str) -> Callable[[str, Path], tuple[Generate, int]]:
+    """OpenVINO GenAI, which reads GGUF files."""
+
+    def load(policy: str, folder: Path) -> tuple[Generate, int]:
+        import openvino_genai as genai
+
+        path, render = gguf_file(policy, folder, weights), template_of(policy)
+        pipeline = genai.LLMPipeline(str(path), "CPU", INFERENCE_NUM_THREADS=1, INFERENCE_PRECISION_HINT="f32")
+        settings = genai.GenerationConfig()
+        settings.do_sample, settings.apply_chat_template = False, False
+
+        def generate(prompts: Sequence[Conversation], tokens: int) -> list[str]:
+            settings.max_new_tokens = tokens
+            return list(pipeline.generate([render(prompt) for prompt in prompts], settings).texts)
+
+        return generate, path.stat().st_size
+
+    return load
+
+
+def onnx_genai(precision: str) -> Callable[[str, Path], tuple[Generate, int]]:
+    """ONNX Runtime GenAI with the weights that its model builder makes."""
+
+    def load(policy: str, folder: Path) -> tuple[Generate, int]:
+        import onnxruntime_genai as genai
+        from onnxruntime_genai.models.builder import create_model
+
+        from acqo_rl.language_models.local import TransformersModel
+
+        merged, converted = folder / "merged", folder / "converted"
+        if not converted.exists():
+            TransformersModel.from_pretrained(policy).model.save_pretrained(merged)
+            TransformersModel.load_tokenizer(policy).save_pretrained(merged)
+            create_model("", str(merged), str(converted), precision, "cpu", str(folder / "cache"))
+        model = genai.Model(str(converted))
+        tokenizer, render = genai.Tokenizer(model), template_of(policy)
+        ends = TransformersModel.load_tokenizer(policy).all_special_tokens
+
+        def generate(prompts: Sequence[Conversation], tokens: int) -> list[str]:
+            ids = [list(map(int, tokenizer.encode(render(prompt)))) for prompt in prompts]
+            longest = max(map(len, ids))
+            params = genai.GeneratorParams(model)
+            params.set_search_options(max_length=longest + tokens, batch_size=len(prompts), do_sample=False)
+            generator = genai.Generator(model, params)
+            generator.append_tokens(tokenizer.encode_batch([render(prompt) for prompt in prompts]))
+            while not generator.is_done():
+                generator.generate_next_token()
+            texts = [tokenizer.decode(generator.get_sequence(i)[longest:]) for i in range(len(prompts))]
+            return [min((text.partition(end)[0] for end in ends), key=len) for text in texts]
+
+        return generate, size_of(converted)
+
+    return load
+
+
 ENGINES: dict[str, Callable[[str, Path], tuple[Generate, int]]] = {
     "transformers float32": transformers("float32"),
     "transformers bfloat16": transformers("bfloat16"),
     "OpenVINO float32": openvino("float32"),
+    "OpenVINO float16, no guesses": openvino("float16", guess=False),
+    "OpenVINO float16": openvino("float16"),
     "OpenVINO int8": openvino("int8"),
     "CTranslate2 float32": ctranslate2("float32"),
     "CTranslate2 int8": ctranslate2("int8"),
+    "llama.cpp F16": llama_cpp("F16"),
+    "llama.cpp Q8_0": llama_cpp("Q8_0"),
+    "OpenVINO GenAI Q8_0": openvino_genai("Q8_0"),
+    "ONNX Runtime GenAI fp32": onnx_genai("fp32"),
+    "ONNX Runtime GenAI int4": onnx_genai("int4"),
 }
 
 if __name__ == "__main__":
