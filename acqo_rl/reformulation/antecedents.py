@@ -11,6 +11,7 @@ from acqo_rl.reformulation.follow_ups import topic_of
 from acqo_rl.reformulation.signals import (
     asked_first,
     find_list,
+    is_form,
     last_said,
     names,
     names_of_own,
@@ -38,21 +39,27 @@ _MOST_LISTED = 3
 
 
 def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
-    """The names that a question refers to, most likely first.
+    """The names that a question refers to and does not contain, most likely first.
 
     "He" and "she" refer to one person, and "they" to the names of the newest list ("Goethe and Schiller"), if there is
     one. Otherwise, these are the two newest names. If the user wrote no capitalised names, the topic of the user's last
     question that has a topic comes first.
     """
+    found, most = _referred(text, history)
+    return [name for name in told_apart(found)[:most] if not _has(text, name)]
+
+
+def _referred(text: str, history: Sequence[Turn]) -> tuple[Sequence[str], int]:
+    """The names that a question may refer to, and the maximum number of them; those that it contains count."""
     asked = [turn.text for turn in reversed(history) if turn.speaker == "user"]
     topics = [] if any(map(names, asked)) else list(filter(None, map(topic_of, asked)))[:1]
     if _HE_OR_SHE.search(text):
         person = _maker(history) or _person(text, history)
         if person or topics:
-            return told_apart(filter(None, [person, *topics]))[:1]
+            return told_apart(filter(None, [person, *topics]))[:1], 1
     if _THEY.search(text) and (listed := _last_list(history)):
-        return told_apart(listed)[:_MOST_LISTED]
-    return told_apart([*topics, *last_said(asked_first(history), names_of_own)])[:_MOST_NAMES]
+        return listed, _MOST_LISTED
+    return [*topics, *last_said(asked_first(history), names_of_own)], _MOST_NAMES
 
 
 def _last_list(history: Sequence[Turn]) -> list[str]:
@@ -62,7 +69,7 @@ def _last_list(history: Sequence[Turn]) -> list[str]:
         said.append(turn.text)
         if turn.speaker == "user" and any(map(names, said)):
             found = next((listed for one in said if (listed := find_list(one)) and " or " not in one), None)
-            return list(found.items) if found else []
+            return [name for item in found.items for name in names(item)[:1]] if found else []
     return []
 
 
@@ -96,3 +103,13 @@ def _person(asked: str, history: Sequence[Turn]) -> str:
             longer = (name for said in turns for name in names(said) if f" {found} " in f" {name} ")
             return told_apart([found, *longer])[0]
     return ""
+
+
+def _has(text: str, name: str) -> bool:
+    """Whether a text contains a name, in any form or case: "Pablo Picasso" as "picasso", but not as "the picasso"."""
+    last = re.escape(name.split()[-1])
+    return (
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
+        or any(is_form(name, own) for own in names(text))
+        or re.search(rf"(?<!\w)(?<!\b(?:the|its) )(?<!\ban )(?<!\ba ){last}(?!\w)", text, re.I) is not None
+    )

@@ -56,7 +56,8 @@ _IN = r"(?:in|at|on|for|per|during|since|by|from|to|with|as)"
 _PREDICATE = re.compile(
     r"\b(?:whose|will|would|should|could|died|has|have|had|is|was|are|were|does|did|can|came|won|made|began|got|took"
     r"|went|ran|sold|costs?|wrote|became|lived|lives|contains|uses|offers|needs|lasts|weighs|grows|[a-z]{2,}[^e\W]ed"
-    rf"|[a-z]+(?= (?:more|less|fewer|{_ADVERB}|{_SOONER})\b))\b"
+    rf"|(?!(?:{_IN}|of|and|or|the|any|even|much)\b)[a-z]+"
+    rf"(?= (?:{_IN} )?(?:more|less|fewer|{_ADVERB}|{_SOONER})\b))\b"
 )
 _AMOUNT = re.compile(rf"(?P<does>.+?) (?:more|less|fewer)(?: (?P<what>(?!{_IN}\b).+?))?(?P<rest>(?: {_IN} .+)?)$", re.I)
 _DEGREE = re.compile(rf"(?P<does>\w+(?: \w+)?) (?P<more>{_ADVERB})(?P<rest>(?: {_IN} .+)?)$", re.I)

@@ -44,18 +44,19 @@ def completed(text: str, history: Sequence[Turn]) -> str:
 def _carried(text: str, question: str) -> str:
     """The question with the new thing in the place of the old one; empty if the place cannot be found."""
     match = _FOLLOW_UP.fullmatch(text)
-    if not question or not match or not _JOINS.match(text) or not begins_to_ask(question):
+    if not question or not match or not _JOINS.match(text) or not _is_question(question):
         return ""
     new, of = match["new"], match["of"]
-    if REFERENCE.search(new) or _VERB.search(new):
+    bare = new.removeprefix("the ")
+    if REFERENCE.search(new) or _VERB.search(new) or (not names(bare) and len(bare.split()) > 2):
         return ""
     asked = question.rstrip(" ?!.")
     if _TIME.fullmatch(new):
         return f"{asked} {f'{of} ' if of else ''}{new}"
     if years_in(new):
         return _with_year(asked, new, of)
-    if not names(new.removeprefix("the ")) and names_attribute(new.removeprefix("the ")):
-        done, times = re.subn(r"\bthe (?!.*\bthe )[\w -]+? (?=of )", f"the {new.removeprefix('the ')} ", asked)
+    if not names(bare) and names_attribute(bare):
+        done, times = re.subn(r"\bthe (?!.*\bthe )[\w -]+? (?=of )", f"the {bare} ", asked)
         return done if times else ""
     old = names(asked)
     if of:
@@ -73,3 +74,8 @@ def _with_year(asked: str, year: str, of: str | None) -> str:
     if not years_in(asked):
         return f"{asked} {of or 'in'} {year}"
     return re.sub(r"\b\d{4}\b", year, asked, count=1) if len(years_in(asked)) == 1 else ""
+
+
+def _is_question(text: str) -> bool:
+    """Whether a text is a question or a request, and not a statement about the user."""
+    return begins_to_ask(text) and not re.match(r"i\b", text, re.I)

@@ -53,10 +53,9 @@ _VERB_PHRASE = re.compile(
     r"^(?:is|are|was|were|do|does|did|can|could|has|have|had) (?!(?:the|an?|it|he|she|they|i|you|we|there|my|your|our"
     r"|his|her|their|its|this|that|these|those|any|some|all|people|both)\b)[a-z]"
 )
-_ONE_OF_THEM = re.compile(
-    r"(?:what|which|who)\b(?! (?:do|does|did|can|could|should|would|will)\b"
-    r"| (?:is|are|was|were) (?:the|an?|its|their)\b)",
-    re.I,
+_ASKS_FOR_ITEM = re.compile(
+    r"(?i:what|which|who)\b(?!(?: [a-z]+){0,3}? (?:do|does|did|can|could|should|would|will)\b"
+    r"|(?: [a-z]+){0,3}? (?:is|are|was|were) (?:the|an?|its|their|[A-Z]))"
 )
 """A question for another item of a list: "motion lines and what are often used in comics"."""
 _RELATIVE = re.compile(r"^(?:.+ )(who|which|whose|whom|where|that) ", re.I)
@@ -98,7 +97,8 @@ def _are_questions(text: str, found: list[str]) -> bool:
         return True
     if any(_VERB_PHRASE.match(clause) for clause in found[1:]):
         return False
-    if _ONE_OF_THEM.match(found[1]) and not begins_to_ask(found[0]) and not has_attribute(found[0]):
+    is_bare = not begins_to_ask(found[0]) and not has_attribute(found[0]) and not re.search(r" [A-Z]", found[0])
+    if is_bare and _ASKS_FOR_ITEM.match(found[1]):
         return False
     relative = _RELATIVE.match(found[0])
     is_relative = relative is not None and found[1].lower().startswith(relative[1].lower())

@@ -14,7 +14,7 @@ from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.query_types import query_type_of
-from acqo_rl.reformulation.signals import STRONG_REFERENCE, is_form, names
+from acqo_rl.reformulation.signals import STRONG_REFERENCE
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.text import distinct, normalised, one_line
@@ -124,16 +124,6 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
 
 
 def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
-    """Appends the most recent names of the conversation that the question does not contain."""
-    behind = [name for name in antecedents(text, history) if not _has(text, name)]
+    """Appends the names of the conversation that the question refers to."""
+    behind = antecedents(text, history)
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()
-
-
-def _has(text: str, name: str) -> bool:
-    """Whether a text contains a name, in any form or case: "Pablo Picasso" as "picasso", but not as "the picasso"."""
-    last = re.escape(name.split()[-1])
-    return (
-        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
-        or any(is_form(name, own) for own in names(text))
-        or re.search(rf"(?<!\w)(?<!\b(?:the|its) )(?<!\ban )(?<!\ba ){last}(?!\w)", text, re.I) is not None
-    )

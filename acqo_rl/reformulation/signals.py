@@ -93,7 +93,8 @@ _ORDERS = re.compile(
 )
 """The first word of a request: "Erz\u00e4hl mir von", "Parle-moi de", "H\u00e1blame de", "Increase the"."""
 _STARTERS = frozenset(_OPENERS.split())
-_OPENING = re.compile(rf"^\w+'?\w*\s+(?:{_PARTICLE}\s+)*")
+_OPENS = re.compile(rf"(?:{'|'.join(_STARTERS)}|(?:it|that|there|here|let)['\u2019]s)(?!\S)", re.I)
+_OPENING = re.compile(rf"^\w+['\u2019]?\w*\s+(?:{_PARTICLE}\s+)*")
 _NO_NAMES = """
 according additionally after all another any as based before by currently during each even few finally first from
 further furthermore generally great he hello her here hi his i'd i'll i'm instead it's let like make many meanwhile
@@ -184,7 +185,7 @@ def names(text: str) -> list[str]:
     """Capitalised spans in order, without single words that often start a sentence."""
     text = _ORDERS.sub(lambda match: match[0].lower(), text)
     spans = (match.group().strip(" .") for match in _CAPITALISED.finditer(text))
-    opened = (_OPENING.sub("", s) if s.split()[0].lower() in _STARTERS else s for s in spans)
+    opened = (_OPENING.sub("", s) if _OPENS.match(s) else s for s in spans)
     bare = (re.sub(r"(?<!\b[Ii]t)['\u2019]s$", "", s) for s in opened)
     return [s for s in bare if s and s.lower().replace("\u2019", "'") not in _NO_NAME]
 

@@ -37,6 +37,7 @@ from acqo_rl.types import Query
         (("who wrote it", "not known yet"), "did she marry?", []),
         (("who is the ceo of apple", "tim cook"), "how old is he?", ["tim cook"]),
         (("How do I reach Oslo?", "By train."), "Is it far?", ["Oslo"]),
+        (("Tell me about Oslo.", "It's Lima."), "Is it far from Oslo?", ["Lima"]),
         # one form of a name
         (
             ("Who is Picasso?", "Pablo Ruiz Picasso painted.", "So Pablo Picasso?", "Yes."),

@@ -20,6 +20,7 @@ from acqo_rl.reformulation.splitting import parts_of
         ("Which weighs more, a lion or a tiger?", ["how much {} weighs", "a lion", "a tiger"]),
         ("Which weighs more, lions or tigers?", ["how much {} weigh", "lions", "tigers"]),
         ("Who scored more goals in 1990, Pele or Rush?", ["how many goals {} scored in 1990", "Pele", "Rush"]),
+        ("Which is used in more places, tin or zinc?", ["how many places {} is used in", "tin", "zinc"]),
         # a degree
         ("which lives longer, a parrot or a tortoise", ["how long {} lives", "a parrot", "a tortoise"]),
         ("Which planet spins faster, Earth or Mars?", ["how fast {} spins", "Earth", "Mars"]),

@@ -42,6 +42,8 @@ POPULATION = ("What was the population of Oslo in 2020?", "700,000")
         (CAPITAL, "And is Peru large?", ""),
         (("Did Haydn know Mozart?", "Yes."), "And Bach?", ""),
         (("Oslo is nice.", "It is."), "And Bergen?", ""),
+        (("I'm writing a page on Oslo", "Good."), "What about Bergen", ""),
+        (CAPITAL, "What about the countries with speakers", ""),
         (("How are you?", "Fine."), "and bergen?", ""),
         ((), "and Peru?", ""),
     ],

@@ -180,6 +180,7 @@ def test_one_thing_is_left_whole(text):
             " Chad have",
             ["the area of the whole of Greater Lund in km", "how populous is Ystad", "which rivers does Chad have"],
         ),
+        ("Chad's neighbours and what else is Lima called", ["Chad's neighbours", "what else is Lima called"]),
         ("lund versus malmo: founding year", ["lund founding year", "malmo founding year"]),
         ("Who wrote Emma and who wrote Middlemarch?", ["Who wrote Emma", "who wrote Middlemarch"]),
         ("what is a lichen and where does it grow", ["what is a lichen", "where does a lichen grow"]),
