@@ -57,7 +57,7 @@ from acqo_rl.searching.feedback import document_of
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.threshold import check_score_threshold
-from acqo_rl.text import one_line, within_limits
+from acqo_rl.text import one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Searcher:
 
     def ask(self, text: str, history: object) -> SearchResult:
         """Searches one query."""
-        [result] = self.path.search([within_limits(Query("query", text, history))], self.k)
+        [result] = self.path.search([Query("query", text, history)], self.k)
         return result
 
 

@@ -14,7 +14,7 @@ from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.threshold import check_score_threshold, fuse_similar
 from acqo_rl.searching.trace import Trace
-from acqo_rl.text import distinct
+from acqo_rl.text import distinct, within_limits
 from acqo_rl.types import (
     Document,
     FeedbackSpec,
@@ -110,7 +110,11 @@ class SearchPath:
         check_score_threshold(self.score_threshold, (*asked, *originals))
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
-        """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call."""
+        """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
+
+        Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
+        """
+        queries = list(map(within_limits, queries))
         lists = _PlainLists(self.retrievers, max(k, self.depth))
         return self.walk(queries, k, lists, self._reformulate, Trace(), self.score_threshold, self._rerank)
 
