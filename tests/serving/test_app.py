@@ -15,6 +15,7 @@ from serving_stand_ins import DOCUMENTS, Back, Gate, Parts, Scripted, Weighted, 
 
 from acqo_rl.batching import BatchedReformulator, Batcher
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.searching.searcher import Timeouts
@@ -57,6 +58,14 @@ class TestSearch:
                     ("Lima is the capital of Peru.", "hypothetical", 1.5),
                 ]
                 assert (info["query_type"], info["problem"]) == ("factual", None)
+
+    def test_the_rules_name_the_type_of_a_follow_up_and_what_they_did(self, serving):
+        with serving(strategies=Scripted(rules=Heuristic())) as client:
+            history = ["Where is Lima?", "In Peru."]
+            answer = post(client, "/v1/reformulate", query="How large is it?", history=history)
+            info = answer.json()["query_rewrite_info"]
+        assert (info["route"], info["query_type"]) == ("disambiguate", "factual")
+        assert "Lima" in info["reasoning"]
 
     def test_all_forms_of_a_conversation_are_equivalent(self, serving):
         """All forms after the first one are answered from the cache."""
