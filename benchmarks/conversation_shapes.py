@@ -5,8 +5,8 @@ r"""The same follow-up questions with their conversations in several shapes: pro
     python benchmarks/conversation_shapes.py --data BEIR_DIR --split dev --output outputs/shapes
 
 Each shape gets a BEIR folder with the queries that have a conversation whose turns alternate, starting with the user.
-The table has the number of queries whose prompt equals that of the first shape, and with --index the first measure of
-acqo evaluate. If every shape is read correctly, all rows are equal.
+The table has the number of queries whose prompt equals that of the first shape, and with --index the nDCG@10 of each
+reformulator. If every shape is read correctly, all rows are equal.
 """
 
 from __future__ import annotations
