@@ -44,8 +44,8 @@ class QueryResult:
         retrieval_ms: milliseconds of the searches (and of the fusion, unless the searches come from a cache). For a
             step of the pipeline, the time from question to result.
         embedded: number of texts embedded for the searches; counted in a study only.
-        reranked: number of documents that a reranker read; counted in a study only.
-        reranking_ms: milliseconds of the reranker: those of its batch, divided by the documents of the batch.
+        reranked: number of pairs of text and document that a reranker read; counted in a study only.
+        reranking_ms: milliseconds of the reranker: those of its batch, divided by the pairs of the batch.
         leaks: whether a sub-query contains an answer that the reformulator was not shown; ``None`` if unknown.
         outcome: what a step of the pipeline did; ``None`` for a reformulator.
     """

@@ -81,7 +81,7 @@ class Cost:
         tokens: mean number of tokens that it generated.
         embedded: mean number of texts embedded.
         searches: mean number of searches, including the first search for feedback; those of several indexes add up.
-        reranked: mean number of documents that a reranker read.
+        reranked: mean number of pairs of text and document that a reranker read.
         ms: mean milliseconds of reformulation, retrieval and reranking together.
         ms_p95: their 95th percentile.
         reformulation_p50: median milliseconds of the reformulation.

@@ -248,7 +248,7 @@ def _with_reranking(result: QueryResult, reranking: Reranking | None) -> QueryRe
     if reranking is None:
         return result
     assert isinstance(reranking.reranker, CachedReranker)
-    [pairs] = reranking.pairs([result.reformulation.query], [result.ranking])
+    [pairs] = reranking.pairs([result.reformulation], [result.ranking])
     return replace(result, reranked=len(pairs), reranking_ms=sum(map(reranking.reranker.ms, pairs)))
 
 

@@ -192,7 +192,7 @@ def _costs(study: Study) -> Table:
         "first search for feedback, and are counted for each index. Milliseconds (p50 / p95) were measured in batches, "
         "without fusion; --batch_size 1 in a new folder measures single queries. For a step of the pipeline, retrieval "
         "is the time from question to result. "
-        f"{'Reranked: number of documents that the reranker scored. ' if has_reranker else ''}"
+        f"{'Reranked: number of pairs of text and document that the reranker scored. ' if has_reranker else ''}"
         "Copies: queries for which the raw query is one of the sub-queries. "
         "Problems: queries whose completion could not be used, so the raw query was searched. Front: no other system "
         f"is both faster and better in {study.measures[0]} (Pareto front)."

@@ -29,7 +29,7 @@ from acqo_rl.types import (
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
 """Returns one reformulation per query, in input order."""
 
-Rerank = Callable[[Sequence[Query], Sequence[Ranking]], tuple[list[Ranking], tuple[Failure, ...]]]
+Rerank = Callable[[Sequence[Reformulation], Sequence[Ranking]], tuple[list[Ranking], tuple[Failure, ...]]]
 """Returns the reranked rankings, in input order, and what failed for all of them."""
 
 
@@ -148,7 +148,7 @@ class SearchPath:
         not_reranked: tuple[Failure, ...] = ()
         if self.reranking:
             with trace.step("reranking", self.reranking.reranker.name):
-                fused, not_reranked = rerank(queries, fused)
+                fused, not_reranked = rerank(reformulations, fused)
             fused = [ranking.first(k) for ranking in fused]
         searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
         failures = [(*_failed(made[-1]), *lists.failures(*made), *not_reranked) for made in searched]
@@ -176,9 +176,11 @@ class SearchPath:
             answers = list(map(_joined, answers, ask_timed(read(answers))))
         return first, answers
 
-    def _rerank(self, queries: Sequence[Query], fused: Sequence[Ranking]) -> tuple[list[Ranking], tuple[Failure, ...]]:
+    def _rerank(
+        self, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]
+    ) -> tuple[list[Ranking], tuple[Failure, ...]]:
         assert self.reranking is not None
-        return self.reranking(queries, fused), ()
+        return self.reranking(reformulations, fused), ()
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         return searchable(self.reformulator.reformulate(queries), split_retrievers(self.retrievers)[0])

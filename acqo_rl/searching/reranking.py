@@ -9,18 +9,22 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.searching.feedback import document_of, fetch
-from acqo_rl.types import Document, Query, Ranking, Reranker
+from acqo_rl.types import Document, Ranking, Reformulation, Reranker, SubQueryKind
 
 DEPTH = 50
 """Default number of documents that are reranked."""
+
+_READ: frozenset[SubQueryKind] = frozenset({"part", "reading", "expansion"})
+"""Kinds of sub-queries that ask for what the user wants; paraphrases and hypothetical answers add nothing to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
     """The step after the fusion.
 
-    The reranker reads the query of the user, after its last two turns if there is a conversation, and title and text of
-    each document. It does not read the sub-queries.
+    The reranker reads title and text of each document together with the user's query (after its last two turns if there
+    is a conversation), and with each part, reading and expansion of the reformulation. The best score of a document
+    counts, because a document that answers a part of a question need not resemble the question.
 
     Attributes:
         reranker: scores the documents.
@@ -39,26 +43,30 @@ class Reranking:
         if self.depth < 1:
             raise ConfigError(f"rerank_depth is {self.depth}; it must be at least 1.")
 
-    def __call__(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> list[Ranking]:
+    def __call__(self, reformulations: Sequence[Reformulation], rankings: Sequence[Ranking]) -> list[Ranking]:
         """Returns the reordered rankings, in input order; all pairs are scored by one call.
 
         Raises:
             SearchError: the reranker fails.
         """
-        pairs = self.pairs(queries, rankings)
+        pairs = self.pairs(reformulations, rankings)
         scores = iter(self._scores([pair for some in pairs for pair in some]))
+        scored = [[next(scores) for _ in some] for some in pairs]
         return [
-            _reordered(ranking, [next(scores) for _ in some]) for ranking, some in zip(rankings, pairs, strict=True)
+            _reordered(ranking, _best_of_each(some, min(self.depth, len(ranking.doc_ids))))
+            for ranking, some in zip(rankings, scored, strict=True)
         ]
 
-    def pairs(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> list[list[tuple[str, str]]]:
-        """What the reranker reads for each query: pairs of query and passage, in the order of the ranking."""
+    def pairs(
+        self, reformulations: Sequence[Reformulation], rankings: Sequence[Ranking]
+    ) -> list[list[tuple[str, str]]]:
+        """What the reranker reads for each query: each text with all documents, in the order of the ranking."""
         tops = [ranking.doc_ids[: self.depth] for ranking in rankings]
         fetch(self.corpus, [doc_id for top in tops for doc_id in top])
-        texts = [made.sub_queries[0].text for made in first_searches(queries)]
+        passages = [[passage_text(document_of(self.corpus, doc_id)) for doc_id in top] for top in tops]
         return [
-            [(text, passage_text(document_of(self.corpus, doc_id))) for doc_id in top]
-            for text, top in zip(texts, tops, strict=True)
+            [(text, passage) for text in texts for passage in some]
+            for texts, some in zip(_read_texts(reformulations), passages, strict=True)
         ]
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -66,6 +74,19 @@ class Reranking:
         if len(scores) != len(pairs):
             raise SearchError(f"{self.reranker.name} returned {len(scores)} scores for {len(pairs)} documents.")
         return scores
+
+
+def _read_texts(reformulations: Sequence[Reformulation]) -> list[list[str]]:
+    said = first_searches([made.query for made in reformulations])
+    return [
+        list(dict.fromkeys([first.sub_queries[0].text, *(s.text for s in made.sub_queries if s.kind in _READ)]))
+        for first, made in zip(said, reformulations, strict=True)
+    ]
+
+
+def _best_of_each(scores: Sequence[float], documents: int) -> list[float]:
+    """The best score of each document, from the scores of all documents for one text after the other."""
+    return [max(scores[i::documents]) for i in range(documents)]
 
 
 def _reordered(ranking: Ranking, scores: Sequence[float]) -> Ranking:

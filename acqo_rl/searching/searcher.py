@@ -242,11 +242,11 @@ class AdaptiveSearcher:
         return GatheredLists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
 
     def _rerank(
-        self, deadline: float | None, queries: Sequence[Query], fused: Sequence[Ranking]
+        self, deadline: float | None, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]
     ) -> tuple[list[Ranking], tuple[Failure, ...]]:
         """The reranked rankings; if the reranker fails, the fused ones and the failure."""
         assert self._path.reranking is not None
-        name, call = self._path.reranking.reranker.name, partial(self._path.reranking, queries, fused)
+        name, call = self._path.reranking.reranker.name, partial(self._path.reranking, reformulations, fused)
         [outcome] = self._workers.run([(f"reranking by {name}", call)], _least(self._timeouts.reranking, deadline))
         if isinstance(outcome, Exception):
             _log.warning(NOT_RERANKED, extra={"reranker": name, "error": type(outcome).__name__})

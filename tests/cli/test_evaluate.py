@@ -209,7 +209,8 @@ def test_a_reranked_fusion_is_a_system_with_its_cost(data, index, tmp_path, rera
     asked = sum(len(body["documents"]) for body in reranker.asked)
     systems = json.loads((tmp_path / "summary.json").read_text())["systems"]
     costs = {(system["reformulator"], system["fusion"]): system["cost"] for system in systems}
-    assert [cost["reranked"] for cost in costs.values()] == [0, 0, 3, 3]
+    assert [cost["reranked"] for cost in costs.values()][:3] == [0, 0, 3]
+    assert costs["rules", "rsf+reranker"]["reranked"] > 3  # each part of a question is read with each document
     assert costs["rules", "rsf+reranker"]["ms"] > costs["rules", "rsf"]["ms"]
     assert "| reranked |" in (tmp_path / "report.md").read_text()
     rows = list(map(json.loads, (tmp_path / "queries.jsonl").read_text().splitlines()))

@@ -11,10 +11,11 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
-from acqo_rl.types import Document, Query
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 CORPUS = {
     "wood": Document("wood", "Bridges", "a bridge of wood"),
@@ -71,6 +72,20 @@ def test_the_pairs_of_a_batch_are_one_call_and_the_last_turns_are_read():
     assert {query for query, _ in pairs[:3]} == {"stone bridge"}
     assert [text for _, text in pairs[:3]] == ["a river", "Bridges. a bridge of wood", "Bridges. a bridge of stone"]
     assert {query for query, _ in pairs[3:]} == {"U: a stone one S: it is and the river?"}
+
+
+def test_the_best_score_over_what_is_asked_counts():
+    parts = (SubQuery("stone", "part"), SubQuery("a wood", "reading"), SubQuery("bridges of old", "variant"))
+    made = Reformulation(Query("q", "a river"), "decompose", parts, "test")
+    reranker = SharedWords()
+
+    [ranking] = Reranking(reranker, CORPUS)([made], [Ranking(("river", "stone", "wood"), (3.0, 2.0, 1.0))])
+
+    [pairs] = reranker.calls
+    assert [query for query, _ in pairs] == ["a river"] * 3 + ["stone"] * 3 + ["a wood"] * 3
+    for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+        texts = ("a river", "stone", "a wood")
+        assert score == max(shared_words(text, passage_text(CORPUS[doc_id])) for text in texts)
 
 
 def test_nothing_found_stays_nothing():
