@@ -1,0 +1,107 @@
+"""From documents in a local Qdrant collection, without labels, to a trained policy in front of it: four commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import yaml
+from forked import run_command
+from handbook import Writer, pages
+from shared import in_thread
+from tiny_policy import full_model
+
+from acqo_rl.data.beir import read_beir
+from acqo_rl.reformulation.policy import Policy
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+TRAINER = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "report_to": "none"}
+
+pytestmark = pytest.mark.slow
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers in OpenAI's protocol with the server's ``writer``."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            [completion] = self.server.writer.generate([body["messages"]])
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": completion.text}}
+        text = json.dumps({"id": "1", "object": "chat.completion", "model": "writer", "choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def writer():
+    """Name of a model behind a server that writes questions."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.writer, server.lock = Writer(), threading.Lock()
+    with in_thread(server, threading.Event()):
+        yield f"openai:writer@http://127.0.0.1:{server.server_address[1]}/v1"
+
+
+@pytest.fixture
+def collection(tmp_path, monkeypatch):
+    """Location of a collection that another program made of the pages of a handbook."""
+    from qdrant_client import QdrantClient, models
+
+    monkeypatch.chdir(tmp_path)
+    texts = pages()
+    vectors = SentenceTransformerEncoder("embedded:minilm").encode_passages([f"{t}. {x}" for t, x in texts.items()])
+    client = QdrantClient(path="engine")
+    client.create_collection("handbook", models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE))
+    points = [
+        models.PointStruct(id=i, vector=vector.tolist(), payload={"title": title, "text": text})
+        for i, (vector, (title, text)) in enumerate(zip(vectors, texts.items(), strict=True))
+    ]
+    client.upsert("handbook", points)
+    client.close()
+    return "qdrant:engine/handbook?encoder=embedded:minilm"
+
+
+def run(*arguments):
+    return run_command(*arguments, env=ENVIRONMENT, timeout=1200)
+
+
+def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, writer, tmp_path):
+    small = {
+        "model": str(full_model(tmp_path / "base")),
+        "test_split": "dev",
+        "prompted_baseline": False,
+        "max_new_tokens": 4,
+        "warm_start": {"limit": 12, "examples": 8, "teacher": ["turns"], "epochs": 1},
+        "stage1": {"eval_limit": 4, "alarm_patience": 0, "trainer": TRAINER},
+        "difficulty": {"limit": 4, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_low": -9.0, "band_high": 9.0},
+        "stage2": {"eval_limit": 4, "alarm_patience": 0, "band_low": -9.0, "band_high": 9.0, "trainer": TRAINER},
+    }
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+
+    run("data", "--dataset", "collection", "--documents", collection, "--output", "data/handbook")
+    run("questions", "--data", "data/handbook", "--index", collection, "--model", writer, "--output", "data/questions")
+    given = ("--data", "data/questions", "--index", collection, "--output_dir", "outputs/handbook")
+    run("train", "--config", "small.yaml", *given)
+    found = run(
+        "search", "--index", collection, "--model", "outputs/handbook/policy",
+        "--query", "Who built the Marken mill?", "--json", "True",
+    )  # fmt: skip
+
+    questions = read_beir("data/questions", "train", "dev")
+    assert {entry["kind"] for entry in questions.metadata.values()} >= {"several", "bridge", "follow_up"}
+    assert Policy.from_pretrained("outputs/handbook/policy").settings.max_new_tokens == 4
+    systems = json.loads((tmp_path / "outputs/handbook/evaluation/summary.json").read_text())["systems"]
+    assert {system["reformulator"] for system in systems} >= {"raw", "warm_start", "policy"}
+    assert json.loads(found.stdout)["documents"][0]["title"] == "Marken mill"
