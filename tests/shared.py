@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 PLACES = {"Peru": "Lima", "Chad": "Ndjamena", "Norway": "Oslo", "Japan": "Tokyo", "Kenya": "Nairobi", "Cuba": "Havana"}
 
@@ -17,7 +18,12 @@ ACQO = (sys.executable, "-m", "acqo_rl.cli")
 
 
 def load_script(path, name):
-    """Loads a script as a module; it is registered under ``name``, because its dataclasses need that."""
+    """Loads a script as a module; it is registered under ``name``, because its dataclasses need that.
+
+    The script can import its neighbours, as when Python runs it.
+    """
+    if str(Path(path).parent) not in sys.path:
+        sys.path.append(str(Path(path).parent))
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
