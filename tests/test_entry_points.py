@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import resource
 import shlex
 import subprocess
 import sys
@@ -110,12 +109,9 @@ def test_accelerate_configs_start_the_right_processes(file, processes, kind):
 
 
 @pytest.mark.parametrize("command_name", COMMANDS)
-def test_help_is_fast_and_shows_examples(command_name):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def test_help_imports_nothing_heavy_and_shows_examples(command_name):
     printed, heavy = help_of(command_name)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert not heavy
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2  # torch alone takes more
     assert f"acqo {command_name}" in printed
     assert "--config FILE" in printed
     without_help = re.findall(r"^  (--\w+)(?: \S+)*\n  --", printed, re.M)
