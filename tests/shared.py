@@ -51,7 +51,8 @@ def help_of(name):
         "from acqo_rl.cli import main\n"
         "try: main([sys.argv[1], '--help'])\n"
         "except SystemExit: pass\n"
-        "print(json.dumps(sorted({'torch', 'faiss', 'datasets', 'peft', 'trl', 'sentence_transformers'} & set(sys.modules))), file=sys.stderr)"
+        "slow = {'torch', 'faiss', 'datasets', 'peft', 'trl', 'sentence_transformers'}\n"
+        "print(json.dumps(sorted(slow & set(sys.modules))), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
     return done.stdout, json.loads(done.stderr.splitlines()[-1])
