@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from acqo_rl.batching import BatchedRetriever, Batcher, Search
 from acqo_rl.errors import ConfigError, NotFoundError
@@ -167,20 +166,21 @@ def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -
 
     The lists of two indexes of a collection are merged by RSF, as in a hybrid index. With several collections, the
     first index of each collection (dense before BM25) contributes to the first list, and the second index to the second
-    list. A collection with one index has no documents in the second list.
+    list. There is a second list only if every collection has two indexes: otherwise the documents of one collection
+    would have two votes in the fusion, and those of another one.
     """
     paths: list[Retriever] = list(collections[0].retrievers)
     if len(collections) > 1:
         ordered = [sorted(c.retrievers, key=lambda retriever: not retriever.cosine) for c in collections]
-        places = [[one for one in parts if one] for parts in zip_longest(*ordered)]
-        paths = [p[0] if len(p) == 1 else FederatedRetriever(p, f"{label} {i}") for i, p in enumerate(places, start=1)]
+        places = list(zip(*ordered, strict=False))
+        paths = [FederatedRetriever(parts, f"{label} {i}") for i, parts in enumerate(places, start=1)]
     return paths[0] if len(paths) == 1 else HybridRetriever(paths, RankScoreFusion())
 
 
 def searched_apart(collections: Sequence[Collection]) -> list[OriginalOnly]:
-    """The retriever that searches only the raw query, if a collection has such an index; otherwise an empty list."""
+    """The retriever that searches only the raw query if every collection has such an index, else an empty list."""
     apart = [replace(c, retrievers=c.originals) for c in collections if c.originals]
-    return [OriginalOnly(searched_as_one(apart, "raw query, indexes"))] if apart else []
+    return [OriginalOnly(searched_as_one(apart, "raw query, indexes"))] if len(apart) == len(collections) else []
 
 
 def _scale(collection: str, info: IndexInfo) -> str:

@@ -16,7 +16,7 @@ from acqo_rl.retrieval.build import build_dense_index, load_retriever
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.serving.collections import Collection, searched_as_one
+from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
 from acqo_rl.types import Document, Query, Reformulation, SubQuery, has_cosines
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
@@ -218,12 +218,24 @@ def test_a_single_collection_with_one_index_is_searched_as_it_is():
 def test_first_and_second_indexes_of_several_collections_are_merged_each_before_the_two_are():
     texts = {"q": {"a": 0.9, "b": 0.8}}
     one = collection("one", InCollection(Scored(texts), "one", "dense 1"), bm25("one", {"a": "q q", "b": "r"}))
-    two = collection("two", InCollection(Scored({"q": {"c": 0.85}}), "two", "dense 1"))
+    two = collection("two", bm25("two", {"c": "r"}), InCollection(Scored({"q": {"c": 0.85}}), "two", "dense 1"))
     merged = searched_as_one([one, two])
     assert isinstance(merged, HybridRetriever)
     assert not has_cosines(merged)
     [found] = merged.search(["q"], 5)
     assert found.doc_ids == ("one/a", "two/c", "one/b")
+
+
+def test_an_index_that_only_some_collections_have_gives_no_second_vote():
+    """An irrelevant hybrid collection would otherwise be first in the list of its second index."""
+    right = collection("right", InCollection(Scored({"q": {"c": 0.64}}), "right", "dense 1"))
+    dense = InCollection(Scored({"q": {"a": 0.25}}), "wrong", "dense 1")
+    for retrievers, originals in ([(dense, bm25("wrong", {"a": "q"})), ()], [(dense,), (bm25("wrong", {"a": "q"}),)]):
+        wrong = Collection("wrong", {}, retrievers, originals=originals)
+        merged = searched_as_one([wrong, right])
+        assert has_cosines(merged)
+        assert merged.search(["q"], 5)[0].doc_ids == ("right/c", "wrong/a")
+        assert searched_apart([wrong, right]) == []
 
 
 @pytest.mark.parametrize("kind", ["federated", "hybrid"])
