@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -162,10 +163,9 @@ class CachedReformulator:
             cache: keeps the reformulations.
         """
         self.name = name
-        self._load = load
+        self._open = lru_cache(load)
         self._asked = f"reformulate {made_with}"
         self._cache = cache
-        self._loaded: Reformulator | None = None
         self._made: dict[Query, tuple[Reformulation, float]] = {}
 
     @property
@@ -211,11 +211,6 @@ class CachedReformulator:
         """Milliseconds of the reformulation of a query: those of its batch, divided by the queries of the batch."""
         return self._made[query][1]
 
-    def _open(self) -> Reformulator:
-        if self._loaded is None:
-            self._loaded = self._load()
-        return self._loaded
-
 
 class CachedReranker:
     """Scores each pair once and keeps the time it took. The reranker is loaded when it is first needed."""
@@ -230,10 +225,9 @@ class CachedReranker:
             cache: keeps the scores.
         """
         self.name = name
-        self._load = load
+        self._open = lru_cache(load)
         self._asked = f"rerank {made_with}"
         self._cache = cache
-        self._loaded: Reranker | None = None
         self._scored: dict[tuple[str, str], tuple[float, float]] = {}
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -241,9 +235,9 @@ class CachedReranker:
         new = {key_of(*pair): pair for pair in pairs if pair not in self._scored}
         known = self._cache.read(self._asked, list(new))
         if missing := {key: pair for key, pair in new.items() if key not in known}:
-            self._loaded = self._loaded or self._load()
+            reranker = self._open()
             begin = time.perf_counter()
-            scores = self._loaded.score(list(missing.values()))
+            scores = reranker.score(list(missing.values()))
             ms = 1000 * (time.perf_counter() - begin) / len(missing)
             self._cache.write(self._asked, [(key, score, ms) for key, score in zip(missing, scores, strict=True)])
             known |= {key: (score, ms) for key, score in zip(missing, scores, strict=True)}
