@@ -259,8 +259,8 @@ def answer_one(text: str, history: object, searcher: Searcher, config: SearchCon
         answer = searcher.ask(text, history)
         show(answer, searcher, config)
         return next((document_of(searcher.corpus, doc_id).text for doc_id in answer.fused.doc_ids[:1]), "")
-    query, mode = Query("query", text, history), config.answer_mode
-    result = searcher.pipeline.ask(query, mode=None if mode == "pipeline" else mode)
+    query = Query("query", text, history)
+    result = searcher.pipeline.ask(query, mode=config.answer_mode)
     if config.json:
         print(json.dumps(answer_as_json(query, result, config.k)), flush=True)
     else:

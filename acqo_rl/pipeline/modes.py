@@ -1,4 +1,4 @@
-"""The modes of the pipeline, which fix its steps instead of choosing them by the challenges of the question."""
+"""The modes of the pipeline: by default the challenges of the question choose its steps, the other modes fix them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acqo_rl.reformulation.classify import challenges_of
 from acqo_rl.text import one_line
 
 Mode = Literal["simple", "recursive", "multi_hop", "self_query"]
-AnyMode = Literal["auto"] | Mode
+AnyMode = Literal["pipeline", "auto"] | Mode
 
 _MANY_WORDS = 20
 _LEADS_ON = re.compile(
@@ -37,16 +37,18 @@ def choose_mode(question: str) -> Mode:
     return "recursive" if "decomposition" in found or len(text.split()) > _MANY_WORDS else "simple"
 
 
-def read_mode(mode: AnyMode, question: str) -> Mode:
-    """The mode for a question; ``auto`` is replaced by :func:`choose_mode`.
+def read_mode(mode: AnyMode, question: str) -> Mode | None:
+    """The mode that fixes the steps for a question: ``None`` for ``pipeline``, and :func:`choose_mode` for ``auto``.
 
     Raises:
         ConfigError: the mode is unknown.
     """
+    if mode == "pipeline":
+        return None
     if mode == "auto":
         return choose_mode(question)
     if mode not in get_args(Mode):
-        raise ConfigError(f"Unknown mode {mode!r}; choose auto, {', '.join(get_args(Mode))}.")
+        raise ConfigError(f"Unknown mode {mode!r}; choose pipeline, auto, {', '.join(get_args(Mode))}.")
     return mode
 
 

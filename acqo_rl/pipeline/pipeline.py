@@ -159,7 +159,7 @@ class Pipeline:
         on_step: Callable[[Step], None] | None = None,
         on_text: Callable[[str], None] | None = None,
         *,
-        mode: AnyMode | None = None,
+        mode: AnyMode = "pipeline",
         context: str = "",
     ) -> PipelineResult:
         """Answers one question.
@@ -168,7 +168,7 @@ class Pipeline:
             query: the question; a ``str`` is a query without history.
             on_step: called with each step when it ends.
             on_text: called with each piece of the answer, if the model can stream.
-            mode: fixes the steps; ``auto`` chooses a mode by rules, ``None`` the steps by the challenges.
+            mode: ``pipeline`` chooses the steps by the challenges; the others fix them; ``auto`` chooses one by rules.
             context: information about the user; the first search appends it to the sub-queries of the route
                 ``disambiguate``.
 
@@ -177,7 +177,7 @@ class Pipeline:
             SearchError: there are no passages because searches failed.
         """
         query = read_query(query)
-        chosen = None if mode is None else read_mode(mode, query.text)
+        chosen = read_mode(mode, query.text)
         key: Hashable = (query_key(query), chosen, context, fingerprint_of(self._retriever))
         known = self._cache.get(key)
         if known:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import BaseModel, Field
 
 from acqo_rl.pipeline.modes import AnyMode
@@ -14,8 +12,6 @@ from acqo_rl.serving.schemas import Metadata, Name, Notes, QueryRewriteInfo, Str
 
 PASSAGES = 8
 
-AnswerMode = Literal["pipeline"] | AnyMode
-
 
 class AnswerRequest(StrategyRequest):
     """A question to answer from the documents; the first search uses the reformulation of the strategy."""
@@ -23,7 +19,7 @@ class AnswerRequest(StrategyRequest):
     model_config = request_config(query="How did the harbour of Bergen influence its growth?", mode="auto")
 
     knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in /v1/search.")
-    mode: AnswerMode = Field(
+    mode: AnyMode = Field(
         default="pipeline",
         description="pipeline chooses its steps by the question; the other modes fix them: simple "
         "searches once; recursive splits the question and follows references in passages; multi_hop searches for "

@@ -158,7 +158,7 @@ def _add_answers(app: FastAPI, service: Service, threads: Threads, metrics: Metr
         chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
         pipeline = await threads.run(service.pipeline, strategy, body.num_variants, chosen)
-        ask = partial(pipeline.ask, mode=None if body.mode == "pipeline" else body.mode, context=context)
+        ask = partial(pipeline.ask, mode=body.mode, context=context)
         recorded = metrics, strategy, service.max_model_calls, request.state.request_id
         events = stream_answer(ask, query, notes, body.mode, threads, *recorded)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
