@@ -20,7 +20,7 @@ from acqo_rl.errors import ConfigError, GrammarError
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
-from acqo_rl.reformulation.wording import Wording
+from acqo_rl.reformulation.word_statistics import WordStatistics
 from acqo_rl.searching.lists import DEPTH, search_each
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
@@ -232,14 +232,14 @@ def _logged_parts(parsed: Sequence[Reformulation | None], ranks: Sequence[NDArra
     valid = [r for r in parsed if r is not None]
     means = {"part/format": len(valid) / len(parsed)}
     if valid:
-        wording = Wording.of(valid)
+        word_statistics = WordStatistics.of(valid)
         inside = [r <= CUTOFF for r in ranks]
         means |= {
             "part/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
             "part/pass": float(np.mean([r.route == "pass" for r in valid])),
             "part/copy_of_query": float(np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])),
-            "part/words": wording.words,
-            "part/repetition": wording.dropped,
+            "part/words": word_statistics.words,
+            "part/repetition": word_statistics.repetitions_removed,
             "part/hit": float(np.mean([hits.any() for hits in inside])),
             "part/recall": float(np.mean([hits.mean() for hits in inside])),
             "part/all_gold": float(np.mean([hits.all() for hits in inside])),

@@ -73,11 +73,11 @@ from acqo_rl.measures import MEASURES, check_measures, judged
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
     ELSE_RULES,
-    LOOKS_FIRST,
+    REWRITE_RETRIEVE_READ,
     StrategySettings,
-    asks_model,
     check_strategy,
     is_policy,
+    prompts_model,
 )
 from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
@@ -226,7 +226,7 @@ def check(config: EvaluateConfig) -> None:
     check_ranges(config, {**{key: (value, FINITE) for key, value in least.items()}, "margin": (0, FINITE)})
     names = name_reformulators(config.reformulator, config.model)
     for name, model in names.items():
-        if name != LOOKS_FIRST:
+        if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
         if is_policy(name.removesuffix(ELSE_RULES)):
             read_settings(model)
@@ -238,7 +238,7 @@ def check(config: EvaluateConfig) -> None:
         raise ConfigError(f"The step {asking[0]!r} calls a language model: give --model MODEL.")
     if taken := names.keys() & set(config.pipeline):
         raise ConfigError(f"{taken.pop()!r} names a reformulator and a step of the pipeline; rename the reformulator.")
-    possible = [name for name in (*names, *config.pipeline) if name != LOOKS_FIRST]
+    possible = [name for name in (*names, *config.pipeline) if name != REWRITE_RETRIEVE_READ]
     if baseline_of(config) not in possible:
         raise ConfigError(f"The baseline {baseline_of(config)!r} is none of {', '.join(possible)}; give one of them.")
     for what, given in (("fusion", config.fusion), ("measures", config.measures), ("robustness", config.robustness)):
@@ -394,6 +394,6 @@ def settings_of(
     if config.pipeline:
         settings |= {key: getattr(config, key) for key in ("pipeline", "max_model_calls", "answers")}
         settings["model"] = place(config.model or "")
-    if config.pipeline or any(map(asks_model, models)):
+    if config.pipeline or any(map(prompts_model, models)):
         settings["strategies"] = asdict(strategies)
     return settings

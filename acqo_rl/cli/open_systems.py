@@ -15,19 +15,19 @@ from acqo_rl.evaluation.cache import (
     CachedReformulator,
     CachedReranker,
     CachedRetriever,
-    cache_key,
     fingerprint,
+    reformulator_key,
 )
 from acqo_rl.evaluation.pipeline import WHOLE, WITHOUT_MODEL, CachedStep, Components
 from acqo_rl.evaluation.systems import Bench, IndexParts, System
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.load import (
-    LOOKS_FIRST,
+    REWRITE_RETRIEVE_READ,
     StrategySettings,
-    asks_model,
     lexicon_for,
     load_reformulator,
     load_strategy_model,
+    prompts_model,
 )
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
@@ -51,8 +51,8 @@ def open_bench(
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus_hash(corpus.values()))
     reformulators = open_reformulators(config, strategies, cache, corpus)
-    if LOOKS_FIRST in reformulators and not any(parts.has_dense for parts in retrievers.values()):
-        raise ConfigError(f"{LOOKS_FIRST} compares cosines; give a dense index, alone or in a hybrid.")
+    if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
+        raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
     return Bench(
         reformulators=reformulators,
         retrievers=retrievers,
@@ -79,8 +79,8 @@ def open_reranker(name: str, cache: Cache) -> CachedReranker:
         reranker.score([(_WARM_UP, _WARM_UP)])
         return reranker
 
-    made_with = f"{name} {fingerprint(name.removeprefix(CROSS_ENCODER))}".rstrip()
-    return CachedReranker(name, load, made_with, cache)
+    cache_key = f"{name} {fingerprint(name.removeprefix(CROSS_ENCODER))}".rstrip()
+    return CachedReranker(name, load, cache_key, cache)
 
 
 def open_reformulators(
@@ -93,7 +93,7 @@ def open_reformulators(
         return load_strategy_model(asked_as, model, strategies)
 
     def load(name: str, model: str) -> Reformulator:
-        if not asks_model(name):
+        if not prompts_model(name):
             return load_reformulator(name, model, strategies, lexicon=lexicon)
         shared = language_model(model, name if name == "prompted" else "")  # prompted has settings of its own
         return load_reformulator(name, model, strategies, language_model=shared)
@@ -102,8 +102,10 @@ def open_reformulators(
     lexicon = lexicon_for(models, corpus.values())
     opened = {}
     for given, model in models.items():
-        name = "rewrite" if given == LOOKS_FIRST else given
-        opened[given] = CachedReformulator(given, partial(load, name, model), cache_key(name, model, strategies), cache)
+        name = "rewrite" if given == REWRITE_RETRIEVE_READ else given
+        opened[given] = CachedReformulator(
+            given, partial(load, name, model), reformulator_key(name, model, strategies), cache
+        )
     return opened
 
 
@@ -176,7 +178,7 @@ def open_steps(
             answer_style=config.answers,
         )
 
-    def made_with(step: str, parts: IndexParts) -> str:
+    def cache_key(step: str, parts: IndexParts) -> str:
         values: list[object] = [__version__, [part.fingerprint for part in parts.everything]]
         if step not in WITHOUT_MODEL:
             values += [config.model, fingerprint(config.model or ""), strategies.max_new_tokens]
@@ -187,7 +189,7 @@ def open_steps(
 
     return {
         System(step, name, fusion): CachedStep(
-            step, partial(load, step, name), made_with(step, parts), cache, strategies.concurrency
+            step, partial(load, step, name), cache_key(step, parts), cache, strategies.concurrency
         )
         for name, parts in retrievers.items()
         if not parts.original

@@ -43,12 +43,12 @@ from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
     ELSE_RULES,
     ENGINE_HELP,
-    LOOKS_FIRST,
+    REWRITE_RETRIEVE_READ,
     STRATEGIES,
     WITHOUT_MODEL,
     Engine,
     StrategySettings,
-    asks_model,
+    prompts_model,
 )
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.places import parts_of
@@ -115,20 +115,20 @@ class Searcher:
 
     def __init__(self, config: SearchConfig, strategies: StrategySettings) -> None:
         from acqo_rl.fusion import fusion_named
-        from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-        from acqo_rl.reformulation.load import lexicon_for, load_reformulator, on_this_machine
+        from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
+        from acqo_rl.reformulation.load import lexicon_for, load_reformulator, with_engine_prefix
         from acqo_rl.searching.path import SearchPath
 
         self.k = config.k
         self.corpus, self.retriever = open_corpus(config)
         check_score_threshold(config.score_threshold, [self.retriever])
         lexicon = lexicon_for([config.reformulator], self.corpus.values())
-        model = on_this_machine(config.reformulator, config.model or "", config.engine)
+        model = with_engine_prefix(config.reformulator, config.model or "", config.engine)
         reformulator: Reformulator = load_reformulator(config.reformulator, model, strategies, lexicon=lexicon)
         fusion = fusion_named(config.fusion, config.rrf_k)
-        if config.reformulator == LOOKS_FIRST:
+        if config.reformulator == REWRITE_RETRIEVE_READ:
             threshold = strategies.similarity_threshold
-            reformulator = look_first(reformulator, self.retriever, fusion, self.corpus, threshold)
+            reformulator = rewrite_retrieve_read(reformulator, self.retriever, fusion, self.corpus, threshold)
         self.reranking = self._load_reranking(config)
         self.path = SearchPath(
             reformulator,
@@ -151,7 +151,7 @@ class Searcher:
     def _pipeline(self, config: SearchConfig, strategies: StrategySettings) -> Pipeline:
         from acqo_rl.language_models.load import load_language_model
         from acqo_rl.pipeline.pipeline import Pipeline
-        from acqo_rl.reformulation.load import most_calls
+        from acqo_rl.reformulation.load import max_calls
         from acqo_rl.reformulation.pass_through import PassThrough
         from acqo_rl.searching.searcher import AdaptiveSearcher
 
@@ -171,7 +171,7 @@ class Searcher:
             self.corpus,
             model,
             searcher=searcher,
-            reformulation_calls=most_calls(config.reformulator, strategies),
+            reformulation_calls=max_calls(config.reformulator, strategies),
             max_model_calls=config.max_model_calls,
         )
 
@@ -221,8 +221,8 @@ def check(config: SearchConfig) -> None:
     if config.data is None and not any(map(is_engine, parts_of(config.index))):
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
-    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", LOOKS_FIRST)
-    if config.reformulator not in single and not asks_model(config.reformulator):
+    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
+    if config.reformulator not in single and not prompts_model(config.reformulator):
         raise ConfigError(
             f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "
             f"or several of the last {len(STRATEGIES)}, joined by '+'."

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.cache import cache_key, hash_queries
+from acqo_rl.evaluation.cache import hash_queries, reformulator_key
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
@@ -161,6 +161,6 @@ def open_strategies(config: TuneConfig, strategies: StrategySettings, cache: Cac
     opened = {}
     for number in dict.fromkeys(numbers):
         settings = replace(strategies, num_variants=number)
-        key = cache_key(config.strategy, config.model, settings)
+        key = reformulator_key(config.strategy, config.model, settings)
         opened[number] = CachedReformulator(config.strategy, partial(load, settings), key, cache)
     return opened

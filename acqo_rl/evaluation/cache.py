@@ -22,7 +22,7 @@ from acqo_rl import __version__
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
 from acqo_rl.language_models.openvino import split_prefix
-from acqo_rl.reformulation.load import StrategySettings, asks_model, made_with
+from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
 from acqo_rl.searching.lists import DEPTH
 from acqo_rl.types import (
     FeedbackSpec,
@@ -153,18 +153,18 @@ class CachedRetriever:
 class CachedReformulator:
     """Reformulates each query once and keeps the time it took. The reformulator is loaded when it is first needed."""
 
-    def __init__(self, name: str, load: Callable[[], Reformulator], made_with: str, cache: Cache) -> None:
+    def __init__(self, name: str, load: Callable[[], Reformulator], cache_key: str, cache: Cache) -> None:
         """Wraps a reformulator.
 
         Args:
             name: of the reformulator.
             load: loads the reformulator.
-            made_with: everything except the query that affects the reformulations; see :func:`cache_key`.
+            cache_key: everything except the query that affects the reformulations; see :func:`reformulator_key`.
             cache: keeps the reformulations.
         """
         self.name = name
         self._open = lru_cache(load)
-        self._asked = f"reformulate {made_with}"
+        self._asked = f"reformulate {cache_key}"
         self._cache = cache
         self._made: dict[Query, tuple[Reformulation, float]] = {}
 
@@ -215,18 +215,18 @@ class CachedReformulator:
 class CachedReranker:
     """Scores each pair once and keeps the time it took. The reranker is loaded when it is first needed."""
 
-    def __init__(self, name: str, load: Callable[[], Reranker], made_with: str, cache: Cache) -> None:
+    def __init__(self, name: str, load: Callable[[], Reranker], cache_key: str, cache: Cache) -> None:
         """Wraps a reranker.
 
         Args:
             name: of the reranker.
             load: loads the reranker.
-            made_with: everything except the pair that affects a score.
+            cache_key: everything except the pair that affects a score.
             cache: keeps the scores.
         """
         self.name = name
         self._open = lru_cache(load)
-        self._asked = f"rerank {made_with}"
+        self._asked = f"rerank {cache_key}"
         self._cache = cache
         self._scored: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -267,7 +267,7 @@ def query_key(query: Query) -> str:
     return key_of(query.text, [*map(str, query.history)], [asdict(snippet) for snippet in query.feedback])
 
 
-def cache_key(name: str, model: str, settings: StrategySettings) -> str:
+def reformulator_key(name: str, model: str, settings: StrategySettings) -> str:
     """Everything except the query that affects the reformulations.
 
     Args:
@@ -275,7 +275,7 @@ def cache_key(name: str, model: str, settings: StrategySettings) -> str:
         model: of the reformulator; empty if it has none.
         settings: only the settings that the reformulator reads enter the key.
     """
-    made = made_with(name, model, settings) if asks_model(name) else ""
+    made = strategy_key(name, model, settings) if prompts_model(name) else ""
     return f"{name} {model} {fingerprint(model)} {__version__} {made}".rstrip()
 
 

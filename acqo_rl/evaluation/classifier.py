@@ -22,7 +22,7 @@ from acqo_rl.reformulation.labelled import (
     held_out_questions,
     labelled_questions,
 )
-from acqo_rl.reformulation.load import StrategySettings, most_calls
+from acqo_rl.reformulation.load import StrategySettings, max_calls
 from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.text import one_line
 from acqo_rl.types import QueryType
@@ -176,7 +176,7 @@ def _costs_of_types(judged: Sequence[Judged], group: Sequence[Evaluation], measu
                 wasted = f"{sum(wrong.searches - right.searches for right, wrong in pairs) / queries:+.2f}"
                 gain = sum(right.measures[measure] - wrong.measures[measure] for right, wrong in pairs) / queries
                 lost = f"{gain:+.3f}"
-        calls = f"{most_calls(chosen, StrategySettings()) - most_calls(fitting, StrategySettings()):+d}"
+        calls = f"{max_calls(chosen, StrategySettings()) - max_calls(fitting, StrategySettings()):+d}"
         rows.append((label, predicted, *counts, fitting, chosen, calls, wasted, lost, str(queries)))
     note = (
         "Each pair of types that the rules confuse, with the strategies that the adaptive choice selects for them. "

@@ -29,8 +29,8 @@ def detail_tables(study: Study) -> Iterator[Table]:
     if summaries:
         yield _by_route(summaries, measure)
         yield from _routes(reformulators, summaries, study)
-    if any(summary.wording.searches for summary in summaries):
-        yield _wording(summaries)
+    if any(summary.word_statistics.searches for summary in summaries):
+        yield _word_statistics(summaries)
     if any(summary.leak_rate for summary in summaries):
         yield _leaks(summaries, study.measures)
     if any(commonest_problems(evaluation) for evaluation in group):
@@ -148,25 +148,25 @@ def _kinds_by_route(summary: Summary) -> Table:
     return Table(f"Route against kind: {summary.name}", note, ("", *kinds), rows)
 
 
-def _wording(summaries: Sequence[Summary]) -> Table:
-    header = ("", "sub-queries", "words", "repeating", "stuffed", "repetitions dropped")
+def _word_statistics(summaries: Sequence[Summary]) -> Table:
+    header = ("", "sub-queries", "words", "2 repetitions", "3 repetitions", "repetitions removed")
     rows = tuple(
         (
             s.name,
-            str(s.wording.searches),
-            f"{s.wording.words:.1f}",
-            f"{s.wording.repeating:.1%}",
-            f"{s.wording.stuffed:.1%}",
-            f"{s.wording.dropped:.1%}",
+            str(s.word_statistics.searches),
+            f"{s.word_statistics.words:.1f}",
+            f"{s.word_statistics.repeated_twice:.1%}",
+            f"{s.word_statistics.repeated_3_times:.1%}",
+            f"{s.word_statistics.repetitions_removed:.1%}",
         )
         for s in summaries
     )
     note = (
-        "Number of sub-queries other than the raw query, and their mean number of words. Repeating, stuffed: share of "
-        "sub-queries in which a word of at least four letters occurs at least two, or three, times more than in the "
-        "query. Repetitions dropped: queries whose completion repeats words, which were removed."
+        "Number of sub-queries other than the raw query, and their mean number of words. 2 repetitions, 3 repetitions: "
+        "share of sub-queries in which a word of at least four letters occurs at least two, or three, times more than "
+        "in the query. Repetitions removed: share of queries whose completion repeats words, which were removed."
     )
-    return Table("Wording", note, header, rows)
+    return Table("Words of the sub-queries", note, header, rows)
 
 
 def _leaks(summaries: Sequence[Summary], measures: Sequence[str]) -> Table:

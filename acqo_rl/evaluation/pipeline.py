@@ -108,20 +108,20 @@ class CachedStep:
     """Runs a step once per query, several queries at the same time, and keeps each outcome as soon as it is there."""
 
     def __init__(
-        self, name: str, load: Callable[[], Components], made_with: str, cache: Cache, concurrency: int
+        self, name: str, load: Callable[[], Components], cache_key: str, cache: Cache, concurrency: int
     ) -> None:
         """Wraps a step.
 
         Args:
             name: one of ``STEPS``.
             load: loads the components, when the first query is run; several threads may call them.
-            made_with: everything except the query that affects the outcome.
+            cache_key: everything except the query that affects the outcome.
             cache: keeps the outcomes.
             concurrency: number of queries at the same time.
         """
         self.name = name
         self._load = load
-        self._asked = f"step {name} {made_with}"
+        self._asked = f"step {name} {cache_key}"
         self._cache = cache
         self._concurrency = concurrency
         self._outcomes: dict[str, Outcome] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, QueryResult, searched_texts
 from acqo_rl.evaluation.significance import Difference, NonInferiority, non_inferiority, paired_bootstrap
-from acqo_rl.reformulation.wording import Wording
+from acqo_rl.reformulation.word_statistics import WordStatistics
 from acqo_rl.text import distinct, normalised
 from acqo_rl.types import Reformulation
 
@@ -51,7 +51,7 @@ class Summary:
         leak_rate: share of the queries with a known answer that are searched with the answer, although the
             reformulator was not shown it; ``None`` if no answer is known.
         without_leaks: means over the other queries.
-        wording: number of words written and repeated.
+        word_statistics: number of words written and repeated.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Summary:
     retrieval_ms: float
     leak_rate: float | None
     without_leaks: Group
-    wording: Wording
+    word_statistics: WordStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def summarise(evaluation: Evaluation) -> Summary:
         retrieval_ms=_mean(result.retrieval_ms for result in results),
         leak_rate=_mean(bool(result.leaks) for result in with_answer) if with_answer else None,
         without_leaks=_group([result for result in results if not result.leaks] or results),
-        wording=Wording.of([result.reformulation for result in results]),
+        word_statistics=WordStatistics.of([result.reformulation for result in results]),
     )
 
 

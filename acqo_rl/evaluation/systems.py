@@ -13,8 +13,8 @@ from acqo_rl.evaluation.pipeline import CachedStep
 from acqo_rl.evaluation.run import Evaluation, QueryResult, evaluate, searched_texts
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.measures import judged
-from acqo_rl.pipeline.rewrite_retrieve_read import look_first
-from acqo_rl.reformulation.load import LOOKS_FIRST
+from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
+from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.searching.lists import OriginalOnly, Retrievers, searchable, searched_text
 from acqo_rl.searching.names import RERANKED
@@ -115,7 +115,7 @@ class Bench:
         combined = [
             System(r, s, f)
             for s, f, r in product(self.retrievers, self.fusions, self.reformulators)
-            if r != LOOKS_FIRST or self.retrievers[s].has_dense
+            if r != REWRITE_RETRIEVE_READ or self.retrievers[s].has_dense
         ]
         return [*combined, *self.steps]
 
@@ -130,7 +130,7 @@ def compute_missing(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> 
     relevant = judged(bench.qrels)
     asked = [within_limits(query) for queries in query_sets.values() for query in queries if query.id in relevant]
     for name, reformulator in bench.reformulators.items():
-        missing = [] if name == LOOKS_FIRST else reformulator.missing(_as_read(bench, name, asked))
+        missing = [] if name == REWRITE_RETRIEVE_READ else reformulator.missing(_as_read(bench, name, asked))
         with tqdm(total=len(missing), desc=f"reformulate by {name}", unit="query", disable=not missing) as bar:
             for start in range(0, len(missing), bench.batch_size):
                 batch = missing[start : start + bench.batch_size]
@@ -202,18 +202,18 @@ def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluat
         evaluation = evaluate(step, queries, bench.qrels, **settings)
         return _with_results(evaluation, (_of_step(result, step, parts) for result in evaluation.results))
     recorded = _Recorded(bench.reformulators[system.reformulator])
-    looks_first = system.reformulator == LOOKS_FIRST
+    has_first_search = system.reformulator == REWRITE_RETRIEVE_READ
     retrievers = parts.all(system.retriever)
-    if looks_first:
+    if has_first_search:
         merged = parts.merged(system.retriever)
-        chosen = look_first(recorded, merged, fusion, bench.corpus, bench.similarity_threshold)
+        chosen = rewrite_retrieve_read(recorded, merged, fusion, bench.corpus, bench.similarity_threshold)
         path = SearchPath(chosen, retrievers, fusion, bench.corpus, reranking=bench.reranking(system))
     else:
         rounds = bench.rounds if recorded.feedback.results else 1
         reranking = bench.reranking(system)
         path = SearchPath(recorded, retrievers, fusion, bench.corpus, rounds=rounds, reranking=reranking)
     evaluation = evaluate(path, queries, bench.qrels, **settings)
-    with_costs = (_with_costs(result, recorded, parts, looks_first) for result in evaluation.results)
+    with_costs = (_with_costs(result, recorded, parts, has_first_search) for result in evaluation.results)
     reranking = bench.reranking(system)
     return _with_results(evaluation, (_with_reranking(result, reranking) for result in with_costs))
 
@@ -222,10 +222,10 @@ def _with_results(evaluation: Evaluation, results: Iterator[QueryResult]) -> Eva
     return replace(evaluation, results=tuple(results))
 
 
-def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, looks_first: bool) -> QueryResult:
+def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, has_first_search: bool) -> QueryResult:
     """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
     query = result.reformulation.query
-    if looks_first:
+    if has_first_search:
         dense = next(part for part in parts.everything if has_cosines(part))
         written = [s for made in searchable(recorded.made[query.id], [dense]) for s in made.sub_queries]
         kept = list(dict.fromkeys(map(searched_text, result.reformulation.sub_queries)))

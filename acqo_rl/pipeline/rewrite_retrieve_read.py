@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import LOOKS_FIRST
+from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.searching.feedback import snippets
 from acqo_rl.searching.path import search
@@ -30,7 +30,7 @@ class RewriteRetrieveRead:
     It is also a reformulator. It returns the sub-queries of the search that was kept, which the caller searches again.
     """
 
-    name = LOOKS_FIRST
+    name = REWRITE_RETRIEVE_READ
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class RewriteRetrieveRead:
         return replace(kept, reformulation=reformulation)
 
 
-def look_first(
+def rewrite_retrieve_read(
     rewriter: Reformulator, retriever: Retriever, fusion: Fusion, corpus: Mapping[str, Document], threshold: float
 ) -> RewriteRetrieveRead:
     """Creates a rewrite-retrieve-read that first searches the raw query; uses only the dense part of a hybrid.
@@ -118,8 +118,8 @@ def look_first(
     dense = _with_cosines(retriever)
     if dense is None:
         raise ConfigError(
-            f"{LOOKS_FIRST} needs cosine scores, but the scores of {retriever.name!r} are not cosines. Search a dense "
-            "index, alone or in a hybrid; several collections must have the same encoder."
+            f"{REWRITE_RETRIEVE_READ} needs cosine scores, but the scores of {retriever.name!r} are not cosines. "
+            "Search a dense index, alone or in a hybrid; several collections must have the same encoder."
         )
     return RewriteRetrieveRead(PassThrough(), rewriter, dense, fusion, corpus, threshold=threshold)
 

@@ -9,14 +9,14 @@ from itertools import pairwise
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.follow_ups import topic_of
 from acqo_rl.reformulation.signals import (
-    asked_first,
     find_list,
     is_form,
     last_said,
     names,
     names_of_own,
     newest_first,
-    told_apart,
+    user_turns_first,
+    without_shorter_forms,
 )
 
 _HE_OR_SHE = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
@@ -46,7 +46,7 @@ def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
     question that has a topic comes first.
     """
     found, most = _referred(text, history)
-    return [name for name in told_apart(found)[:most] if not _has(text, name)]
+    return [name for name in without_shorter_forms(found)[:most] if not _has(text, name)]
 
 
 def _referred(text: str, history: Sequence[Turn]) -> tuple[Sequence[str], int]:
@@ -56,10 +56,10 @@ def _referred(text: str, history: Sequence[Turn]) -> tuple[Sequence[str], int]:
     if _HE_OR_SHE.search(text):
         person = _maker(history) or _person(text, history)
         if person or topics:
-            return told_apart(filter(None, [person, *topics]))[:1], 1
+            return without_shorter_forms(filter(None, [person, *topics]))[:1], 1
     if _THEY.search(text) and (listed := _last_list(history)):
         return listed, _MOST_LISTED
-    return [*topics, *last_said(asked_first(history), names_of_own)], _MOST_NAMES
+    return [*topics, *last_said(user_turns_first(history), names_of_own)], _MOST_NAMES
 
 
 def _last_list(history: Sequence[Turn]) -> list[str]:
@@ -101,7 +101,7 @@ def _person(asked: str, history: Sequence[Turn]) -> str:
             makers = _MAKER.findall(turn)
             found = max(people, key=lambda name: (name in makers, " " in name))
             longer = (name for said in turns for name in names(said) if f" {found} " in f" {name} ")
-            return told_apart([found, *longer])[0]
+            return without_shorter_forms([found, *longer])[0]
     return ""
 
 

@@ -30,18 +30,18 @@ class Cached:
     different sub-queries.
     """
 
-    def __init__(self, reformulator: Reformulator, made_with: str, cache: TimedCache[Reformulation]) -> None:
+    def __init__(self, reformulator: Reformulator, cache_key: str, cache: TimedCache[Reformulation]) -> None:
         """Adds a cache to a reformulator.
 
         Args:
             reformulator: called once for each distinct query of a batch that is not cached.
-            made_with: cache key of everything except the query that affects the results: model, and strategies with
+            cache_key: cache key of everything except the query that affects the results: model, and strategies with
                 their settings and prompt versions.
             cache: stores the reformulations.
         """
         self.name = reformulator.name
         self._reformulator = reformulator
-        self._made_with = made_with
+        self._cache_key = cache_key
         self._cache = cache
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
@@ -60,4 +60,4 @@ class Cached:
         ]
 
     def _key(self, query: Query) -> Hashable:
-        return exact_key(query), self._made_with
+        return exact_key(query), self._cache_key

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from acqo_rl.reformulation.dummy_pronouns import asks_of_a_deed, without_dummies
+from acqo_rl.reformulation.dummy_pronouns import names_whole_action, without_dummies
 from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of, weighs
@@ -122,7 +122,7 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
         return "disambiguate"
     if _asks_several(text, lexicon):
         return "decompose"
-    leans = query.history and text and not names(text) and not asks_of_a_deed(text)
+    leans = query.history and text and not names(text) and not names_whole_action(text)
     return "disambiguate" if leans else "pass"
 
 

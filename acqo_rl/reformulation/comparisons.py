@@ -77,10 +77,10 @@ def _sides(text: str) -> list[str]:
         if _NO_SIDE.match(match["other"]) or _CUT.search(match["one"]):
             return []
         return shared(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
-    return _share(text) if _VERSUS.search(text) and not is_contest(text) else []
+    return _share(text) if _VERSUS.search(text) and not names_opponents(text) else []
 
 
-def is_contest(text: str) -> bool:
+def names_opponents(text: str) -> bool:
     """Whether "versus" separates the opponents of a match, a trial or a battle: "Brown versus Board of Education"."""
     if not _VERSUS.search(text):
         return False

@@ -55,7 +55,7 @@ def without_dummies(text: str) -> str:
     return DUMMY.sub("", text)
 
 
-def asks_of_a_deed(text: str) -> bool:
+def names_whole_action(text: str) -> bool:
     """Whether a text asks about an action that it fully names: "How long does it take to boil an egg?"."""
     dummy = DUMMY.search(text)
     return dummy is not None and _WHOLE_DEED.search(text, dummy.end()) is not None

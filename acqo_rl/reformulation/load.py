@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STRATEGIES = ("multi_query", "hyde", "step_back", "decomposition", "expansion", "rewrite")
 """Strategies for prompting a language model; several can be joined by ``+``."""
 
-LOOKS_FIRST = "rewrite_retrieve_read"
+REWRITE_RETRIEVE_READ = "rewrite_retrieve_read"
 """Rewrites a query with a language model only if the raw query finds no similar document."""
 
 WITHOUT_MODEL = ("raw", "rules", "turns")
@@ -119,17 +119,17 @@ class StrategySettings:
     cache_size: int = field(default=10_000, metadata={"help": "Maximum number of cached reformulations."})
 
 
-def asks_model(name: str) -> bool:
+def prompts_model(name: str) -> bool:
     """Whether a name stands for strategies that prompt a language model; a trained policy does not count."""
-    return name in ("prompted", "adaptive", LOOKS_FIRST) or set(name.split("+")) <= set(STRATEGIES)
+    return name in ("prompted", "adaptive", REWRITE_RETRIEVE_READ) or set(name.split("+")) <= set(STRATEGIES)
 
 
 def is_policy(name: str) -> bool:
     """Whether a name stands for a trained policy without the rules."""
-    return not (name in (*WITHOUT_MODEL, LOOKS_FIRST) or asks_model(name) or name.endswith(ELSE_RULES))
+    return not (name in (*WITHOUT_MODEL, REWRITE_RETRIEVE_READ) or prompts_model(name) or name.endswith(ELSE_RULES))
 
 
-def on_this_machine(name: str, model: str, engine: Engine) -> str:
+def with_engine_prefix(name: str, model: str, engine: Engine) -> str:
     """The model of a reformulator with the prefix of the engine that runs it.
 
     Args:
@@ -140,7 +140,7 @@ def on_this_machine(name: str, model: str, engine: Engine) -> str:
     """
     from acqo_rl.language_models.openvino import fastest, split_prefix
 
-    if engine == "transformers" or not model or asks_model(name) or split_prefix(model)[0]:
+    if engine == "transformers" or not model or prompts_model(name) or split_prefix(model)[0]:
         return model
     return f"openvino-int8:{model}" if engine == "int8" else fastest(model)
 
@@ -159,16 +159,16 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
     return Lexicon.of(documents) if any(name == "rules" or name.endswith(ELSE_RULES) for name in names) else None
 
 
-def most_calls(name: str, settings: StrategySettings) -> int:
+def max_calls(name: str, settings: StrategySettings) -> int:
     """Maximum number of model calls per query; ``name`` as in :func:`load_reformulator`."""
     from acqo_rl.reformulation.adaptive import BY_TYPE
 
     if name == "adaptive":
         chosen = [settings.force_strategy] if settings.force_strategy else BY_TYPE.values()
-        return settings.classify_by_model + max(most_calls(strategy, settings) for strategy in chosen)
+        return settings.classify_by_model + max(max_calls(strategy, settings) for strategy in chosen)
     if name in WITHOUT_MODEL:
         return 0
-    return len(name.split("+")) if asks_model(name) else 1
+    return len(name.split("+")) if prompts_model(name) else 1
 
 
 def check_strategy(name: str, model: str) -> None:
@@ -178,9 +178,9 @@ def check_strategy(name: str, model: str) -> None:
         ConfigError: the name contains an unknown strategy or repeats one.
     """
     parts = name.split("+")
-    if asks_model(name) and len(set(parts)) < len(parts):
+    if prompts_model(name) and len(set(parts)) < len(parts):
         raise ConfigError(f"{name!r} contains a strategy twice; give each strategy once.")
-    if asks_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
+    if prompts_model(name) or not ("+" in name or model.startswith(("openai:", "anthropic:", "embedded:"))):
         return
     unknown = [part for part in parts if part not in STRATEGIES]
     raise ConfigError(
@@ -231,7 +231,7 @@ def load_reformulator(
         return Logged(RecentTurns())
     settings = settings or StrategySettings()
     check_strategy(name, model)
-    if asks_model(name):
+    if prompts_model(name):
         return Logged(_prompted(name, model, settings, language_model))
     alone = name.removesuffix(ELSE_RULES)
     policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
@@ -239,11 +239,11 @@ def load_reformulator(
     return Logged(chosen)
 
 
-def made_with(name: str, model: str, settings: StrategySettings) -> str:
+def strategy_key(name: str, model: str, settings: StrategySettings) -> str:
     """Cache key of everything except the query that affects the results of a prompted strategy.
 
     Args:
-        name: a name for which :func:`asks_model` is true.
+        name: a name for which :func:`prompts_model` is true.
         model: name of the language model.
         settings: see :class:`StrategySettings`; only the settings that the strategy uses enter the key.
 
@@ -360,7 +360,7 @@ def _strategies(name: str, settings: StrategySettings) -> list[Strategy]:
         StepBack,
     )
 
-    name = "rewrite" if name == LOOKS_FIRST else name
+    name = "rewrite" if name == REWRITE_RETRIEVE_READ else name
     known: tuple[Strategy, ...] = (
         MultiQuery(settings.num_variants, settings.domain, settings.translate_to),
         HyDE(settings.domain),

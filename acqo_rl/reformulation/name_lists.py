@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.reformulation.comparisons import is_contest
+from acqo_rl.reformulation.comparisons import names_opponents
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.relations import joins, joins_list, joins_next
 from acqo_rl.reformulation.signals import (
@@ -111,7 +111,7 @@ def listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
         is_asked: whether the text is known to be a question or a request.
     """
     listed = find_list(text)
-    if listed is None or listed.link == "between" or is_contest(text):
+    if listed is None or listed.link == "between" or names_opponents(text):
         return []
     before, after = listed.before, listed.after
     if _CHOICE.match(before) or _GOES_ON.match(after) or _OF_BOTH.match(f"{before}{listed.link}".strip()):

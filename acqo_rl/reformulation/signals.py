@@ -171,7 +171,7 @@ def newest_first(history: Sequence[Turn]) -> list[str]:
     return [turn.text for turn in reversed(history)]
 
 
-def asked_first(history: Sequence[Turn]) -> list[str]:
+def user_turns_first(history: Sequence[Turn]) -> list[str]:
     """The texts of the turns: the user's newest first, then the assistant's newest first."""
     return [turn.text for speaker in ("user", "assistant") for turn in reversed(history) if turn.speaker == speaker]
 
@@ -220,7 +220,7 @@ def begins_to_ask(text: str) -> bool:
     return _REQUEST.match(text) is not None
 
 
-def told_apart(spans: Iterable[str]) -> list[str]:
+def without_shorter_forms(spans: Iterable[str]) -> list[str]:
     """The names in order, without repetitions; of "Picasso" and "Pablo Picasso" only the longer one."""
     kept: list[str] = []
     for span in spans:

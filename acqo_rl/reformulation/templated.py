@@ -55,17 +55,17 @@ class Templated:
     query, no sub-query contains any other name or year, and all of the query's names and years occur.
     """
 
-    def __init__(self, reformulator: Reformulator, made_with: str, cache: TimedCache[Reformulation]) -> None:
+    def __init__(self, reformulator: Reformulator, cache_key: str, cache: TimedCache[Reformulation]) -> None:
         """Adds a cache of templates to a reformulator.
 
         Args:
             reformulator: called for queries without a cached template.
-            made_with: cache key of everything except the query that affects the results.
+            cache_key: cache key of everything except the query that affects the results.
             cache: stores decompositions with slots in their sub-queries.
         """
         self.name = reformulator.name
         self._reformulator = reformulator
-        self._made_with = made_with
+        self._cache_key = cache_key
         self._cache = cache
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
@@ -95,7 +95,7 @@ class Templated:
             self._cache.put(self._key(template), split)
 
     def _key(self, template: Template) -> Hashable:
-        return "template", template.text, self._made_with
+        return "template", template.text, self._cache_key
 
 
 def _split(answer: Reformulation, template: Template) -> Reformulation | None:

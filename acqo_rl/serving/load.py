@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, on_this_machine
+from acqo_rl.reformulation.load import ENGINE_HELP, Engine, StrategySettings, lexicon_for, with_engine_prefix
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
 from acqo_rl.searching.reranking import DEPTH
 from acqo_rl.serving.service import Service
@@ -112,7 +112,7 @@ def load_service(
         "on_batch": on_batch,
     }
     models = {
-        name: on_this_machine(name, model, settings.engine)
+        name: with_engine_prefix(name, model, settings.engine)
         for name, model in name_reformulators(settings.strategies, settings.model).items()
     }
     fusion = fusion_named(settings.fusion, settings.rrf_k)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from cachetools import LRUCache
 
 from acqo_rl.pipeline.pipeline import Pipeline
-from acqo_rl.pipeline.rewrite_retrieve_read import look_first
+from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
 from acqo_rl.searching.lists import DEPTH
@@ -208,7 +208,9 @@ class Service:
             fusion = FederatedFusion(self._fusion) if len(collections) > 1 else self._fusion
             reformulator = offered.reformulator
             if offered.threshold is not None:
-                reformulator = Logged(look_first(reformulator, retriever, fusion, documents, offered.threshold))
+                reformulator = Logged(
+                    rewrite_retrieve_read(reformulator, retriever, fusion, documents, offered.threshold)
+                )
             return AdaptiveSearcher(
                 reformulator,
                 [retriever, *searched_apart(collections)],

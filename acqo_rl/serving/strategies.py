@@ -15,13 +15,13 @@ from acqo_rl.reformulation.fallback import else_rules
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import (
     ELSE_RULES,
-    LOOKS_FIRST,
+    REWRITE_RETRIEVE_READ,
     StrategySettings,
-    asks_model,
     is_policy,
     load_reformulator,
     load_strategy_model,
-    most_calls,
+    max_calls,
+    prompts_model,
 )
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.types import LanguageModel, Reformulator
@@ -119,14 +119,14 @@ class Strategies:
             return _else_rules(policy, name, self._lexicon)
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
-        asks = asks_model(name)
+        asks = prompts_model(name)
         language_model = self._language_model(name, model) if asks else None
         logged = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not asks:  # a policy: the batch includes the creation of its prompts
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
-        if name == LOOKS_FIRST:  # logged by the service, together with its first search
+        if name == REWRITE_RETRIEVE_READ:  # logged by the service, together with its first search
             return Offered(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
-        return Offered(logged, most_calls(name, settings))
+        return Offered(logged, max_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:
         key = (model, name == "prompted")  # "prompted" uses different generation settings

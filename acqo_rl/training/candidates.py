@@ -13,7 +13,7 @@ from typing import NamedTuple
 from acqo_rl.data.union import source_of
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.reformulation.signals import NAME_WORD, asked_first, last_said, newest_first
+from acqo_rl.reformulation.signals import NAME_WORD, last_said, newest_first, user_turns_first
 from acqo_rl.text import normalised, one_line
 from acqo_rl.training.titles import Titles, titles_by_source
 from acqo_rl.types import Document, Query, Route, SubQuery, SubQueryKind
@@ -124,7 +124,7 @@ def _with_names_of_the_conversation(query: Query, titles: Titles) -> Iterator[Ca
     queries is easier to learn. With a wrong name, the full query still finds more than its content words.
     """
     turns = newest_first(query.history)
-    names = last_said(asked_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
+    names = last_said(user_turns_first(query.history), lambda turn: _names(turn) or _runs(turn))[:_MAX_TURN_NAMES]
     newest = last_said(turns, _names)[:2]
     chosen = {"names 1 and 2": names[:2], "newest names": newest}
     chosen |= {f"name {i}": [name] for i, name in enumerate(names, start=1)}

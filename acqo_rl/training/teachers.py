@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, cache_key
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, reformulator_key
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.searching.names import name_reformulators
@@ -55,7 +55,7 @@ def candidates_of_teachers(
     with closing(Cache(cache)) as kept:
         for name, model in teachers.items():
             load = partial(load_reformulator, name, model, lexicon=lexicon)
-            teacher = CachedReformulator(name, load, cache_key(name, model, StrategySettings()), kept)
+            teacher = CachedReformulator(name, load, reformulator_key(name, model, StrategySettings()), kept)
             for start in tqdm(range(0, len(queries), _BATCH), desc=f"reformulate with {name}", unit="batch"):
                 answers = teacher.reformulate(queries[start : start + _BATCH])
                 if start == 0 and all(answer.failed_calls for answer in answers):

@@ -9,7 +9,7 @@ import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, cache_key
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, reformulator_key
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
@@ -210,10 +210,14 @@ def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_tha
     """A policy reads no settings of a strategy, and a strategy none of another."""
     (tmp_path / "weights").write_text("old")
     three, four = StrategySettings(num_variants=3), StrategySettings(num_variants=4)
-    policy = cache_key("policy", str(tmp_path), three)
-    assert policy == cache_key("policy", str(tmp_path), four)
-    assert policy != cache_key("policy_else_rules", str(tmp_path), three)
-    assert cache_key("hyde", "m", three) == cache_key("hyde", "m", four) != cache_key("hyde", "n", three)
-    assert cache_key("multi_query", "m", three) != cache_key("multi_query", "m", four)
+    policy = reformulator_key("policy", str(tmp_path), three)
+    assert policy == reformulator_key("policy", str(tmp_path), four)
+    assert policy != reformulator_key("policy_else_rules", str(tmp_path), three)
+    assert (
+        reformulator_key("hyde", "m", three)
+        == reformulator_key("hyde", "m", four)
+        != reformulator_key("hyde", "n", three)
+    )
+    assert reformulator_key("multi_query", "m", three) != reformulator_key("multi_query", "m", four)
     (tmp_path / "weights").write_text("renewed")
-    assert policy != cache_key("policy", str(tmp_path), three)
+    assert policy != reformulator_key("policy", str(tmp_path), three)

@@ -23,12 +23,12 @@ def open_step(tmp_path):
     """Opens a step over the same file again and again, as several processes do one after the other."""
     caches = []
 
-    def open_step(name="plain", retriever=None, model=None, *, made_with="", concurrency=2):
+    def open_step(name="plain", retriever=None, model=None, *, cache_key="", concurrency=2):
         caches.append(Cache(tmp_path / "cache.sqlite"))
         components = Components(
             retriever or ScriptedRetriever(FOUND), CORPUS, model or ScriptedLanguageModel("x"), RankScoreFusion()
         )
-        return CachedStep(name, lambda: components, made_with, caches[-1], concurrency)
+        return CachedStep(name, lambda: components, cache_key, caches[-1], concurrency)
 
     yield open_step
     for cache in caches:
@@ -51,7 +51,7 @@ def test_an_interrupted_run_continues_and_equals_one_that_was_not(open_step):
     second = open_step(retriever=retriever)
     second.run(QUERIES)
     assert len(retriever.calls) == len(QUERIES) - 4
-    once = open_step(made_with="once")
+    once = open_step(cache_key="once")
     once.run(QUERIES)
     for query in QUERIES:
         both = [replace(step.outcome(query), ms=0.0) for step in (second, once)]
@@ -78,7 +78,7 @@ def test_equal_queries_are_run_once_whatever_their_ids(open_step):
 def test_other_settings_are_run_anew(open_step):
     for budget in ("5 calls", "20 calls", "5 calls"):
         retriever = ScriptedRetriever(FOUND)
-        open_step(retriever=retriever, made_with=budget).run(QUERIES)
+        open_step(retriever=retriever, cache_key=budget).run(QUERIES)
     assert retriever.calls == []
 
 

@@ -17,7 +17,7 @@ from acqo_rl.evaluation.report import write_report
 from acqo_rl.evaluation.study import Study
 from acqo_rl.evaluation.systems import Bench, IndexParts, System, compute_missing, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
-from acqo_rl.reformulation.load import LOOKS_FIRST
+from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.searching.lists import OriginalOnly
@@ -65,7 +65,7 @@ def make_bench(tmp_path, world, retriever, scripted):
     def make(names=("raw", "good"), *, feedback=0, batch_size=64):
         caches.append(cache := Cache(tmp_path / "cache.sqlite"))
         known = {"raw": PassThrough(), "good": scripted(GOOD), "bad": scripted({"simple": ("decompose", "snake")})}
-        known[LOOKS_FIRST] = scripted({"ambiguous": ("decompose", "snake", "franc")})
+        known[REWRITE_RETRIEVE_READ] = scripted({"ambiguous": ("decompose", "snake", "franc")})
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
         return Bench(
@@ -162,20 +162,26 @@ def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(
     queries, _, _, _ = world
     queries = [*queries[:2], replace(queries[2], text="nothing")]
     make, asked = make_bench
-    bench = replace(make(("raw", LOOKS_FIRST)), similarity_threshold=0.5)
+    bench = replace(make(("raw", REWRITE_RETRIEVE_READ)), similarity_threshold=0.5)
     compute_missing(bench, {"": queries})
     assert asked == queries  # by the other reformulator
     asked.clear()
     got = evaluate_systems(bench, {"": queries})[""]
     rsf = [(s.reformulator, s.retriever) for s in got if s.fusion == "rsf"]
-    assert rsf == [("raw", "words"), (LOOKS_FIRST, "words"), ("raw", "other"), ("raw", "both"), (LOOKS_FIRST, "both")]
+    assert rsf == [
+        ("raw", "words"),
+        (REWRITE_RETRIEVE_READ, "words"),
+        ("raw", "other"),
+        ("raw", "both"),
+        (REWRITE_RETRIEVE_READ, "both"),
+    ]
     assert [query.id for query in asked] == ["ambiguous"]
-    results = got[System(LOOKS_FIRST, "words", "rsf")].results
+    results = got[System(REWRITE_RETRIEVE_READ, "words", "rsf")].results
     assert [r.searches for r in results] == [r.embedded for r in results] == [1, 1, 3]
     assert [r.reformulation.calls for r in results] == [0, 0, 1]
     assert [r.reformulation_ms > 0 for r in results] == [False, False, True]
     assert results[0].measures == got[System("raw", "words", "rsf")].results[0].measures
-    both = got[System(LOOKS_FIRST, "both", "rsf")].results
+    both = got[System(REWRITE_RETRIEVE_READ, "both", "rsf")].results
     assert [r.searches for r in both] == [2, 2, 3 + 2]
     assert [r.embedded for r in both] == [1, 1, 3]
 

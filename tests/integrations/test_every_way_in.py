@@ -29,9 +29,9 @@ from acqo_rl.evaluation.systems import evaluate_systems
 from acqo_rl.fusion import fusion_named
 from acqo_rl.integrations import haystack, langchain, llama_index
 from acqo_rl.integrations.mcp import make_server
-from acqo_rl.pipeline.rewrite_retrieve_read import look_first
+from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.load import (
-    LOOKS_FIRST,
+    REWRITE_RETRIEVE_READ,
     WITHOUT_MODEL,
     StrategySettings,
     lexicon_for,
@@ -54,7 +54,7 @@ SHOWN = 20
 
 NAMES = (
     *("rules", "raw", "turns", "policy", "policy_else_rules", "prompted", "adaptive", "multi_query", "hyde"),
-    *("step_back", "decomposition", "expansion", "rewrite", "multi_query+hyde", LOOKS_FIRST),
+    *("step_back", "decomposition", "expansion", "rewrite", "multi_query+hyde", REWRITE_RETRIEVE_READ),
 )
 LONG = "the harbour and the bank of the old town by the river in the north of the country " * 4
 
@@ -158,8 +158,8 @@ class Ways:
             fusion, retriever = fusion_named(self.fusion), IndexSettings().open_index(self.index)
             lexicon = lexicon_for([name], self.corpus.values())
             reformulator = load_reformulator(name, "model", lexicon=lexicon)
-            if name == LOOKS_FIRST:
-                reformulator = look_first(reformulator, retriever, fusion, self.corpus, 0.7)
+            if name == REWRITE_RETRIEVE_READ:
+                reformulator = rewrite_retrieve_read(reformulator, retriever, fusion, self.corpus, 0.7)
             self.searchers[name] = AdaptiveSearcher(reformulator, retriever, fusion, corpus=self.corpus)
             assert "policy" not in name or reformulator.feedback == FeedbackSpec(2, 9)
         return self.searchers[name]

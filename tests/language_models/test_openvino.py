@@ -141,20 +141,20 @@ def test_the_package_is_named_where_it_is_missing(tmp_path, monkeypatch):
 
 
 def test_the_engine_is_chosen_for_policies_made_for_it(tmp_path, monkeypatch):
-    from acqo_rl.reformulation.load import on_this_machine
+    from acqo_rl.reformulation.load import with_engine_prefix
 
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cpu")
     folder = full_model(tmp_path)
-    assert on_this_machine("policy", str(folder), "auto") == str(folder)
+    assert with_engine_prefix("policy", str(folder), "auto") == str(folder)
     write_graph(TransformersModel.from_pretrained(str(folder)), folder, "int8")
-    assert on_this_machine("policy", str(folder), "auto") == f"openvino:{folder}"
-    assert on_this_machine("policy", "trained:demo", "auto") == "openvino:trained:demo"
-    assert on_this_machine("policy", str(folder), "int8") == f"openvino-int8:{folder}"
-    assert on_this_machine("policy", "openvino:trained:demo", "int8") == "openvino:trained:demo"
-    assert on_this_machine("policy", "trained:demo", "transformers") == "trained:demo"
-    assert on_this_machine("prompted", str(folder), "auto") == str(folder)
+    assert with_engine_prefix("policy", str(folder), "auto") == f"openvino:{folder}"
+    assert with_engine_prefix("policy", "trained:demo", "auto") == "openvino:trained:demo"
+    assert with_engine_prefix("policy", str(folder), "int8") == f"openvino-int8:{folder}"
+    assert with_engine_prefix("policy", "openvino:trained:demo", "int8") == "openvino:trained:demo"
+    assert with_engine_prefix("policy", "trained:demo", "transformers") == "trained:demo"
+    assert with_engine_prefix("prompted", str(folder), "auto") == str(folder)
     monkeypatch.setattr("acqo_rl.language_models.local.default_device", lambda: "cuda")
-    assert on_this_machine("policy", "trained:demo", "auto") == "trained:demo"
+    assert with_engine_prefix("policy", "trained:demo", "auto") == "trained:demo"
 
 
 def test_without_the_package_transformers_is_used_and_the_log_says_so(monkeypatch, caplog):

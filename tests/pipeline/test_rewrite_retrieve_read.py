@@ -7,7 +7,7 @@ from stand_ins import ScriptedLanguageModel, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
-from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity, look_first
+from acqo_rl.pipeline.rewrite_retrieve_read import RewriteRetrieveRead, best_similarity, rewrite_retrieve_read
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
@@ -111,15 +111,15 @@ class TestLookFirst:
     def test_of_a_hybrid_the_dense_part_is_looked_at(self):
         dense, words = Scored(), Words()
         hybrid = HybridRetriever([words, dense], ReciprocalRankFusion())
-        made = look_first(self.rewriter("better"), hybrid, ReciprocalRankFusion(), CORPUS, 0.7)
+        made = rewrite_retrieve_read(self.rewriter("better"), hybrid, ReciprocalRankFusion(), CORPUS, 0.7)
         assert [s.text for s in made.reformulate([Query("1", "weak")])[0].sub_queries] == ["better"]
         assert (dense.calls, words.calls) == ([["weak"], ["better"]], [])
 
     def test_the_threshold_decides(self):
         for threshold, calls in ((0.4, 0), (0.5, 0), (0.51, 1)):
-            made = look_first(self.rewriter("better"), Scored(), ReciprocalRankFusion(), CORPUS, threshold)
+            made = rewrite_retrieve_read(self.rewriter("better"), Scored(), ReciprocalRankFusion(), CORPUS, threshold)
             assert made.reformulate([Query("1", "weak")])[0].calls == calls
 
     def test_without_cosines_it_is_refused(self):
         with pytest.raises(ConfigError, match="cosines"):
-            look_first(self.rewriter("better"), Words(), ReciprocalRankFusion(), CORPUS, 0.7)
+            rewrite_retrieve_read(self.rewriter("better"), Words(), ReciprocalRankFusion(), CORPUS, 0.7)

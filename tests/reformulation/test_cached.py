@@ -20,9 +20,9 @@ class Clock:
         return self.now
 
 
-def cached(*replies, made_with="step_back 1", cache=None):
+def cached(*replies, cache_key="step_back 1", cache=None):
     model = ScriptedLanguageModel(*replies)
-    return Cached(Prompted(model, [StepBack()]), made_with, cache or reformulation_cache()), model
+    return Cached(Prompted(model, [StepBack()]), cache_key, cache or reformulation_cache()), model
 
 
 def asked(model):
@@ -59,11 +59,11 @@ def test_other_queries_are_others(one, other):
 
 def test_other_models_prompts_and_settings_are_others():
     cache = reformulation_cache()
-    for made_with in ("model a, prompt 1", "model b, prompt 1", "model a, prompt 2"):
-        reformulator, model = cached("reply", made_with=made_with, cache=cache)
+    for cache_key in ("model a, prompt 1", "model b, prompt 1", "model a, prompt 2"):
+        reformulator, model = cached("reply", cache_key=cache_key, cache=cache)
         reformulator.reformulate([Query("q", "Peru")])
         assert asked(model) == 1
-    reformulator, model = cached("reply", made_with="model b, prompt 1", cache=cache)
+    reformulator, model = cached("reply", cache_key="model b, prompt 1", cache=cache)
     reformulator.reformulate([Query("q", "Peru")])
     assert asked(model) == 0
 

@@ -14,8 +14,8 @@ from acqo_rl.reformulation.load import (
     StrategySettings,
     lexicon_for,
     load_reformulator,
-    made_with,
-    most_calls,
+    max_calls,
+    strategy_key,
 )
 from acqo_rl.types import Completion, Document, Query, SubQuery
 
@@ -34,7 +34,7 @@ from acqo_rl.types import Completion, Document, Query, SubQuery
 )
 def test_model_calls_of_one_query(name, settings, calls):
     """What a budget has to grant beforehand."""
-    assert most_calls(name, StrategySettings(**settings)) == calls
+    assert max_calls(name, StrategySettings(**settings)) == calls
 
 
 @pytest.mark.parametrize("names", [["rules"], ["raw", "policy_else_rules"]])
@@ -73,7 +73,7 @@ def reformulate(name, text="Why is the sky blue?", **settings):
 @pytest.mark.parametrize("name", [*STRATEGIES, "multi_query+hyde", "multi_query+step_back", "adaptive"])
 def test_every_strategy_has_a_name(model, name):
     answer = reformulate(name)
-    assert answer.calls <= most_calls(name, StrategySettings())
+    assert answer.calls <= max_calls(name, StrategySettings())
     assert answer.made_by == name
     if name == "rewrite":  # it stands for the query
         assert answer.sub_queries == (SubQuery("one", "variant"),)
@@ -235,7 +235,9 @@ OTHERS = {
 def readers(setting, **others):
     """Who is asked anew where a setting changes."""
     before, after = (StrategySettings(**others, **changed) for changed in ({}, {setting: CHANGED[setting]}))
-    return {n for n in (*STRATEGIES, "prompted", "adaptive") if made_with(n, "m", before) != made_with(n, "m", after)}
+    return {
+        n for n in (*STRATEGIES, "prompted", "adaptive") if strategy_key(n, "m", before) != strategy_key(n, "m", after)
+    }
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_no_setting_that_answers_depend_on_is_forgotten():
 def test_a_forced_strategy_is_the_only_one_that_adaptive_reads():
     assert "adaptive" not in readers("num_variants", force_strategy="hyde")
     assert readers("seed", temperature=0.0) == set()
-    assert made_with("hyde", "m", StrategySettings()) != made_with("hyde", "n", StrategySettings())
+    assert strategy_key("hyde", "m", StrategySettings()) != strategy_key("hyde", "n", StrategySettings())
 
 
 class Tempered:

@@ -19,9 +19,9 @@ LIMA = Query("2", "compare rent in Lima and New York in 1990?")
 SPLIT = "rent in Oslo in 2020\nRent in Rome in 2020"
 
 
-def templated(*replies, cache=None, made_with="m"):
+def templated(*replies, cache=None, cache_key="m"):
     model = ScriptedLanguageModel(*replies)
-    return Templated(Prompted(model, [Decomposition()]), made_with, cache or reformulation_cache()), model
+    return Templated(Prompted(model, [Decomposition()]), cache_key, cache or reformulation_cache()), model
 
 
 def asked(model):
@@ -94,7 +94,7 @@ def test_other_routes_are_not_kept():
 def test_templates_of_another_model_are_others():
     cache = reformulation_cache()
     templated(SPLIT, cache=cache)[0].reformulate([OSLO])
-    assert templated(SPLIT, cache=cache, made_with="n")[0].reformulate([LIMA])[0].calls == 1
+    assert templated(SPLIT, cache=cache, cache_key="n")[0].reformulate([LIMA])[0].calls == 1
     assert templated(SPLIT, cache=cache)[0].reformulate([LIMA])[0].calls == 0
 
 

@@ -15,26 +15,27 @@ _LETTERS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class WordStatistics:
     """Statistics of all sub-queries except the raw query.
 
     Attributes:
         searches: number of sub-queries.
         words: mean number of generated words per sub-query; an expansion contains the query without generating it.
-        repeating: share of sub-queries with a word (four letters or more) that occurs at least twice more often than in
-            the query.
-        stuffed: share of sub-queries with such a word that occurs at least three times more often than in the query.
-        dropped: share of queries whose completion has repeated words that the parser drops.
+        repeated_twice: share of sub-queries with a word (four letters or more) that occurs at least twice more often
+            than in the query.
+        repeated_3_times: share of sub-queries with such a word that occurs at least three times more often than in the
+            query.
+        repetitions_removed: share of queries whose completion has repeated words that the parser drops.
     """
 
     searches: int = 0
     words: float = 0.0
-    repeating: float = 0.0
-    stuffed: float = 0.0
-    dropped: float = 0.0
+    repeated_twice: float = 0.0
+    repeated_3_times: float = 0.0
+    repetitions_removed: float = 0.0
 
     @classmethod
-    def of(cls, reformulations: Sequence[Reformulation]) -> Wording:
+    def of(cls, reformulations: Sequence[Reformulation]) -> WordStatistics:
         """Computes the statistics of reformulations; all zeros if there are no sub-queries."""
         written = [(s, r.query.text) for r in reformulations for s in r.sub_queries if s.kind != "original"]
         most = [_most_repeated(s.text, query) for s, query in written]
@@ -42,9 +43,9 @@ class Wording:
         return cls(
             searches=len(written),
             words=_mean(words),
-            repeating=_mean([times >= 2 for times in most]),
-            stuffed=_mean([times >= 3 for times in most]),
-            dropped=_mean([repeats_words(r.completion, r.query) for r in reformulations]),
+            repeated_twice=_mean([times >= 2 for times in most]),
+            repeated_3_times=_mean([times >= 3 for times in most]),
+            repetitions_removed=_mean([repeats_words(r.completion, r.query) for r in reformulations]),
         )
 
 
