@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TEMPORARY = frozenset({408, 429, 502, 503, 504})
-"""HTTP statuses after which the same call may succeed."""
-
 _NOTE = "acqo_rl"
 _AS_KEYWORDS = {"match_mapping_type": "string", "path_match": "metadata.*", "mapping": {"type": "keyword"}}
 

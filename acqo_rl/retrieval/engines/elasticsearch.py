@@ -8,8 +8,9 @@ from typing import Any
 import elasticsearch
 from elasticsearch import helpers
 
-from acqo_rl.retrieval.engines.elastic import TEMPORARY, ElasticEngine
+from acqo_rl.retrieval.engines.elastic import ElasticEngine
 from acqo_rl.retrieval.engines.engine import COSINE
+from acqo_rl.retrieval.http_calls import TEMPORARY
 
 KEY_VARIABLE = "ELASTICSEARCH_API_KEY"
 """Environment variable with the API key."""

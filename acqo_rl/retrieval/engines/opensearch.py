@@ -7,8 +7,9 @@ from typing import Any
 import opensearchpy
 from opensearchpy import helpers
 
-from acqo_rl.retrieval.engines.elastic import TEMPORARY, ElasticEngine
+from acqo_rl.retrieval.engines.elastic import ElasticEngine
 from acqo_rl.retrieval.engines.engine import COSINE
+from acqo_rl.retrieval.http_calls import TEMPORARY
 
 
 class OpensearchEngine(ElasticEngine):

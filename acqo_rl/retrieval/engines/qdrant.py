@@ -19,6 +19,7 @@ from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.rows import as_document, as_row
+from acqo_rl.retrieval.http_calls import TEMPORARY
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ KEY_VARIABLE = "QDRANT_API_KEY"
 _NOTE = "acqo_rl"
 _POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
 _PAGE = 1000
-_TEMPORARY = frozenset({408, 429, 500, 502, 503, 504})
 _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
 
 
@@ -50,7 +50,7 @@ class QdrantEngine:
     def is_temporary(self, error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         if isinstance(error, UnexpectedResponse):
-            return error.status_code in _TEMPORARY
+            return error.status_code in TEMPORARY
         return isinstance(error, (ResponseHandlingException, QdrantException))
 
     def schema(self) -> Schema | None:
