@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.small_talk_words import PHRASES, is_courtesy, is_greeting_without_spaces, is_opening
 from acqo_rl.text import compatible, folded
 from acqo_rl.types import Query, Reformulation
 
@@ -33,12 +34,8 @@ what is up | what(s| s)? ?up | sup | long time no see
 (good)? ?bye+( bye+)? | see (you|ya|u)( later| soon| tomorrow| around| then)? | cya | take care | farewell
 have a (nice|good|great|lovely|wonderful) (day|evening|weekend|night|one|time)
 you( a)?re welcome | (good|great|nice|excellent|helpful) (job|work|bot|answers?) | well done | sounds good
-great | good | lovely | perfect | awesome | cool | nice | wonderful | excellent | amazing
-lol | lmao | (ha)+ | (he)+he | got it | i see
-(that |it )?makes sense | understood | interesting | fair enough
 who are you | what can you do | what is your name | are you (an? )?(real )?(bot|robot|human|person|ai)
 (that( i)?s|that will be) all | never mind | nevermind | sorry | my (bad|apologies) | apologies
-test(ing)?( (test(ing)?|1|2|3))* | prueba | teste | тест | 测试 | テスト | 테스트
 hallo | guten (morgen|tag|abend) | gute nacht | moin | servus | tschüss | auf wiedersehen | wie geht( e)?s( dir| ihnen)?
 das (ist|war|wars|wäre) alles | entschuldigung | tut mir leid
 bonjour | bonsoir | salut | coucou | bonne (journée|soirée|nuit) | au revoir | (comment )?ça va | comment allez vous
@@ -58,6 +55,12 @@ merhaba | selam | günaydın | hepsi bu( kadar)? | bu kadar | özür dilerim
 (とても|大変)?(助かりました|助かった|役に立ちました|参考になりました)
 안녕(하세요)? | (많은 |정말 )?도움이( 많이)? (됐|되었|됐었)(어요|습니다) | 이게 다예요 | 미안(해요|합니다)? | 죄송합니다
 مرحبا | السلام عليكم | هذا كل شيء | آسف | नमस्ते | बस इतना ही | माफ़ कीजिए
+"""
+_REMARKS = """
+great | good | lovely | perfect | awesome | cool | nice | wonderful | excellent | amazing
+lol | lmao | (ha)+ | (he)+he | got it | i see
+(that |it )?makes sense | understood | interesting | fair enough
+test(ing)?( (test(ing)?|1|2|3))* | prueba | teste | тест | 测试 | テスト | 테스트
 """
 _BESIDE = """
 there | (to )?(you|every(one|body)|all|the team) | guys | folks | team | (my )?(dear|friends?) | mate | buddy
@@ -98,14 +101,15 @@ _ELISION = re.compile("\\b([cdjlmnst]|qu)['\u2019](?=\\w)")
 
 
 def _any_of(phrases: str) -> str:
-    return "|".join(phrase.strip() for line in phrases.strip().splitlines() for phrase in line.split(" | "))
+    return "|".join(phrase.strip() for line in folded(phrases).strip().splitlines() for phrase in line.split(" | "))
 
 
-_PHRASE = f"(?P<said>{_any_of(_THANKS)}|{_any_of(_SAID)})|{_any_of(_BESIDE)}"
+_GREETING = "|".join(map(_any_of, (_THANKS, _SAID, PHRASES)))
+_PHRASE = f"(?P<said>{_GREETING}|{_any_of(_REMARKS)})|{_any_of(_BESIDE)}"
 _SMALL_TALK = re.compile(rf"(?:(?:{_PHRASE})(?: |$))+")
 _REACTION = re.compile(rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)})|{_PHRASE})(?: |$))+")
 _ANY_PHRASE = re.compile(rf"(?<!\S)(?:{_PHRASE})(?!\S)")
-_ANY_THANKS = re.compile(rf"(?<!\S)(?:{_any_of(_THANKS)})(?!\S)")
+_ANY_GREETING = re.compile(rf"(?<!\S)(?:{_GREETING})(?!\S)")
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 
 
@@ -123,9 +127,9 @@ def is_small_talk(text: str) -> bool:
     said = _DRAWN_OUT.sub(r"\1", " ".join(words))
     if found := _SMALL_TALK.fullmatch(said):
         return found["said"] is not None
-    if _ABOUT_IT.match(said) and not _MAY_ASK.search(text) and _says_it_helped(said):
-        return True
-    return bool(_ANY_THANKS.search(said)) and not _MAY_ASK.search(text) and _says_it_helped(_ANY_PHRASE.sub("", said))
+    if _MAY_ASK.search(text):
+        return False
+    return (_ABOUT_IT.match(said) is not None and _says_it_helped(said)) or _greets(said)
 
 
 def asks_for_nothing(query: Query) -> bool:
@@ -155,10 +159,21 @@ def past_small_talk(
     return [answers[i] for i in range(len(queries))]
 
 
-def _says_it_helped(rest: str) -> bool:
-    """Whether the rest of a thank-you is only praise and function words: "das hat mir sehr geholfen"."""
-    others = _HELPED.sub("", rest)
-    return others != rest and function_words().issuperset(others.split())
+def _says_it_helped(said: str) -> bool:
+    """Whether a text has only praise and function words: "das hat mir sehr geholfen"."""
+    others = _HELPED.sub("", said)
+    return others != said and function_words().issuperset(others.split())
+
+
+def _greets(said: str) -> bool:
+    """Whether a text has a greeting or thanks, and beside it only words that often stand there, and function words."""
+    if is_greeting_without_spaces(said):
+        return True
+    if not (_ANY_GREETING.search(said) or any(map(is_opening, said.split()))):
+        return False
+    rest = [word for word in _HELPED.sub(" useful ", _ANY_PHRASE.sub("", said)).split() if not is_opening(word)]
+    others = [word for word in rest if not is_courtesy(word)]
+    return not rest or (len(others) < len(rest) and function_words().issuperset(others))
 
 
 @cache
