@@ -76,6 +76,15 @@ _PLACES = re.compile(
 """Verbs that state a rank with "first": "which came first" does not ask when something came."""
 _SEEMS = re.compile(r"(?:look|taste|smell|sound|feel|seem|appear|become|get|grow|stay|remain|is|are|was|were)s?$", re.I)
 _ADVERBIAL = re.compile(r"(?:\w+ly|often)\b", re.I)
+_CONTEST = re.compile(
+    r"(?:(?:would|will|could|should|is going to) )?(?:wins?|won|los(?:es?|t)|prevail(?:s|ed)?|triumph(?:s|ed)?"
+    r"|came out on top|got the better of it)"
+    r"(?:$| (?:in|at|on|by|against|if|when|that|this|their|it)\b| (?:the|a) .*\b(?:final|semi-?final|match|game|fight"
+    r"|bout|duel|race|election|primary|primaries|debate|battle|war|derby|series|case|lawsuit|argument|contest)\b)"
+    r"|(?:is|are|was|were) (?:it|right|wrong|correct|real|true|the (?:one|winner|answer))$",
+    re.I,
+)
+"""What is true of only one item, so that a text about it names both: "Who won the final", "Which is correct"."""
 _PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _ENDS_IN_E = (
     "large wide late safe nice rare dense close wise fine simple strange brave pure loose huge gentle little able cute"
@@ -176,7 +185,8 @@ def _of_each(does: str, items: list[str], *, is_choice: bool) -> list[str]:
         what = match["what"] or ""
         how = what if _describes(match["does"], what) else _amount(what)
     else:
-        return [f"{item} {_agreeing(does, item)}" for item in items] if is_choice else []
+        are_separate = is_choice and not _CONTEST.match(does)
+        return [f"{item} {_agreeing(does, item)}" for item in items] if are_separate else []
     return [f"how {how} {item} {_agreeing(match['does'], item)}{match['rest']}" for item in items]
 
 

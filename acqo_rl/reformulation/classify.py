@@ -13,7 +13,7 @@ from acqo_rl.reformulation.dummy_pronouns import names_whole_action, without_dum
 from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.query_types import compares, lists, query_type_of, weighs
-from acqo_rl.reformulation.signals import LONGEST, REFERENCE, SQL, clauses, names, refers_to_itself
+from acqo_rl.reformulation.signals import LONGEST, PARTICIPLE, REFERENCE, SQL, clauses, names, refers_to_itself
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.reformulation.type_words import spaced
 from acqo_rl.reformulation.years import years_in
@@ -78,10 +78,6 @@ _CHAIN = re.compile(
     |\b(?:was|is|did|does|were|has)\ the\ (?:[a-z-]+\ ){{1,3}}of\ .+
         \ (?:born|die|died|buried|educated|study|live|work|grow\ up
         |marry|attend|found|receive|win|speak|belong)\b
-    # which model trained on ImageNet has the best accuracy; what library written in Rust is fastest
-    |\b[Ww](?:hich|hat)\ (?!(?:is|are|was|were)\b)(?:[a-z]+\ ){{1,2}}
-        (?:[a-z]+ed|built|made|born|written|bred|grown)\ (?:on|in|by|at|with|from|for)\ .+\ (?:
-        (?:has|have|had|is|are|was|were|won)\ the\ |[a-z]+\ (?:the\ )?(?:most|least|fewest|best|worst|[a-z]+est)\b)
     # X's mother's birthplace; the director of X's wife
     |\w's\ [\w-]+'s\ |\bthe\ (?:[a-z-]+\ ){{1,2}}of\ [^,?]+'s[ ]
     # die Frau des Chefs von ...; la esposa del director de ...
@@ -93,6 +89,30 @@ _CHAIN = re.compile(
     """,
     re.X,
 )
+
+_BEST = (
+    r"(?:(?:more|fewer|less)\b.*\bthan\ any|most|least|fewest|best|worst|first|last"
+    r"|(?!(?:interest|west|east|rest|test|forest|request)\b)[a-z]{2,}est)\b"
+)
+_VERB = r"(?:is|are|was|were|has|have|had|do|does|did|can|could|will|would|should)\b"
+_OF_SOME = re.compile(
+    rf"""\b(?:which|what|(?:of|among)(?:\ all)?(?:\ the)?)\ (?:of\ the\ )?(?:(?!{_VERB})[\w'-]+\ ){{1,3}}?(?:
+        # country bordering Laos; film starring the Rock; city lying on two rivers
+        (?!(?:\w*thing|string|spring|king|ring|wing|building|painting|drawing|housing|clothing|wedding|evening|morning
+            |ceiling)\b)[a-z]{{2,}}ing\ (?=(?-i:[A-Z\d])
+            |(?:the|an?|both|two|three|its|on|in|by|at|with|for|from|to|as|of|about|under|over|through|against)\ )
+        |(?:bordering|starring|featuring|containing|using|including|wearing|crossing|spanning|supporting|speaking)[ ]
+        # model trained on ImageNet; team coached by a woman
+        |(?:{PARTICIPLE}|bred|run|put|flown|driven|eaten|bound)[ ]
+            (?:on|in|by|at|with|from|for|to|as|of|after|before|under|during|since|outside|near|between)[ ]
+        # player who moved to Spain; city where they met
+        |(?:that|who|whom|whose|where)[ ]
+    ).{{0,150}}?(?:\b{_VERB}|,\ (?:which|what|who)\ .{{0,50}}?
+        |\b(?:\w+ed|\w+s|won|made|sold|got|took|ran|wrote|cost|grew|came|went|spent|drew|beat|led|paid|kept|held|lost|gave)
+    )\ (?:\w+\ )?{_BEST}""",
+    re.I | re.X,
+)
+"""The best of the things that meet a condition: "which country bordering Laos has the largest army"."""
 
 
 def classify(query: Query) -> Classification:
@@ -133,7 +153,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
     found: list[Challenge] = []
     if _TEMPORAL.search(text) or years_in(text):
         found.append("temporal")
-    if _CHAIN.search(text):
+    if _CHAIN.search(text) or _OF_SOME.search(text):
         found.append("multi_hop")
     if _asks_several(text, common_lexicon()) or _WEIGHED.search(text) or weighs(text):
         found.append("decomposition")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from acqo_rl.reformulation.choices import chosen_from
 from acqo_rl.reformulation.signals import find_list, is_plural, names_attribute
@@ -34,6 +35,11 @@ _SIDES = [
         rf"(?!{_ASKS})(?P<one>{_ONE}) or (?P<other>{_ONE} (?:for|as|in|to|when) .+)",
     )
 ]
+_RELATES = re.compile(
+    r"\b(?:differences?|similarit(?:y|ies)|distinctions?|contrasts?) (?:between|of)\b|\bdiffers?\b"
+    r"|\bdifferent (?:from|to|than)\b|\b(?:distinguish(?:es)?|tell) .+ (?:from|apart)\b",
+    re.I,
+)
 _NO_SIDE = re.compile(
     r"(?:that |those )?(?:of )?(?:the )?"
     r"(?:others?|rest|(?:national |global |world )?average|wh(?:at|o|om|ich)|its|their|his|her|one)\b",
@@ -56,6 +62,13 @@ _BETWEEN_SIDES = re.compile(r",? (?:and|with|to|versus|vs\.?|against|or|over|tha
 _AND = re.compile(r",? (?:and|or|versus|vs\.?|&) (?:(?:that|those) of )?", re.I)
 _SAYS = re.compile(r"^(?:explain|tell|say|give|describe|list|show|discuss)\b|\b(?:they|it)\b", re.I)
 _DESCRIBES = re.compile(r"(?:ic|al|ese|ish|ous|ive|ary|ent|able|less|ful)$", re.I)
+_DESIGNATION = r"(?:[b-z]|\d+)"
+_NUMBERED = re.compile(rf"(?P<word>\w+) {_DESIGNATION} (?P<noun>.+)")
+"""A phrase with a letter or a number, and a noun: "type 1 diabetes"."""
+_OF_SUBSTANCES = re.compile(
+    r"\b(?:deficienc(?:y|ies)|intake|levels|overdose|poisoning|supplements?|tablets|toxicity)$", re.I
+)
+"""Nouns that all listed substances may share."""
 _DETERMINERS = frozenset("a an the its their his her my our this that these those".split())  # noqa: SIM905
 
 
@@ -78,6 +91,14 @@ def _sides(text: str) -> list[str]:
             return []
         return shared(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
     return _share(text) if _VERSUS.search(text) and not names_opponents(text) else []
+
+
+def asks_for_relation(text: str) -> bool:
+    """Whether a comparison asks for the relation itself, without an attribute: "the difference between tin and zinc".
+
+    Documents about both things may answer it, so that the whole text is searched, too.
+    """
+    return _RELATES.search(text) is not None
 
 
 def names_opponents(text: str) -> bool:
@@ -112,21 +133,30 @@ def _share(text: str, between: re.Pattern[str] = _BETWEEN_SIDES) -> list[str]:
     right, tail = (right[: end.start()], right[end.start() :]) if end else (right, "")
     items = [*left[len(head) :].split(", "), *between.split(right)]
     *others, last = items
-    noun = last.partition(" ")[2]
-    if noun and not any(" " in item for item in others):
-        shared_noun = _shared_noun(others[0], last, has_head=bool(head))
-        if shared_noun is None:
-            return []
-        items = [*(f"{item} {shared_noun}".strip() for item in others), last]
+    noun = _shared_noun(others, last, has_head=bool(head))
+    if noun is None:
+        return []
+    items = [*(f"{item} {noun}".strip() for item in others), last]
     return [f"{head}{item.removeprefix('both ')}{tail}" for item in items]
 
 
-def _shared_noun(first: str, last: str, *, has_head: bool) -> str | None:
+def _shared_noun(others: Sequence[str], last: str, *, has_head: bool) -> str | None:
     """The noun of "electric and diesel cars" that "electric" shares; empty if none, ``None`` if this cannot be told.
 
-    "Hand and foot disease" shares its noun, and "milk and dark chocolate" does not.
+    "Hand and foot disease" shares its noun, and "milk and dark chocolate" does not. Of "vitamin d and iron deficiency",
+    either may be true.
     """
+    first = others[0]
     word, _, noun = last.partition(" ")
+    if re.fullmatch(_DESIGNATION, word) and re.search(rf" {_DESIGNATION}$", first):  # type 1 and 2 diabetes
+        return None
+    if any(" " in item for item in others):
+        numbered = _NUMBERED.fullmatch(last)
+        if numbered and all(re.fullmatch(rf"{numbered['word']} {_DESIGNATION}", item) for item in others):
+            return numbered["noun"]
+        return None if _OF_SUBSTANCES.search(last) and not _OF_SUBSTANCES.search(first) else ""
+    if not noun:
+        return ""
     if _DESCRIBES.search(first) or (first.endswith("ing") and word.endswith("ing")):  # buying or renting a house
         return noun
     attribute = noun.split(" ")[-1]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.antecedents import antecedents
 from acqo_rl.reformulation.classify import readable, route_of
+from acqo_rl.reformulation.comparisons import asks_for_relation
 from acqo_rl.reformulation.dummy_pronouns import without_dummies
 from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
@@ -41,7 +42,9 @@ def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple
         )
     if route == "decompose":
         split = distinct(SubQuery(part, "part") for part in parts_of(text, lexicon))
-        return split if len(split) > 1 else (original,)
+        if len(split) < 2:
+            return (original,)
+        return (*split, original) if asks_for_relation(text) else split
     return (original,)
 
 
@@ -84,6 +87,7 @@ class Heuristic:
         if answer.route == "pass":
             reasoning = "No rule applies, so that the raw query is searched"
         elif answer.route == "decompose":
+            number -= answer.sub_queries[-1].kind == "original"
             reasoning = f"Asks for {number} things, which are searched one by one"
         elif answer.sub_queries[0].kind == "expansion":
             added = answer.sub_queries[0].text.removeprefix(one_line(query.text)).strip()

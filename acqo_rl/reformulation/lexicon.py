@@ -41,20 +41,25 @@ _PERSON = re.compile(
 _WITH_READING = re.compile(r"(.+?)(?: \(([^()]+)\)|, ([A-Z][\w.'\u2019-]*(?: [A-Z][\w.'\u2019-]*){0,2}))")
 
 _COMMON_NAMES = """
-abbott costello, adam eve, antigua barbuda, antony cleopatra, arts crafts, barnes noble, batman robin,
-beauty beast, bed breakfast, black decker, black white, bonnie clyde, bosnia herzegovina, cain abel, calvin hobbes,
-cause effect, cheech chong, chip dale, cloak dagger, cops robbers, crime punishment, cut paste, david goliath,
-dolce gabbana, dos don'ts, drum bass, dungeons dragons, ernst young, fast furious, fear loathing, fire fury, fish chips,
-flora fauna, food drink, gilbert sullivan, gin tonic, hall oates, hammer sickle, hansel gretel, health safety,
-heckler koch, hide seek, hit run, ins outs, jekyll hyde, johnson johnson, kitts nevis, latitude longitude, law order,
-lewis clark, life death, lilo stitch, lost found, mac cheese, marks spencer, name address, newfoundland labrador,
-nuts bolts, odds ends, penn teller, pierre miquelon, pratt whitney, pride prejudice, procter gamble,
-profit loss, pros cons, q a, r b, r d, research development, rhythm blues, rice beans, rise fall, rock roll,
-rodgers hammerstein, romeo juliet, rosencrantz guildenstern, salt pepper, samson delilah, s p, search rescue,
-sense sensibility, simon garfunkel, smith wesson, snakes ladders, sodom gomorrah, sonny cher, standard poor's,
-starsky hutch, strunk white, supply demand, surf turf, sweet sour, terms conditions, thelma louise, tom jerry,
-tome principe, tom\u00e9 pr\u00edncipe, track field, trial error, trinidad tobago, tristan isolde,
-turks caicos, tyne wear, vincent grenadines, wallis futuna, war peace, wear tear, william mary, yin yang
+abbott costello, abercrombie fitch, adam eve, andaman nicobar, angels demons, antigua barbuda, antony cleopatra,
+argyll bute, arm hammer, arts crafts, bang olufsen, barking dagenham, barnes noble, bath wells, batman robin, beauty
+beast, bed breakfast, black decker, black white, bonnie clyde, bosnia herzegovina, brighton hove, cain abel, calvin
+hobbes, castile leon, cause effect, cheech chong, chip dale, cloak dagger, cops robbers, crabtree evelyn, crate
+barrel, crime punishment, crosse blackwell, currier ives, cut paste, david goliath, deloitte touche, dolce gabbana,
+dos don'ts, drum bass, dumfries galloway, dun bradstreet, dungeons dragons, ernst young, faber faber, fast furious,
+fear loathing, fire fury, fish chips, flora fauna, food drink, foot mouth, fortnum mason, funk wagnalls, gilbert
+sullivan, gin tonic, guys dolls, hall oates, hammer sickle, hammersmith fulham, hansel gretel, harper row, health
+safety, heard mcdonald, heckler koch, hide seek, hit run, holland barrett, ins outs, jammu kashmir, jekyll hyde,
+johnson johnson, kensington chelsea, kitts nevis, latitude longitude, law order, lewis clark, life death, lilo stitch,
+lost found, mac cheese, marks spencer, name address, newfoundland labrador, nuneaton bedworth, nuts bolts, odds ends,
+parks recreation, penn teller, perth kinross, pierre miquelon, pratt whitney, pride prejudice, procter gamble, profit
+loss, pros cons, q a, r b, r d, ratchet clank, redcar cleveland, research development, rhythm blues, rice beans, rise
+fall, rock roll, rodgers hammerstein, romeo juliet, rosencrantz guildenstern, ross cromarty, s p, salt pepper, samson
+delilah, search rescue, sense sensibility, simon garfunkel, slaughter may, smith wesson, snakes ladders, sodom
+gomorrah, sonny cher, sons lovers, standard poor's, starsky hutch, strunk white, supply demand, surf turf, sweet sour,
+tate lyle, taylor francis, terms conditions, thelma louise, tom jerry, tom\u00e9 pr\u00edncipe, tome principe, track
+field, trial error, trinidad tobago, tristan isolde, turks caicos, tyne wear, vincent grenadines, wallis futuna, war
+peace, wear tear, william mary, windsor maidenhead, yin yang
 """
 """Pairs of words around "and" that are one name in any corpus."""
 

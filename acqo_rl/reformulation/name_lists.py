@@ -9,6 +9,7 @@ such pairs finds less than the raw query.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from acqo_rl.reformulation.comparisons import names_opponents
 from acqo_rl.reformulation.lexicon import Lexicon
@@ -43,6 +44,11 @@ _ONE_WORK = re.compile(
     rf"\b{_WORK} (?:(?:of|by|from|called) )?\|$|\b(?:watch|stream|read) \|$|^\| (?:the )?(?:[a-z]+ )?{_WORK}\b", re.I
 )
 """Context in which "X, Y and Z" is one thing: a question about a work or a band."""
+_CONTENT = (
+    r"(?:actors|actresses|bosses|chapters|characters|duets|episodes|heroes|jokes|levels|lines|monologues|monsters|motifs"
+    r"|numbers|quotes|roles|scenes|songs|stunts|symbols|themes|tracks|villains|weapons)"
+)
+"""What works consist of: "characters in Angels and Demons"."""
 _OF_BOTH = re.compile(
     r"^(?:which|what)(?: (?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must)\b)"
     r"[\w'-]+){2,}$|^(?:who|which|what|how many)\b.* (?!(?:are|is|were|was|do|does|did|have|has|had|of|in|for|at|on"
@@ -51,9 +57,13 @@ _OF_BOTH = re.compile(
 )
 """Context in which one subject has all the things: "which film stars", "who speaks both"."""
 _CHOICE = re.compile(r"(?:who|which|what)\b.*\w, $", re.I)
+_CHOICE_AFTER = re.compile(r"[:,] (?:who|which)\b", re.I)
 _GOES_ON = re.compile(r",? (?:and )?[^\W\d_a-z][\w']*(?:,|$)")
 _LIFE = re.compile(r"\b(?:born|die|discover|invent|write|marry|study|win|buried|compose|paint|found|grow up)\b", re.I)
-_PLURAL_VERB = re.compile(r"\b(?:are|were|do|have)(?: [a-z]+){0,3} (?:the )?$", re.I)
+_PLURAL_VERB = re.compile(
+    r"\b(?:are|were|do|have)(?: (?!(?:of|in|at|for|from|by|to|on|about|near|with) (?:the )?$)[a-z]+){0,3} (?:the )?$",
+    re.I,
+)
 _PLURAL_VERB_AFTER = re.compile(r" (?:are|were|do|have)\b")
 _SUBJECT = re.compile(r"\b(?:did|can|could|will|would|should|may|might|must) (?:the )?$", re.I)
 _VERB_AFTER = re.compile(r" (?:(?:are|were|do|have|did|had|can|could|will|would|may|might)\b|[a-z]+ed\b)")
@@ -63,7 +73,9 @@ _OF_EACH = re.compile(
     r"(?P<of>of|for|from|to|in|at|near|on|about)(?P<more>(?: [\w-]+){0,5}) $",
     re.I,
 )
-_PLACED = frozenset(("in", "at", "near"))
+_PLACED = frozenset(("in", "near"))
+_OFTEN_SEVERAL = frozenset(("location", "name", "price", "salary", "size"))
+"""Attributes of which a firm or a band may have several."""
 _THING_AFTER = re.compile(r" (?!(?:always|sometimes)\b)(?P<noun>[a-z]+)\b")
 _PLACE_BEFORE = re.compile(r"\b(?:of|in|for|at|from|to|on|near|about) (?:the )?$", re.I)
 _PLACE_AFTER = re.compile(r"(?: \S+| (?:in|at|on|for|during|since|by|\d{4})\b.*)?$")
@@ -114,9 +126,14 @@ def listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     if listed is None or listed.link == "between" or names_opponents(text):
         return []
     before, after = listed.before, listed.after
-    if _CHOICE.match(before) or _GOES_ON.match(after) or _OF_BOTH.match(f"{before}{listed.link}".strip()):
+    if (
+        _CHOICE.match(before)
+        or _CHOICE_AFTER.match(after)
+        or _GOES_ON.match(after)
+        or _OF_BOTH.match(f"{before}{listed.link}".strip())
+    ):
         return []
-    are_titles = {unmarked(item).lower() for item in listed.items} <= lexicon.titles
+    are_titles = _are_titles(map(unmarked, listed.items), before, lexicon)
     if not are_titles and not _are_several(listed, text):
         return []
     if not (is_asked or (are_titles and not after) or _asks_of_each(listed, text)):
@@ -136,7 +153,7 @@ def listed_titles(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
         other, after = " ".join(words[:length]), " ".join(words[length:])
         if not is_asked and not _PLACE_AFTER.match(f" {after}".rstrip()):
             continue
-        if {match["one"].lower(), other.lower()} <= lexicon.titles:
+        if _are_titles((match["one"], other), match["before"], lexicon):
             return [f"{match['before']}{item} {after}".strip() for item in (match["one"], other)]
     return []
 
@@ -162,6 +179,13 @@ def listed_words(text: str) -> list[str]:
     if len(last.split()) > max(len(item.split()) for item in items):  # hand, foot and mouth disease
         return []
     return [f"{match['before']} {item}{match['after']}" for item in (*items, last)]
+
+
+def _are_titles(items: Iterable[str], before: str, lexicon: Lexicon) -> bool:
+    """Whether all items are titles; after an attribute, a title needs no article: "height of K2 and the Matterhorn"."""
+    article = "the " if has_attribute(before) else ""
+    names = [item.lower() for item in items]
+    return all(name in lexicon.titles or name.removeprefix(article) in lexicon.titles for name in names)
 
 
 def _asks_of_each(listed: NameList, text: str) -> bool:
@@ -230,8 +254,10 @@ def _is_of_each(listed: NameList) -> bool:
     match = _OF_EACH.match(listed.before)
     if match is None or not is_plural(match["what"]) or not _PLACE_AFTER.match(listed.after):
         return False
+    if is_of(match["what"], ONE_EACH) and not is_of(match["what"], _OFTEN_SEVERAL):
+        return True
     *_, place = listed.before.split()
-    return is_of(match["what"], ONE_EACH) or place in _PLACED
+    return place in _PLACED and not re.fullmatch(_CONTENT, match["what"], re.I)
 
 
 def _with_one(before: str, item: str, after: str) -> str:

@@ -34,6 +34,13 @@ _FEW_WORDS = 12
 """Maximum number of words of a text that may be a question even if it does not start like one."""
 
 _AND_NAME = re.compile(r"(?<=\w) & (?:(?:the|a|an|of|de|la) )?(?=[A-Z])")
+_ENDS_A_NAME = re.compile(
+    r"\b[A-Z][\w'-]* (?:and|&) (?:Associates|Beyond|Bros|Brothers|Co|Company|Daughters?|Family|Friends|Others|Partners"
+    r"|Sisters|Sons?)\b"
+)
+"""Firms, bands and shows: "Bain and Company", "Mumford and Sons"."""
+_BEGINS_A_NAME = re.compile(r"(?<=[a-z] )(?:At|By|For|From|In|Of|On|To|With)(?: [A-Z][\w'-]*)+ and [A-Z][\w'-]*")
+"""Titles: "Of Mice and Men"."""
 _QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)""")
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _STATES = re.compile(
@@ -121,7 +128,8 @@ def _states(whole: str, text: str) -> bool:
 
 def _mark_names(text: str, lexicon: Lexicon) -> str:
     text = re.sub(r"(?<=\w) ?&(?=\w)|(?<=\w)& (?=\w)", lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
-    text = _QUOTED.sub(lambda m: m[0].replace(" ", SPACE), text)
+    for name in (_QUOTED, _ENDS_A_NAME, _BEGINS_A_NAME):
+        text = name.sub(lambda m: m[0].replace(" ", SPACE), text)
     if not _CHANGES.search(text) or re.search(r" (?:and|or|vs\.?|versus|with|to) ", text):
         text = _AND_NAME.sub(lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
     return lexicon.mark_names(text, SPACE)

@@ -39,6 +39,7 @@ from acqo_rl.reformulation.splitting import parts_of
         # what is said of one of them
         ("Which breed has long ears, the Pug or the Beagle?", ["{} has long ears", "the Pug", "the Beagle"]),
         ("Which director, Ann Lee or Bo Li, was a writer?", ["{} was a writer", "Ann Lee", "Bo Li"]),
+        ("Which boxer won an Oscar, Ann Lee or Bo Li?", ["{} won an Oscar", "Ann Lee", "Bo Li"]),
     ],
 )  # fmt: skip
 def test_each_part_makes_sense_without_the_other_thing(text, parts):
@@ -55,6 +56,12 @@ def test_each_part_makes_sense_without_the_other_thing(text, parts):
         "What part of a dog can be straight, curled, or cork-screwed?",
         "Along with silk, wool or chiffon, what might it be made out of?",
         "Which do people prefer, tea or coffee?",
+        "Who won, Ali or Frazier?",
+        "Ali or Frazier: who won?",
+        "Who lost the election, Ann Lee or Bo Li?",
+        "Who won the 2008 final, Ann Lee or Bo Li?",
+        "Who would win in a fight, a lion or a tiger?",
+        "Who was right, Hume or Kant?",
         "Did Ann Lee and Bo Li publish more than 15 novels?",
         "Does Burma have more than one religion?",
         "Are early or late maturing boys taller and stronger than their friends?",

@@ -113,6 +113,45 @@ def test_challenges(text, challenges):
     assert challenges_of(text) == challenges
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which country bordering Laos has the largest army?",
+        "which country bordering laos has the largest army",
+        "Which film starring Tom Hanks earned the most?",
+        "Which model trained on ImageNet has the best accuracy?",
+        "What library written in Rust is fastest?",
+        "Which city lying on two rivers is the oldest?",
+        "Which band whose singer died sold the most albums?",
+        "Which state admitted after the war is the smallest?",
+        "Which firm founded by two brothers went public first?",
+        "Which of the films directed by Ann Lee made the least money?",
+        "Of the countries that border Laos, which has the largest army?",
+    ],
+)
+def test_the_best_of_things_that_meet_a_condition_is_a_chain(text):
+    assert challenges_of(text) == ("multi_hop",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which country has the largest army?",
+        "Which film earned the most?",
+        "What language learning app has the most users?",
+        "Which office building in Dubai is the tallest?",
+        "Which morning show has the best ratings?",
+        "Which actor starred in the most films?",
+        "Which team played in front of the most fans?",
+        "Which wine was made in Italy and costs the least?",
+        "Which vaccine was approved first?",
+        "What film starring Tom Hanks is about a shipwreck?",
+    ],
+)
+def test_the_best_of_all_things_is_not_a_chain(text):
+    assert challenges_of(text) == ("simple",)
+
+
 def test_a_chain_is_not_split():
     """Its parts cannot be searched side by side."""
     assert route_of(Query("q", "Who is the spouse of the CEO of the firm that developed BERT?")) == "pass"

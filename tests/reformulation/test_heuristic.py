@@ -56,7 +56,6 @@ def test_simple_queries_pass_unchanged(text):
     [
         # comparative wording, several entities
         ("Compare the economies of Japan and Germany", ["the economies of Japan", "the economies of Germany"]),
-        ("What is the difference between TCP and UDP?", ["TCP", "UDP"]),
         ("Python vs Java performance", ["Python performance", "Java performance"]),
         ("population of Lima, Quito and Bogota", [f"population of {c}" for c in ("Lima", "Quito", "Bogota")]),
         # what is asked of all is repeated for each
@@ -76,6 +75,25 @@ def test_compound_queries_are_split(text, parts):
     reformulation = reformulate(text)
     assert reformulation.route == "decompose"
     assert reformulation.sub_queries == tuple(SubQuery(part, "part") for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("What is the difference between TCP and UDP?", ["TCP", "UDP"]),
+        ("similarities between Islam and Judaism", ["Islam", "Judaism"]),
+        ("how do cats differ from dogs", ["cats", "dogs"]),
+        ("what distinguishes tin from zinc?", ["tin", "zinc"]),
+    ],
+)
+def test_a_relation_is_searched_as_a_whole_and_by_each_of_its_things(text, parts):
+    sub_queries = reformulate(text).sub_queries
+    assert sub_queries == (*(SubQuery(part, "part") for part in parts), SubQuery(text, "original"))
+
+
+@pytest.mark.parametrize("text", ["difference in price between tin and zinc", "Compare the GDP of Chad and Mali"])
+def test_a_comparison_of_an_attribute_is_searched_only_by_its_things(text):
+    assert [s.kind for s in reformulate(text).sub_queries] == ["part", "part"]
 
 
 @pytest.mark.parametrize(

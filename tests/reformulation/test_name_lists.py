@@ -25,6 +25,22 @@ from acqo_rl.reformulation.splitting import parts_of
         "Why were Crosse and Blackwell soups popular?",
         "Where are the Queen and Prince Philip's apartments located?",
         "When were the Southern and Northern Dynasties?",
+        # a plural before a firm, a band, a work or a place that is one
+        "offices in Bain and Company",
+        "jobs at Slaughter and May",
+        "prices at Fortnum and Mason",
+        "salaries of Frost and Frost",
+        "locations of Marks and Mabel",
+        "headquarters of Bed Bath and Beyond",
+        "names of Mumford and Sons",
+        "When were Mumford and Sons formed?",
+        "themes of Of Mice and Men",
+        "What are the symbols in Of Mice and Men?",
+        "characters in Heat and Dust",
+        "What are the main themes in Heat and Dust?",
+        "What are the products of Tate and Mabel?",
+        "villages in Argyll and Bute",
+        "mayors of Brighton and Hove",
         # what one subject does to both
         "Which film stars Tom Hanks and Meg Ryan?",
         "Which country borders Chad and Mali?",
@@ -41,6 +57,11 @@ from acqo_rl.reformulation.splitting import parts_of
         "symptoms of hand, foot and mouth disease",
         "compare iphone and pixel cameras",
         "difference between milk and dark chocolate",
+        "symptoms of hand foot and mouth disease",
+        "symptoms of vitamin d and iron deficiency",
+        "side effects of vitamin C and zinc supplements",
+        "treatment of type 1 and 2 diabetes",
+        "benefits of vitamin b and c",
         # parts would not be sentences
         "Cranium and Twin Tin Bots are both what?",
         "Besides Lima and Quito what are large cities?",
@@ -71,6 +92,10 @@ def test_what_may_be_one_thing_is_left_whole(text):
             "Penalties for speeding in Chad and Mali",
             ["Penalties for speeding in Chad", "Penalties for speeding in Mali"],
         ),
+        ("salaries in Chad and Mali", ["salaries in Chad", "salaries in Mali"]),
+        # a joined name next to another name
+        ("revenue of Bain and Company and Lego", ["revenue of Bain and Company", "revenue of Lego"]),
+        ("Who wrote Of Mice and Men and East of Eden?", ["Who wrote Of Mice and Men", "Who wrote East of Eden"]),
         # an article or a preposition before each, or a word for both
         ("Opening hours of the Prado and the Louvre", ["Opening hours of the Prado", "Opening hours of the Louvre"]),
         ("rents in Lund and in Malmo", ["rents in Lund", "rents in Malmo"]),
@@ -96,6 +121,15 @@ def test_what_may_be_one_thing_is_left_whole(text):
         ("buying vs renting a home", ["buying a home", "renting a home"]),
         ("react vs vue performance", ["react performance", "vue performance"]),
         ("price of cats and guinea pigs", ["price of cats", "price of guinea pigs"]),
+        # the shared noun
+        ("cost of type 1 and type 2 diabetes", ["cost of type 1 diabetes", "cost of type 2 diabetes"]),
+        ("benefits of vitamin d and iron", ["benefits of vitamin d", "benefits of iron"]),
+        ("compare vitamin d and olive oil", ["vitamin d", "olive oil"]),
+        ("difference between python and c", ["python", "c"]),
+        (
+            "risk of vitamin d deficiency and iron deficiency",
+            ["risk of vitamin d deficiency", "risk of iron deficiency"],
+        ),
     ],
 )
 def test_several_things_are_searched_one_by_one(text, parts):
@@ -109,3 +143,12 @@ def test_the_titles_of_a_corpus_decide():
     assert parts_of("population of Brighton and Hove", corpus) == ()
     assert parts_of("What did Lund and Malmo win?", corpus) == ("What did Lund win", "What did Malmo win")
     assert parts_of("Which actor plays in Heat and Jaws?", corpus) == ()
+
+
+def test_two_measured_things_are_split_if_both_are_titles():
+    corpus = Lexicon(titles=frozenset({"k2", "matterhorn", "corsica", "sardinia", "florence", "machine"}))
+    for text in ("height of K2 and the Matterhorn", "height of k2 and the matterhorn"):
+        assert [part.lower() for part in parts_of(text, corpus)] == ["height of k2", "height of the matterhorn"]
+    assert parts_of("area of Corsica and Sardinia", corpus) == ("area of Corsica", "area of Sardinia")
+    assert parts_of("height of K2 and the Matterhorn") == parts_of("area of Corsica and Sardinia") == ()
+    assert parts_of("albums of Florence and the Machine", corpus) == ()
