@@ -33,13 +33,13 @@ class Results(NamedTuple):
         facts: name and value of the setup.
         table: results of all systems, in Markdown.
         measures: values of this model, for the metadata of the card.
-        stand_ins: results of the non-inferiority tests, one sentence each.
+        non_inferiority: results of the non-inferiority tests, one sentence each.
     """
 
     facts: list[tuple[str, str]]
     table: str
     measures: list[EvalResult]
-    stand_ins: list[str]
+    non_inferiority: list[str]
 
 
 def model_card(
@@ -197,8 +197,8 @@ def _results(folder: Path, model: Path) -> Results:
         )
         for measure, value in systems[this]["overall"]["measures"].items()
     ]
-    stand_ins = [one["sentence"] for one in summary.get("non_inferiority", ())]
-    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures, stand_ins)
+    non_inferiority = [one["sentence"] for one in summary.get("non_inferiority", ())]
+    return Results(facts, aligned(Table("", "", header, tuple(rows))), measures, non_inferiority)
 
 
 def _name_of(model: Path, evaluation: Path, reformulators: Mapping[str, str]) -> str:

@@ -48,27 +48,27 @@ class Reward:
     """A picklable reward function with TRL's signature.
 
     Stage I (explore) takes the best score over all non-empty subsets of the sub-queries. Stage II (converge) scores
-    the full set and adds ``top_bonus`` / log2(r + 1) for each gold document among the first ``top_ranks``.
+    the full set and adds ``top_rank_bonus`` / log2(r + 1) for each gold document among the first ``bonus_ranks``.
 
     Attributes:
         stage: ``explore`` or ``converge``.
         retriever: searched once per call, with the distinct sub-queries of the whole batch.
         fusion: the fusion used in evaluation and serving.
-        grammar: a completion outside the grammar gets ``invalid``, whatever it would find.
+        grammar: a completion outside the grammar gets ``invalid_reward``, whatever it would find.
         cost: subtracted for each search after the first.
-        invalid: reward of a completion outside the grammar; below the reward of every valid completion.
-        decay: eta, if the query has several gold documents; with one gold document, eta is 1.
-        top_ranks: k*.
-        top_bonus: lambda.
-        credit_searches: computes ``credits``; only for Stage II.
-        credits: for each completion of the last call, the Shapley value of each line after the first. The value of
-            the empty set is the reward of the raw query. Empty for a completion with fewer than two such lines, and
+        invalid_reward: reward of a completion outside the grammar; below the reward of every valid completion.
+        gold_decay: eta, if the query has several gold documents; with one gold document, eta is 1.
+        bonus_ranks: k*.
+        top_rank_bonus: lambda.
+        per_sub_query_credit: computes ``shapley_values``; only for Stage II.
+        shapley_values: for each completion of the last call, the Shapley value of each line after the first. The value
+            of the empty set is the reward of the raw query. Empty for a completion with fewer than two such lines, and
             for one whose lines and searches do not correspond.
         raw_query_margin: from the policy's settings. The additional search of the raw query has no cost, because the
             policy does not write it.
 
     Raises:
-        ConfigError: the stage is unknown, or ``invalid`` is not below the reward of every valid completion.
+        ConfigError: the stage is unknown, or ``invalid_reward`` is not below the reward of every valid completion.
     """
 
     def __init__(
@@ -79,35 +79,37 @@ class Reward:
         *,
         grammar: Grammar | None = None,
         cost: float = 0.03,
-        invalid: float = -0.1,
-        decay: float = 0.6,
-        top_ranks: int = 3,
-        top_bonus: float = 0.5,
+        invalid_reward: float = -0.1,
+        gold_decay: float = 0.6,
+        bonus_ranks: int = 3,
+        top_rank_bonus: float = 0.5,
         raw_query_margin: float | None = None,
-        credit_searches: bool = False,
+        per_sub_query_credit: bool = False,
     ) -> None:
         if stage not in ("explore", "converge"):
             raise ConfigError(f"stage is {stage!r}; it must be explore or converge.")
-        if invalid >= 0:
-            raise ConfigError(f"invalid is {invalid}; it must be below 0, the reward of a search that finds nothing.")
+        if invalid_reward >= 0:
+            raise ConfigError(
+                f"invalid_reward is {invalid_reward}; it must be below 0, the reward of a search that finds nothing."
+            )
         self.stage = stage
         self.retriever = retriever
         self.fusion = fusion
         self.grammar = grammar or Grammar()
         lowest_valid = -cost * (self.grammar.max_sub_queries - 1)
-        if invalid >= lowest_valid:
+        if invalid_reward >= lowest_valid:
             raise ConfigError(
-                f"invalid is {invalid}, but the reward of a valid completion can be as low as {lowest_valid:g} (cost "
-                f"{cost} per search); set invalid below that, or lower the cost."
+                f"invalid_reward is {invalid_reward}, but the reward of a valid completion can be as low as "
+                f"{lowest_valid:g} (cost {cost} per search); set invalid_reward below that, or lower the cost."
             )
         self.cost = cost
-        self.invalid = invalid
-        self.decay = decay
-        self.top_ranks = top_ranks
-        self.top_bonus = top_bonus
+        self.invalid_reward = invalid_reward
+        self.gold_decay = gold_decay
+        self.bonus_ranks = bonus_ranks
+        self.top_rank_bonus = top_rank_bonus
         self.raw_query_margin = raw_query_margin
-        self.credit_searches = credit_searches
-        self.credits: list[list[float]] = []
+        self.per_sub_query_credit = per_sub_query_credit
+        self.shapley_values: list[list[float]] = []
         self.__name__ = f"acqo_{stage}"
 
     def __call__(
@@ -142,23 +144,23 @@ class Reward:
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
         credited = [
-            n for n, i in enumerate(valid) if self.credit_searches and _searches_its_lines(searched[n], texts[i])
+            n for n, i in enumerate(valid) if self.per_sub_query_credit and _searches_its_lines(searched[n], texts[i])
         ]
         raw = [pass_through(searched[n].query, "") for n in credited]
         found = search_each([*searched, *raw], self.retriever, DEPTH)
         rankings, raw_rankings = found[: len(searched)], found[len(searched) :]
-        rewards = [self.invalid] * len(texts)
+        rewards = [self.invalid_reward] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)
         scores = self._scores(rankings, fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, scores, strict=True):
             rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
         credits = self._credits([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
-        self.credits = [[] for _ in texts]
+        self.shapley_values = [[] for _ in texts]
         for n, values in zip(credited, credits, strict=True):
-            self.credits[valid[n]] = values
+            self.shapley_values[valid[n]] = values
         if log_metric is not None:
             ranks = [gold_ranks(ranking, gold[i]) for i, ranking in zip(valid, fused_full, strict=True)]
-            for name, value in _logged_parts(parsed, ranks).items():
+            for name, value in _completion_metrics(parsed, ranks).items():
                 log_metric(name, value)
         if log_extra is not None:
             log_extra("query", list(query))
@@ -207,8 +209,8 @@ class Reward:
         """
         value = rank_map(ranks)
         if self.stage == "converge":
-            value = value + np.where(ranks <= self.top_ranks, self.top_bonus / np.log2(ranks + 1.0), 0.0)
-        eta = 1.0 if len(ranks) == 1 else self.decay
+            value = value + np.where(ranks <= self.bonus_ranks, self.top_rank_bonus / np.log2(ranks + 1.0), 0.0)
+        eta = 1.0 if len(ranks) == 1 else self.gold_decay
         return float((eta ** np.arange(1, len(ranks) + 1)) @ value)
 
 
@@ -222,7 +224,9 @@ def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:
     return [subset for size in range(1, len(lists) + 1) for subset in combinations(lists, size)]
 
 
-def _logged_parts(parsed: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float64]]) -> dict[str, float]:
+def _completion_metrics(
+    parsed: Sequence[Reformulation | None], ranks: Sequence[NDArray[np.float64]]
+) -> dict[str, float]:
     """Batch means that explain the reward; they are logged and do not affect it.
 
     Args:
@@ -230,20 +234,22 @@ def _logged_parts(parsed: Sequence[Reformulation | None], ranks: Sequence[NDArra
         ranks: gold ranks in the fusion of all sub-queries, one array per valid completion.
     """
     valid = [r for r in parsed if r is not None]
-    means = {"part/format": len(valid) / len(parsed)}
+    means = {"completions/valid_ratio": len(valid) / len(parsed)}
     if valid:
         word_statistics = WordStatistics.of(valid)
         inside = [r <= CUTOFF for r in ranks]
         means |= {
-            "part/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
-            "part/pass": float(np.mean([r.route == "pass" for r in valid])),
-            "part/copy_of_query": float(np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])),
-            "part/words": word_statistics.words,
-            "part/repetition": word_statistics.repetitions_removed,
-            "part/hit": float(np.mean([hits.any() for hits in inside])),
-            "part/recall": float(np.mean([hits.mean() for hits in inside])),
-            "part/all_gold": float(np.mean([hits.all() for hits in inside])),
-            "part/ndcg": float(np.mean([_ndcg(r) for r in ranks])),
+            "completions/sub_queries": float(np.mean([len(r.sub_queries) for r in valid])),
+            "completions/pass_ratio": float(np.mean([r.route == "pass" for r in valid])),
+            "completions/includes_raw_query_ratio": float(
+                np.mean([any(s.kind == "original" for s in r.sub_queries) for r in valid])
+            ),
+            "completions/words_per_sub_query": word_statistics.words,
+            "completions/repeated_word_ratio": word_statistics.repetitions_removed,
+            "retrieval/Success@10": float(np.mean([hits.any() for hits in inside])),
+            "retrieval/R@10": float(np.mean([hits.mean() for hits in inside])),
+            "retrieval/AllGold@10": float(np.mean([hits.all() for hits in inside])),
+            "retrieval/nDCG@10": float(np.mean([_ndcg(r) for r in ranks])),
         }
     return means
 

@@ -93,7 +93,7 @@ def measure(config: BenchmarkConfig, words: int, shared: tuple[str, ...]) -> tup
     with tempfile.TemporaryDirectory() as folder:
         trainer = build_trainer(
             GrpoSettings(
-                share_prompts="always" if shared else "never",
+                shared_prefix="always" if shared else "never",
                 trainer={
                     "per_device_train_batch_size": config.completions,
                     "max_steps": config.steps,

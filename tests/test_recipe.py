@@ -91,7 +91,7 @@ class TestPlan:
     def test_half_of_the_queries_takes_half_of_the_steps(self, planned):
         sizes = ("--passages", "1000", "--queries", "64000")
         assert "1,000 steps" in planned("hotpotqa.yaml", *sizes, data="nowhere")
-        assert "2,000 steps" in planned("hotpotqa.yaml", *sizes, "--stage1_hardest", "1", data="nowhere")
+        assert "2,000 steps" in planned("hotpotqa.yaml", *sizes, "--stage1_hardest_fraction", "1", data="nowhere")
 
 
 def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(recipe, tmp_path):
@@ -102,7 +102,7 @@ def test_the_recipe_of_hotpotqa_trains_on_the_harder_half_and_evaluates_exactly(
     assert names.index("warm start") < names.index("difficulty for the warm start") < names.index("Stage I: explore")
     assert scored["model"] == stages["Stage I: explore"]["model"]
     assert stages["Stage I: explore"]["difficulty"] == scored["output_dir"] / "difficulty.jsonl"
-    assert stages["Stage I: explore"]["hardest"] == 0.5
+    assert stages["Stage I: explore"]["hardest_fraction"] == 0.5
     assert stages["flat index"]["factory"] == "Flat"
     assert stages["evaluation"]["index"] == stages["flat index"]["output"]
     assert stages["Stage II: converge"]["index"] == stages["index"]["output"]

@@ -80,28 +80,28 @@ class TestValues:
         two = 0.6 * 2.5 + 0.36 * (17 / 9 + 0.5 / np.log2(3))
         assert reward.score(np.array([1.0, 2.0])) == pytest.approx(two)
         assert reward.score(np.array([np.inf])) == 0
-        without = Reward("converge", ScriptedRetriever({}), RankScoreFusion(), top_ranks=0)
+        without = Reward("converge", ScriptedRetriever({}), RankScoreFusion(), bonus_ranks=0)
         assert without.score(np.array([1.0])) == 2
 
     def test_stage_one_uses_the_best_subset_and_stage_two_all_sub_queries(self):
         """A useless sub-query does no harm in Stage I; in Stage II it moves the gold document to rank 2."""
         assert rewards("explore", split("garbage", "one")) == pytest.approx([2])
-        assert rewards("converge", split("garbage", "one"), top_bonus=0.0) == pytest.approx([17 / 9])
+        assert rewards("converge", split("garbage", "one"), top_rank_bonus=0.0) == pytest.approx([17 / 9])
 
     def test_credits_are_the_contributions_of_the_searches(self):
         """The empty set has the value of the raw query, which finds one gold document at rank 50."""
-        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), cost=0.03, credit_searches=True)
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), cost=0.03, per_sub_query_credit=True)
         completions = [split("one", "two"), split("two", "garbage"), split("one"), "pass", "outside the grammar"]
         gold = [["g1", "g2"]] * 5
         values = reward(prompts=[None] * 5, completions=completions, query=["raw"] * 5, gold=gold)
         alone, raw = values[2], values[3]
-        first, second = reward.credits[0]
+        first, second = reward.shapley_values[0]
         assert first + second == pytest.approx(values[0] - raw)
         assert first == pytest.approx((alone - raw + values[0] - alone) / 2)  # "two" alone has the value of "one"
         assert first == pytest.approx(second)
-        useful, useless = reward.credits[1]
+        useful, useless = reward.shapley_values[1]
         assert useful > 0 > useless
-        assert reward.credits[2:] == [[], [], []]
+        assert reward.shapley_values[2:] == [[], [], []]
         assert reward.retriever.calls == [["one", "two", "garbage", "raw"]]
 
     def test_each_search_after_the_first_has_a_cost(self):
@@ -199,7 +199,7 @@ class TestRawQueryMargin:
     def test_it_has_no_cost_and_applies_only_to_readings(self, raw_query_margin):
         """Each document is the first of its list, so the higher score decides the order."""
         asked = ("resolve\nreading", "resolve\nreading\n=", split("reading"), "pass")
-        found = self.rewards("converge", *asked, raw_query_margin=raw_query_margin, cost=0.03, top_bonus=0.0)
+        found = self.rewards("converge", *asked, raw_query_margin=raw_query_margin, cost=0.03, top_rank_bonus=0.0)
         assert found == pytest.approx([2 if raw_query_margin < 0.2 else 0, 2 - 0.03, 0, 2])
 
 
@@ -217,16 +217,16 @@ def test_measures_that_explain_the_reward_are_logged():
     )
     assert logged == pytest.approx(
         {
-            "part/format": 3 / 4,
-            "part/sub_queries": 5 / 3,
-            "part/pass": 1 / 3,
-            "part/copy_of_query": 2 / 3,
-            "part/words": 1,
-            "part/repetition": 1 / 3,
-            "part/hit": 2 / 3,
-            "part/recall": (1 / 2 + 0 + 1) / 3,
-            "part/all_gold": 1 / 3,
-            "part/ndcg": (1 / (1 + 1 / np.log2(3)) + 0 + 1) / 3,
+            "completions/valid_ratio": 3 / 4,
+            "completions/sub_queries": 5 / 3,
+            "completions/pass_ratio": 1 / 3,
+            "completions/includes_raw_query_ratio": 2 / 3,
+            "completions/words_per_sub_query": 1,
+            "completions/repeated_word_ratio": 1 / 3,
+            "retrieval/Success@10": 2 / 3,
+            "retrieval/R@10": (1 / 2 + 0 + 1) / 3,
+            "retrieval/AllGold@10": 1 / 3,
+            "retrieval/nDCG@10": (1 / (1 + 1 / np.log2(3)) + 0 + 1) / 3,
         }
     )
     assert columns == {"query": ["raw"] * 4, "route": ["decompose", "pass", "invalid", "decompose"]}
@@ -234,7 +234,7 @@ def test_measures_that_explain_the_reward_are_logged():
 
 def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
     retriever = ScriptedRetriever({"Duran": at(50, "g1"), "Duran Duran": at(1, "g1"), "Oslo": at(1, "g1")})
-    reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_bonus=0)
+    reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_rank_bonus=0)
     completions = [split("Oslo Oslo"), split("Oslo"), split("Duran Duran"), split("Duran Duran")]
     read = ["raw", "raw", "raw", "raw Who were Duran Duran?"]
     found = reward(prompts=[""] * 4, completions=completions, query=["raw"] * 4, gold=[["g1"]] * 4, read=read)
@@ -243,7 +243,7 @@ def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"stage": "third"}, "stage is 'third'"), ({"invalid": 0.0}, "invalid is 0.0")],
+    [({"stage": "third"}, "stage is 'third'"), ({"invalid_reward": 0.0}, "invalid_reward is 0.0")],
 )
 def test_invalid_settings_are_rejected(settings, message):
     arguments = {"stage": "explore", "retriever": BrokenRetriever(), "fusion": RankScoreFusion(), **settings}
@@ -252,8 +252,8 @@ def test_invalid_settings_are_rejected(settings, message):
 
 
 def test_invalid_must_be_below_the_lowest_reward_of_a_valid_completion():
-    with pytest.raises(ConfigError, match=r"invalid is -0.1.*-0.1.*0.05"):
-        Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid=-0.1)
+    with pytest.raises(ConfigError, match=r"invalid_reward is -0.1.*-0.1.*0.05"):
+        Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid_reward=-0.1)
 
 
 @pytest.mark.parametrize(("rank", "inside"), [(10, True), (11, False)])
@@ -262,7 +262,13 @@ def test_logged_measures_have_the_cutoff_ten(rank, inside):
     reward = Reward("explore", ScriptedRetriever({"raw": at(rank, "g1")}), RankScoreFusion())
     reward([""], ["pass"], ["raw"], [["g1"]], log_metric=logged.__setitem__)
     gain = 1 / np.log2(rank + 1) if inside else 0.0
-    names = ("part/hit", "part/recall", "part/all_gold", "part/ndcg", "part/copy_of_query")
+    names = (
+        "retrieval/Success@10",
+        "retrieval/R@10",
+        "retrieval/AllGold@10",
+        "retrieval/nDCG@10",
+        "completions/includes_raw_query_ratio",
+    )
     assert [logged[name] for name in names] == pytest.approx([float(inside)] * 3 + [gain, 1.0])
 
 
@@ -270,7 +276,7 @@ def test_copy_of_query_is_0_if_the_raw_query_is_not_searched():
     logged = {}
     reward = Reward("explore", ScriptedRetriever(FOUND), RankScoreFusion())
     reward([""], [split("one", "two")], ["raw"], [["g1"]], log_metric=logged.__setitem__)
-    assert logged["part/copy_of_query"] == 0
+    assert logged["completions/includes_raw_query_ratio"] == 0
 
 
 @pytest.mark.parametrize("stage", ["explore", "converge"])

@@ -23,8 +23,8 @@ class DifficultyConfig(RewardSettings, PathSettings):
     temperature: float = field(default=0.8, metadata={"help": "Sampling temperature; use that of training."})
     top_p: float = field(default=0.8, metadata={"help": "Nucleus sampling; use the value of training."})
     batch_size: int = field(default=64, metadata={"help": "Completions generated at once."})
-    band_low: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
-    band_high: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
+    min_mean_reward: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
+    max_mean_reward: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
 
 
 def make_parser() -> Any:
@@ -61,7 +61,7 @@ def main(config: DifficultyConfig) -> None:
             scored += batch
             save_difficulties(scored, scored_file)
         scored_file.replace(file)
-    band = select_band(load_difficulties(file), config.band_low, config.band_high)
+    band = select_band(load_difficulties(file), config.min_mean_reward, config.max_mean_reward)
     write_report(band, materials.train, folder)
     print(
         f"The band keeps {len(band.kept)} queries; {len(band.too_easy)} are too easy (mean reward above "

@@ -23,9 +23,9 @@ A reformulator is NAME or NAME=MODEL:
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
 With the prefix openvino:, a policy runs with OpenVINO; with openvino-int8:, it also has 8-bit weights. To test whether
-retrieval quality decreases by at most --margin:
+retrieval quality decreases by at most --non_inferiority_margin:
 
-    acqo evaluate --data data/embedded --split dev --index indexes/embedded --margin 0.005 \
+    acqo evaluate --data data/embedded --split dev --index indexes/embedded --non_inferiority_margin 0.005 \
         --reformulator float32=trained:demo int8=openvino-int8:trained:demo --output evaluations/int8
 
 An index is a folder, the URL of a retriever server or a collection of a search engine (see acqo index). Several indexes
@@ -89,8 +89,8 @@ from acqo_rl.types import Query
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.summary import StandIn
-    from acqo_rl.evaluation.systems import Bench
+    from acqo_rl.evaluation.summary import NonInferiorityResult
+    from acqo_rl.evaluation.systems import StudyComponents
     from acqo_rl.evaluation.tables import Table
 
 _PUBLISHED = "published"
@@ -138,7 +138,7 @@ class EvaluateConfig(IndexSettings):
             "help": "Calls per query of a policy that reads feedback; with 2, it then reads its own first results."
         },
     )
-    margin: float | None = field(
+    non_inferiority_margin: float | None = field(
         default=None,
         metadata={
             "help": "Test the others for non-inferiority: a loss of the first measure against the baseline of at most "
@@ -175,7 +175,7 @@ def make_parser() -> Any:
 
 def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     """Computes what is missing, then writes the report."""
-    from acqo_rl.cli.open_systems import open_bench
+    from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.report import write_report
@@ -188,18 +188,21 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     claim_folder(config, data)
     queries = choose_queries(config, data, strategies.seed)
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        bench = open_bench(config, strategies, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data))
-        study = run(config, strategies, bench, queries)
-        further, content = rewrite_everyday(bench) if config.everyday else ([], dict[str, Any]())
+        components = open_components(
+            config, strategies, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data)
+        )
+        study = run(config, strategies, components, queries)
+        further, content = rewrite_everyday(components) if config.everyday else ([], dict[str, Any]())
     print("Comparing and writing the report ...", flush=True)
     if claims:
         tables, checked = check_published(study, claims)
         further, content = [*further, *tables], content | checked
-    stand_ins = check_margin(study, config.margin) if config.margin is not None else []
-    content["non_inferiority"] = [{**asdict(one), "sentence": str(one)} for one in stand_ins]
-    settings = settings_of(config, strategies, bench, data, len(queries))
+    margin = config.non_inferiority_margin
+    non_inferiority = [] if margin is None else check_non_inferiority(study, margin)
+    content["non_inferiority"] = [{**asdict(one), "sentence": str(one)} for one in non_inferiority]
+    settings = settings_of(config, strategies, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings, further, **content)
-    print("\n".join(["", aligned(tables[0]), "", answer, *map(str, stand_ins)]))
+    print("\n".join(["", aligned(tables[0]), "", answer, *map(str, non_inferiority)]))
     for system, evaluation in study.evaluations.items():
         if failed := failed_queries(evaluation):
             print(
@@ -223,7 +226,9 @@ def check(config: EvaluateConfig) -> None:
     from acqo_rl.pipeline.pipeline import ESSENTIAL
 
     least = {"limit": 1, "sample": 1, "batch_size": 1, "rounds": 1, "max_model_calls": ESSENTIAL, "rerank_depth": 1}
-    check_ranges(config, {**{key: (value, FINITE) for key, value in least.items()}, "margin": (0, FINITE)})
+    check_ranges(
+        config, {**{key: (value, FINITE) for key, value in least.items()}, "non_inferiority_margin": (0, FINITE)}
+    )
     names = name_reformulators(config.reformulator, config.model)
     for name, model in names.items():
         if name != REWRITE_RETRIEVE_READ:
@@ -304,7 +309,9 @@ def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any
     return {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
 
 
-def run(config: EvaluateConfig, strategies: StrategySettings, bench: Bench, queries: Sequence[Query]) -> Study:
+def run(
+    config: EvaluateConfig, strategies: StrategySettings, components: StudyComponents, queries: Sequence[Query]
+) -> Study:
     """Evaluates all systems on the queries and on the changed queries."""
     from acqo_rl.data.robustness import query_set_named
     from acqo_rl.evaluation.answers import gold_answers
@@ -312,9 +319,9 @@ def run(config: EvaluateConfig, strategies: StrategySettings, bench: Bench, quer
     from acqo_rl.evaluation.systems import compute_missing, evaluate_systems
 
     query_sets = {"": queries, **{name: query_set_named(name)(queries, strategies.seed) for name in config.robustness}}
-    compute_missing(bench, query_sets)
-    evaluations = evaluate_systems(bench, query_sets)
-    gold = {query_id: gold_answers(metadata) for query_id, metadata in bench.metadata.items()}
+    compute_missing(components, query_sets)
+    evaluations = evaluate_systems(components, query_sets)
+    gold = {query_id: gold_answers(metadata) for query_id, metadata in components.metadata.items()}
     return Study(evaluations.pop(""), evaluations, baseline_of(config), config.measures, gold)
 
 
@@ -327,21 +334,21 @@ def read_claims(config: EvaluateConfig) -> list[Any]:
     return read_claims(CLAIMS if config.claims == _PUBLISHED else config.claims)
 
 
-def check_margin(study: Study, margin: float) -> list[StandIn]:
+def check_non_inferiority(study: Study, margin: float) -> list[NonInferiorityResult]:
     """Tests of non-inferiority: each system against the baseline with the same index and fusion."""
-    from acqo_rl.evaluation.summary import stands_in
+    from acqo_rl.evaluation.summary import non_inferiority_of
 
-    pairs = [(gain.system, gain.against) for gain in study.contrasts(measures=study.measures[:1])]
+    pairs = [(gain.system, gain.against) for gain in study.comparisons(measures=study.measures[:1])]
     named = {s: replace(e, name=study.name(s)) for s, e in study.evaluations.items()}
-    return [stands_in(named[system], named[against], study.measures[0], margin) for system, against in pairs]
+    return [non_inferiority_of(named[system], named[against], study.measures[0], margin) for system, against in pairs]
 
 
-def rewrite_everyday(bench: Bench) -> tuple[list[Table], dict[str, Any]]:
+def rewrite_everyday(components: StudyComponents) -> tuple[list[Table], dict[str, Any]]:
     """The table of everyday questions, and its entry in ``summary.json``: name -> number of right rewrites."""
     from acqo_rl.evaluation.everyday import everyday_questions, everyday_table, well_rewritten
 
     questions = everyday_questions()
-    found = {name: well_rewritten(reformulator, questions) for name, reformulator in bench.reformulators.items()}
+    found = {name: well_rewritten(reformulator, questions) for name, reformulator in components.reformulators.items()}
     return [everyday_table(questions, found)], {"everyday": {name: sum(right) for name, right in found.items()}}
 
 
@@ -351,7 +358,7 @@ def check_published(study: Study, claims: Sequence[Any]) -> tuple[list[Table], d
     from acqo_rl.evaluation.classifier import classifier_content, classifier_tables, judge_rules
 
     findings, rules = check_claims(claims, study), judge_rules()
-    tables = [claims_table(findings, study), *classifier_tables(rules, study.beside(), study.measures[0])]
+    tables = [claims_table(findings, study), *classifier_tables(rules, study.with_same_retrieval(), study.measures[0])]
     checked = [{**asdict(finding), "claim": finding.claim.claim, "verdict": finding.verdict} for finding in findings]
     return tables, {"claims": checked, "classifier": classifier_content(rules)}
 
@@ -365,7 +372,7 @@ def failing(study: Study) -> dict[str, float]:
 
 
 def settings_of(
-    config: EvaluateConfig, strategies: StrategySettings, bench: Bench, data: Beir, queries: int
+    config: EvaluateConfig, strategies: StrategySettings, components: StudyComponents, data: Beir, queries: int
 ) -> dict[str, Any]:
     """The settings of the report; paths are relative to the output folder."""
     from acqo_rl.evaluation.cache import hash_queries
@@ -381,7 +388,7 @@ def settings_of(
         "index": {name: [place(part) for part in parts] for name, parts in name_indexes(config.index).items()},
         "index fingerprint": {
             name: [part.fingerprint for part in (*parts.everything, *parts.original)]
-            for name, parts in bench.retrievers.items()
+            for name, parts in components.retrievers.items()
         },
         "reformulators": {name: place(model) for name, model in models.items()},
         "kinds": "data set" if any("kind" in metadata for metadata in data.metadata.values()) else "rules",

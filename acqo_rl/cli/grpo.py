@@ -45,7 +45,7 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
         Raises:
             ConfigError: a setting is out of range, the measure is unknown, ``trainer`` is not a mapping, a checkpoint
                 would fall between two passes over one generated batch (such a run cannot be resumed), or
-                ``credit_searches`` is combined with other settings than it supports.
+                ``per_sub_query_credit`` is combined with other settings than it supports.
         """
         super().__post_init__()
         check_measures([self.eval_measure], DEPTH)
@@ -56,9 +56,9 @@ class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
                 f"eval_steps is {eval_steps} and num_iterations is {iterations}; "
                 f"eval_steps must be a multiple of num_iterations."
             )
-        if self.credit_searches and (self.stage, trainer["scale_rewards"]) != ("converge", "none"):
+        if self.per_sub_query_credit and (self.stage, trainer["scale_rewards"]) != ("converge", "none"):
             raise ConfigError(
-                f"credit_searches requires stage converge and scale_rewards none, but stage is {self.stage} and "
+                f"per_sub_query_credit requires stage converge and scale_rewards none, but stage is {self.stage} and "
                 f"scale_rewards is {trainer['scale_rewards']}."
             )
 
@@ -110,7 +110,7 @@ def main(config: GrpoRunConfig) -> None:
         model=model,
         tokenizer=tokenizer,
         policy=settings,
-        reward=materials.reward(config.stage, config, settings, credit_searches=config.credit_searches),
+        reward=materials.reward(config.stage, config, settings, per_sub_query_credit=config.per_sub_query_credit),
         train_dataset=grpo_dataset(queries, materials.qrels, prompt),
         dev_measures=partial(materials.dev_measures, limit=config.eval_limit, measure=config.eval_measure),
         output_dir=folder,
@@ -136,8 +136,8 @@ def within_band(config: GrpoRunConfig, queries: list[Query], least: int) -> list
     from acqo_rl.curriculum import hardest_of, load_difficulties, select_band
 
     if config.difficulty is not None:
-        kept = select_band(load_difficulties(config.difficulty), config.band_low, config.band_high).kept
-        kept = hardest_of(kept, config.hardest)
+        kept = select_band(load_difficulties(config.difficulty), config.min_mean_reward, config.max_mean_reward).kept
+        kept = hardest_of(kept, config.hardest_fraction)
         names = {difficulty.query_id for difficulty in kept}
         queries = [query for query in queries if query.id in names]
     if len(queries) < least:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.run import Evaluation
     from acqo_rl.rewards import Reward
     from acqo_rl.training.headroom import Advice, Headroom
-    from acqo_rl.training.warm_start import Scored
+    from acqo_rl.training.warm_start import ScoredQuery
 
 
 @dataclass(kw_only=True)
@@ -87,8 +87,8 @@ def main(config: HeadroomConfig) -> None:
     open_run(folder, {**asdict(config), "queries": hash_queries(queries, qrels, data.metadata)}, {"reformulator"})
     kinds = kinds_of(queries, data.metadata)
     reward = Reward(
-        "converge", retriever, fusion, cost=config.cost, invalid=config.invalid, decay=config.decay,
-        top_ranks=config.top_ranks, top_bonus=config.top_bonus,
+        "converge", retriever, fusion, cost=config.cost, invalid_reward=config.invalid_reward,
+        gold_decay=config.gold_decay, bonus_ranks=config.bonus_ranks, top_rank_bonus=config.top_rank_bonus,
     )  # fmt: skip
     baselines = measure_baselines(config, models, data, queries, kinds, retriever, fusion)
     look = FeedbackSpec(config.feedback_results)
@@ -130,7 +130,7 @@ def measure_baselines(
 ) -> list[Evaluation]:
     """Measures the raw query and each reformulator; ``turns`` only if there are conversations."""
     from acqo_rl.evaluation.run import evaluate
-    from acqo_rl.evaluation.study import regroup
+    from acqo_rl.evaluation.study import with_kinds
     from acqo_rl.reformulation.load import lexicon_for, load_reformulator
     from acqo_rl.searching.path import SearchPath
 
@@ -141,19 +141,21 @@ def measure_baselines(
             continue
         path = SearchPath(load_reformulator(name, model, lexicon=lexicon), retriever, fusion, data.corpus)
         found = evaluate(path, queries, data.qrels[config.split], name=name, measures=[config.measure])
-        measured.append(regroup(found, kinds))
+        measured.append(with_kinds(found, kinds))
     return measured
 
 
-def score(config: HeadroomConfig, data: Beir, queries: Sequence[Query], reward: Reward, file: Path) -> list[Scored]:
+def score(
+    config: HeadroomConfig, data: Beir, queries: Sequence[Query], reward: Reward, file: Path
+) -> list[ScoredQuery]:
     """Returns the rewards of all candidates; reads those of an earlier run and computes the others in batches."""
     from acqo_rl.training.candidates import candidates_in
-    from acqo_rl.training.warm_start import read_scored, scored_options, write_scored
+    from acqo_rl.training.warm_start import read_scored, score_candidates, write_scored
 
     scored = read_scored(file) if file.exists() else []
     left = queries[len(scored) :]
     found = candidates_in(data.corpus.values(), left, config.max_sub_queries) if left else {}
-    for batch in scored_options(left, data.qrels[config.split], found, reward):
+    for batch in score_candidates(left, data.qrels[config.split], found, reward):
         scored += batch
         write_scored(scored, file)
     return scored

@@ -193,7 +193,7 @@ def compare(
     from acqo_rl.labelling.agreement import agreement, reward_agreement
     from acqo_rl.measures import judged as with_relevant
     from acqo_rl.rewards import Reward
-    from acqo_rl.training.warm_start import scored_options
+    from acqo_rl.training.warm_start import score_candidates
 
     gold, found = with_relevant(read_qrels(config.data, config.gold)), with_relevant(judged)
     both = [query for query in queries if query.id in gold and query.id in found]
@@ -201,7 +201,7 @@ def compare(
         raise ConfigError(f"No query has a relevant document in qrels/{config.gold}.tsv and by {config.judge}.")
     reward = Reward("converge", retriever, fusion)
     by_judge, by_gold = (
-        [one for batch in scored_options(both, qrels, candidates, reward) for one in batch] for qrels in (found, gold)
+        [one for batch in score_candidates(both, qrels, candidates, reward) for one in batch] for qrels in (found, gold)
     )
     return agreement(judged, gold), reward_agreement(by_judge, by_gold)
 

@@ -19,7 +19,7 @@ from acqo_rl.evaluation.cache import (
     reformulator_key,
 )
 from acqo_rl.evaluation.pipeline import WHOLE, WITHOUT_MODEL, CachedStep, Components
-from acqo_rl.evaluation.systems import Bench, IndexParts, System
+from acqo_rl.evaluation.systems import IndexParts, StudyComponents, System
 from acqo_rl.fusion import fusion_named
 from acqo_rl.reformulation.load import (
     REWRITE_RETRIEVE_READ,
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 _WARM_UP = "The first call of a process is slow and is not measured."
 
 
-def open_bench(
+def open_components(
     config: EvaluateConfig,
     strategies: StrategySettings,
     cache: Cache,
     corpus: Mapping[str, Document],
     qrels: Qrels,
     metadata: Mapping[str, Mapping[str, Any]],
-) -> Bench:
+) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
     retrievers = open_retrievers(config.index, config, cache, corpus_hash(corpus.values()))
     reformulators = open_reformulators(config, strategies, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
-    return Bench(
+    return StudyComponents(
         reformulators=reformulators,
         retrievers=retrievers,
         fusions={name: fusion_named(name.removesuffix(RERANKED)) for name in config.fusion},

@@ -4,7 +4,8 @@ r"""Export a trained policy and push it to the Hugging Face Hub.
     acqo push --model runs/acqo/model --repo_id NAME/acqo-demo --evaluation evaluations/embedded
 
 A LoRA adapter is merged into its base model; --adapter exports the adapter alone. --openvino adds the merged
-model for OpenVINO. acqo serve and acqo search then use it on a CPU, and acqo evaluate --margin tests its 8-bit weights.
+model for OpenVINO. acqo serve and acqo search then use it on a CPU, and acqo evaluate --non_inferiority_margin tests
+its 8-bit weights.
 The repository is private unless --public is given. --dry_run writes the folder and prints the model card; it needs
 neither network nor token.
 """

@@ -60,7 +60,7 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
         default=False,
         metadata={"help": "Evaluate with an additional exact (Flat) index; the corpus is encoded a second time."},
     )
-    stage1_hardest: float = field(
+    stage1_hardest_fraction: float = field(
         default=1.0,
         metadata={"help": "Share of the training queries for Stage I: those hardest for the warm-started policy."},
     )
@@ -163,12 +163,12 @@ def plan(config: RecipeConfig) -> list[Stage]:
     build = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
     exact = out / "flat_index" if config.flat_evaluation else index
     hardest: Settings = {}
-    if config.stage1_hardest < 1:
+    if config.stage1_hardest_fraction < 1:
         hardest = {
             "difficulty": out / "warm_start_difficulty" / "difficulty.jsonl",
-            "hardest": config.stage1_hardest,
-            "band_low": -1.0,
-            "band_high": 10.0,
+            "hardest_fraction": config.stage1_hardest_fraction,
+            "min_mean_reward": -1.0,
+            "max_mean_reward": 10.0,
         }  # all rewards
     export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
     stages = [
@@ -235,7 +235,7 @@ def show_plan(config: RecipeConfig) -> None:
         if not stage.name.startswith("Stage"):
             continue
         given = check(stage)
-        share = config.stage1_hardest if stage.name.startswith("Stage I:") else 1.0
+        share = config.stage1_hardest_fraction if stage.name.startswith("Stage I:") else 1.0
         trainer = trainer_settings(given)
         per_process = trainer["per_device_train_batch_size"]
         per_step = per_process * trainer.get("gradient_accumulation_steps", 1) * processes

@@ -5,15 +5,15 @@ r"""Warm start: fine-tune a model on reformulations that the reward has selected
     accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR \
         --output_dir outputs/warm_start
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
-        --model outputs/warm_start/model --samples 8 --output_dir outputs/second_round
+        --model outputs/warm_start/model --rollouts_per_query 8 --output_dir outputs/second_round
 
 With --teacher, reformulations of a language model or of a strategy are additional candidates:
 
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
         --teacher openai:qwen3@http://localhost:8000/v1 --output_dir outputs/taught
 
-With --samples, the model's own rollouts are additional candidates (rejection sampling).
-With --keep, a policy learns a new kind of query without forgetting the kinds that it already handles.
+With --rollouts_per_query, the model's own rollouts are additional candidates (rejection sampling).
+With --preserve_kinds, a policy learns a new kind of query without forgetting the kinds that it already handles.
 The output folder contains examples.jsonl (the training examples), log.json and model/ (adapter, tokenizer, settings).
 The same command resumes an interrupted run, both during scoring and during training.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import PolicySettings
     from acqo_rl.training.candidates import Candidate
     from acqo_rl.training.materials import Materials
-    from acqo_rl.training.warm_start import Example, Scored
+    from acqo_rl.training.warm_start import Example, ScoredQuery
     from acqo_rl.types import Query, Reformulation
 
 
@@ -45,17 +45,17 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     examples: int = field(
         default=1000, metadata={"help": "Maximum number of training examples, balanced over the routes."}
     )
-    margin: float = field(
+    min_gain: float = field(
         default=0.05, metadata={"help": "Minimum difference between the rewards of a candidate and of the raw query."}
     )
-    tolerance: float = field(
+    tie_tolerance: float = field(
         default=0.05,
         metadata={
             "help": "Candidates whose reward is lower than the best one by at most this count as equal; of these, the "
             "one whose form fits the most queries becomes the target."
         },
     )
-    least_share: float = field(
+    min_helped_share: float = field(
         default=0.0,
         metadata={
             "help": "If a candidate beats the raw query for less than this share of a kind of queries (metadata.kind, "
@@ -74,18 +74,18 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     teacher_queries: int = field(
         default=0, metadata={"help": "Number of training queries that each teacher reformulates; 0 means all."}
     )
-    scored: str | None = field(
+    reuse_scores: str | None = field(
         default=None,
         metadata={
             "help": "scored.jsonl of an earlier run with the same data, index, prompt and reward settings; its scores "
             "are reused, for another seed or another choice of targets."
         },
     )
-    samples: int = field(
+    rollouts_per_query: int = field(
         default=0,
         metadata={"help": "Rollouts per query of the trained policy in --model, as additional candidates."},
     )
-    keep: list[str] = field(
+    preserve_kinds: list[str] = field(
         default_factory=list,
         metadata={
             "help": "Kinds of queries (metadata.kind, otherwise the route of the rules) that the trained policy in "
@@ -137,7 +137,7 @@ def main(config: WarmStartConfig) -> None:
     check_tracking(config.report_to)
     settings = policy_settings(config, config.model)
     name_teachers(config.teacher, config.model)
-    if config.keep:
+    if config.preserve_kinds:
         check_served_settings(config.model, settings)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
@@ -181,7 +181,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         own_examples,
         read_examples,
         read_scored,
-        scored_options,
+        score_candidates,
         verified_examples,
         write_examples,
         write_scored,
@@ -190,31 +190,33 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     if file.exists():
         return read_examples(file)
     kinds = kinds_of(materials.train, read_query_metadata(config.data))
-    if unknown := set(config.keep) - set(kinds.values()):
+    if unknown := set(config.preserve_kinds) - set(kinds.values()):
         raise ConfigError(
-            f"keep contains {', '.join(sorted(unknown))}, but the training queries of {config.data} have the kinds "
-            f"{', '.join(sorted(set(kinds.values())))}; use these."
+            f"preserve_kinds contains {', '.join(sorted(unknown))}, but the training queries of {config.data} have "
+            f"the kinds {', '.join(sorted(set(kinds.values())))}; use these."
         )
-    kept = [query for query in materials.train if kinds[query.id] in config.keep]
-    learned = [query for query in materials.train if kinds[query.id] not in config.keep]
+    kept = [query for query in materials.train if kinds[query.id] in config.preserve_kinds]
+    learned = [query for query in materials.train if kinds[query.id] not in config.preserve_kinds]
     settings = policy_settings(config, config.model)
     reward = materials.reward("converge", config, settings)
     scored_file = file.with_name("scored.jsonl")
-    if config.scored and not scored_file.exists():
-        write_scored(scored_by(config.scored, learned), scored_file)
+    if config.reuse_scores and not scored_file.exists():
+        write_scored(scored_by(config.reuse_scores, learned), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
     left = learned[len(options) :]
     found = candidates_for(config, settings, learned, materials, file.with_name("teacher.sqlite")) if left else {}
-    for batch in scored_options(left, materials.qrels, found, reward):
+    for batch in score_candidates(left, materials.qrels, found, reward):
         options += batch
         write_scored(options, scored_file)
-    scored = decided_by_kind(verified_examples(options, config.margin, config.tolerance), kinds, config.least_share)
+    scored = decided_by_kind(
+        verified_examples(options, config.min_gain, config.tie_tolerance), kinds, config.min_helped_share
+    )
     if kept:
         own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
         worse = sum(e.reward < e.raw_reward for e in own)
         print(
-            f"Targets from the policy (--keep): {len(own)} of {len(kept)} queries; {worse} of them have a lower reward "
-            f"than the raw query."
+            f"Targets from the policy (--preserve_kinds): {len(own)} of {len(kept)} queries; {worse} of them have a "
+            f"lower reward than the raw query."
         )
         scored += own
     examples = balanced(scored, config.examples, config.seed)
@@ -245,15 +247,15 @@ def candidates_for(
         taught = candidates_of_teachers(teachers, asked, settings.max_sub_queries, lexicon, cache)
         for query_id, some in taught.items():
             found[query_id] += some
-    if config.samples:
-        for answer in rollouts(config, queries, config.samples, temperature=1.0):
+    if config.rollouts_per_query:
+        for answer in rollouts(config, queries, config.rollouts_per_query, temperature=1.0):
             if answer.route != "pass" and answer.problem is None:
                 written = tuple(s for s in answer.sub_queries if s.lead is None)
                 found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     return found
 
 
-def scored_by(place: str, queries: Sequence[Query]) -> list[Scored]:
+def scored_by(place: str, queries: Sequence[Query]) -> list[ScoredQuery]:
     """Reads the scores of an earlier run.
 
     Raises:
@@ -264,12 +266,14 @@ def scored_by(place: str, queries: Sequence[Query]) -> list[Scored]:
     from acqo_rl.training.warm_start import read_scored
 
     if not Path(place).is_file():
-        raise ConfigError(f"scored is {place}, but there is no such file; give the scored.jsonl of an earlier run.")
+        raise ConfigError(
+            f"reuse_scores is {place}, but there is no such file; give the scored.jsonl of an earlier run."
+        )
     options = read_scored(Path(place))
     if [one.query_id for one in options] != [query.id for query in queries[: len(options)]]:
         raise ConfigError(
             f"{place} contains {len(options)} queries, which are not the first {len(options)} of this run's "
-            f"{len(queries)} queries. Give the file of a run with the same data, limit, seed and keep."
+            f"{len(queries)} queries. Give the file of a run with the same data, limit, seed and preserve_kinds."
         )
     return options
 

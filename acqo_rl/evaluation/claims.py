@@ -110,7 +110,7 @@ def _measure(claim: Claim, study: Study, system: System, reference: System) -> F
     if reference not in study.evaluations:
         return Finding(claim)
     if claim.quantity == "route_accuracy":
-        group = study.beside(reference)
+        group = study.with_same_retrieval(reference)
         routing = routing_of(study.evaluations[system], group, study.measures[0])
         return Finding(claim, routing.accuracy if routing and routing.queries >= FEWEST else None)
     value = _cost(claim, cost_of(study.evaluations[system]), cost_of(study.evaluations[reference]))

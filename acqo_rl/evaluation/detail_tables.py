@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from acqo_rl.evaluation.run import Evaluation
-from acqo_rl.evaluation.study import Routing, Study, difficulties, regroup, routing_of
+from acqo_rl.evaluation.study import Routing, Study, difficulties, routing_of, with_kinds
 from acqo_rl.evaluation.summary import Summary, commonest_problems, compare, summarise
 from acqo_rl.evaluation.tables import Table, interval
 
@@ -19,7 +19,7 @@ _MOST_PAIRED = 8
 
 def detail_tables(study: Study) -> Iterator[Table]:
     """All tables of this module that have rows."""
-    group = study.beside()
+    group = study.with_same_retrieval()
     measure = study.measures[0]
     if 2 < len(group) <= _MOST_PAIRED:
         yield _pairs(group, measure)
@@ -64,7 +64,7 @@ def _by_group(study: Study, group: Sequence[Evaluation]) -> Iterator[Table]:
             f"{note} The queries are divided into thirds by the {measure} of {study.baseline}. This selection makes "
             "every other system look better on hard queries and worse on easy ones, so compare only within a third."
         )
-        yield groups_table([regroup(evaluation, thirds) for evaluation in group], measure, "By difficulty", warning)
+        yield groups_table([with_kinds(evaluation, thirds) for evaluation in group], measure, "By difficulty", warning)
 
 
 def groups_table(group: Sequence[Evaluation], measure: str, title: str = "By kind of query", note: str = "") -> Table:

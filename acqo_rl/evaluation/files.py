@@ -24,7 +24,7 @@ from acqo_rl.evaluation.answers import score_answer, summarise_answers, summaris
 from acqo_rl.evaluation.cache import reformulation_of
 from acqo_rl.evaluation.pipeline import outcome_of
 from acqo_rl.evaluation.run import Evaluation, QueryResult
-from acqo_rl.evaluation.study import Contrast, Study, difficulties, routing_of
+from acqo_rl.evaluation.study import PairedComparison, Study, difficulties, routing_of
 from acqo_rl.evaluation.summary import commonest_problems, cost_of, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.measures import to_run
@@ -36,7 +36,7 @@ _WHITE_SPACE = re.compile(r"\s")
 _NOT_IN_FILES = re.compile(r"[^\w.+-]+")
 
 
-def write_files(folder: Path, study: Study, gains: Sequence[Contrast], further: Mapping[str, Any]) -> None:
+def write_files(folder: Path, study: Study, gains: Sequence[PairedComparison], further: Mapping[str, Any]) -> None:
     """Writes all files; those of an earlier report are replaced.
 
     Args:
@@ -102,8 +102,8 @@ def _result(row: dict[str, Any]) -> QueryResult:
     return QueryResult(**row)
 
 
-def _content(study: Study, gains: Sequence[Contrast]) -> dict[str, Any]:
-    group = study.beside()
+def _content(study: Study, gains: Sequence[PairedComparison]) -> dict[str, Any]:
+    group = study.with_same_retrieval()
     routings = {evaluation.name: routing_of(evaluation, group, study.measures[0]) for evaluation in group}
     return {
         "baseline": study.baseline,
@@ -142,7 +142,7 @@ def _system(study: Study, system: System) -> dict[str, Any]:
     }
 
 
-def _system_rows(study: Study, gains: Sequence[Contrast]) -> Iterator[dict[str, Any]]:
+def _system_rows(study: Study, gains: Sequence[PairedComparison]) -> Iterator[dict[str, Any]]:
     by_system = {gain.system: gain for gain in gains}
     for system, evaluation in study.evaluations.items():
         row = {**asdict(system), "queries": len(evaluation.results)}

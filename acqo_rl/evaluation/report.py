@@ -88,7 +88,7 @@ def write_report(
     Returns:
         The result in one sentence, and the tables of the report.
     """
-    gains = study.contrasts()
+    gains = study.comparisons()
     tables = [*main_tables(study, gains), *detail_tables(study), *further]
     names = dict.fromkeys(system.reformulator for system in study.evaluations)
     report = Report(
@@ -157,7 +157,7 @@ def _plots(study: Study) -> dict[str, tuple[bytes, bytes]]:
         mean = paired_bootstrap(np.zeros_like(scores), scores)
         name = study.name(system)
         points.append(Point(name, system.reformulator, cost_of(evaluation).ms, mean.mean, mean.low, mean.high))
-    group = study.beside()
+    group = study.with_same_retrieval()
     answers = {
         study.name(system): found
         for system, evaluation in study.evaluations.items()
@@ -178,7 +178,7 @@ def _plots(study: Study) -> dict[str, tuple[bytes, bytes]]:
 
 def _examples(study: Study) -> dict[str, list[Example]]:
     """The biggest gains and losses of each system that shares retriever and fusion with the reference."""
-    baseline, *others = study.beside()
+    baseline, *others = study.with_same_retrieval()
     measure = study.measures[0]
     return {
         f"{evaluation.name}: {title}": [_example(change, measure) for change in changes]

@@ -55,32 +55,32 @@ class Study:
         others = [{**_axes(system), axis: ""} for system in self.evaluations]
         return all(other == others[0] for other in others)
 
-    def beside(self, reference: System | None = None) -> list[Evaluation]:
+    def with_same_retrieval(self, reference: System | None = None) -> list[Evaluation]:
         """The reference, then the other systems with its retriever and fusion; named by their reformulators."""
         reference = reference or self.reference
         names = dict.fromkeys([reference.reformulator, *(system.reformulator for system in self.evaluations)])
         systems = [replace(reference, reformulator=name) for name in names]
         return [replace(self.evaluations[s], name=s.reformulator) for s in systems if s in self.evaluations]
 
-    def contrasts(self, axis: Axis = "reformulator", measures: Sequence[str] | None = None) -> list[Contrast]:
+    def comparisons(self, axis: Axis = "reformulator", measures: Sequence[str] | None = None) -> list[PairedComparison]:
         """Compares every system with the one that has the reference's value on an axis and is otherwise equal.
 
         The p-values of a measure are corrected by Holm's method over these comparisons.
         """
         first = getattr(self.reference, axis)
         pairs = [(s, replace(s, **{axis: first})) for s in self.evaluations if getattr(s, axis) != first]
-        return self._contrasts([pair for pair in pairs if pair[1] in self.evaluations], measures or self.measures)
+        return self._comparisons([pair for pair in pairs if pair[1] in self.evaluations], measures or self.measures)
 
-    def against_reference(self) -> list[Contrast]:
+    def against_reference(self) -> list[PairedComparison]:
         """Compares every other system with the reference in the first measure, corrected over all of them."""
         pairs = [(system, self.reference) for system in self.evaluations if system != self.reference]
-        return self._contrasts(pairs, self.measures[:1])
+        return self._comparisons(pairs, self.measures[:1])
 
-    def _contrasts(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[Contrast]:
+    def _comparisons(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[PairedComparison]:
         comparisons = [compare(self.evaluations[s], self.evaluations[against], measures) for s, against in pairs]
         corrected = {m: holm([comparison.differences[m].p for comparison in comparisons]) for m in measures}
         return [
-            Contrast(*pair, comparison, {m: corrected[m][position] for m in measures})
+            PairedComparison(*pair, comparison, {m: corrected[m][position] for m in measures})
             for position, (pair, comparison) in enumerate(zip(pairs, comparisons, strict=True))
         ]
 
@@ -90,7 +90,7 @@ def _axes(system: System) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class PairedComparison:
     """A system and another one.
 
     Attributes:
@@ -137,7 +137,7 @@ def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:
     }
 
 
-def regroup(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
+def with_kinds(evaluation: Evaluation, groups: Mapping[str, str]) -> Evaluation:
     """The evaluation with another kind for each query; ``groups`` is query id -> kind."""
     return replace(
         evaluation,

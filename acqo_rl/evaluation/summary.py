@@ -219,7 +219,7 @@ def compare(system: Evaluation, baseline: Evaluation, measures: Sequence[str]) -
 
 
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class NonInferiorityResult:
     """Whether a system can replace another one, such as a model with 8-bit weights the original.
 
     Attributes:
@@ -245,7 +245,7 @@ class StandIn:
         )
 
 
-def stands_in(system: Evaluation, baseline: Evaluation, measure: str, margin: float) -> StandIn:
+def non_inferiority_of(system: Evaluation, baseline: Evaluation, measure: str, margin: float) -> NonInferiorityResult:
     """Tests whether a system loses at most ``margin`` of a measure against the system that it replaces.
 
     Raises:
@@ -254,7 +254,7 @@ def stands_in(system: Evaluation, baseline: Evaluation, measure: str, margin: fl
     changes = _pair(system, baseline, measure)
     test = non_inferiority(baseline.scores(measure), system.scores(measure), margin)
     unchanged = _mean(c.before.reformulation.sub_queries == c.after.reformulation.sub_queries for c in changes)
-    return StandIn(system.name, baseline.name, measure, test, unchanged)
+    return NonInferiorityResult(system.name, baseline.name, measure, test, unchanged)
 
 
 def biggest_changes(

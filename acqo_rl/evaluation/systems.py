@@ -70,7 +70,7 @@ class IndexParts:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class StudyComponents:
     """The components of all systems.
 
     Attributes:
@@ -120,51 +120,52 @@ class Bench:
         return [*combined, *self.steps]
 
 
-def compute_missing(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> None:
+def compute_missing(components: StudyComponents, query_sets: Mapping[str, Sequence[Query]]) -> None:
     """Runs the reformulators and the steps of the pipeline on the queries that are not kept, with a progress bar.
 
     This takes most of the time of a study. What depends on a first search by another system is computed later.
     """
     from tqdm import tqdm
 
-    relevant = judged(bench.qrels)
+    relevant = judged(components.qrels)
     asked = [within_limits(query) for queries in query_sets.values() for query in queries if query.id in relevant]
-    for name, reformulator in bench.reformulators.items():
-        missing = [] if name == REWRITE_RETRIEVE_READ else reformulator.missing(_as_read(bench, name, asked))
+    for name, reformulator in components.reformulators.items():
+        missing = [] if name == REWRITE_RETRIEVE_READ else reformulator.missing(_as_read(components, name, asked))
         with tqdm(total=len(missing), desc=f"reformulate by {name}", unit="query", disable=not missing) as bar:
-            for start in range(0, len(missing), bench.batch_size):
-                batch = missing[start : start + bench.batch_size]
+            for start in range(0, len(missing), components.batch_size):
+                batch = missing[start : start + components.batch_size]
                 reformulator.reformulate(batch)
                 bar.update(len(batch))
-    for step in bench.steps.values():
+    for step in components.steps.values():
         missing = step.missing(asked)
         with tqdm(total=len(missing), desc=f"run {step.name}", unit="query", disable=not missing) as bar:
             step.run(missing, bar.update)
 
 
-def evaluate_systems(bench: Bench, query_sets: Mapping[str, Sequence[Query]]) -> dict[str, Evaluations]:
+def evaluate_systems(components: StudyComponents, query_sets: Mapping[str, Sequence[Query]]) -> dict[str, Evaluations]:
     """Evaluates every system on every set of queries."""
     from tqdm import tqdm
 
-    systems = bench.systems()
+    systems = components.systems()
     evaluations: dict[str, Evaluations] = {name: {} for name in query_sets}
     with tqdm(total=len(systems) * len(query_sets), desc="search and measure", unit="system") as bar:
         for set_name, queries in query_sets.items():
             for system in systems:
-                evaluations[set_name][system] = _evaluate(bench, system, queries)
+                evaluations[set_name][system] = _evaluate(components, system, queries)
                 bar.update()
     return evaluations
 
 
-def _as_read(bench: Bench, name: str, queries: Sequence[Query]) -> list[Query]:
+def _as_read(components: StudyComponents, name: str, queries: Sequence[Query]) -> list[Query]:
     """The queries as a reformulator reads them: with the feedback of every retriever, if it reads feedback."""
-    feedback = bench.reformulators[name].feedback
+    feedback = components.reformulators[name].feedback
     if not feedback.results:
         return list(queries)
     retrievers = [
-        (parts.all(s), fusion) for (s, parts), fusion in product(bench.retrievers.items(), bench.fusions.values())
+        (parts.all(s), fusion)
+        for (s, parts), fusion in product(components.retrievers.items(), components.fusions.values())
     ]
-    filled = (add_feedback(queries, *searched, bench.corpus, feedback) for searched in retrievers)
+    filled = (add_feedback(queries, *searched, components.corpus, feedback) for searched in retrievers)
     return list(dict.fromkeys(query for batch in filled for query in batch))
 
 
@@ -189,32 +190,32 @@ class _Recorded:
         return made
 
 
-def _evaluate(bench: Bench, system: System, queries: Sequence[Query]) -> Evaluation:
+def _evaluate(components: StudyComponents, system: System, queries: Sequence[Query]) -> Evaluation:
     settings: dict[str, Any] = {
         "name": system.name,
-        "measures": bench.measures,
-        "batch_size": bench.batch_size,
-        "metadata": bench.metadata,
+        "measures": components.measures,
+        "batch_size": components.batch_size,
+        "metadata": components.metadata,
         "progress": False,
     }
-    parts, fusion = bench.retrievers[system.retriever], bench.fusions[system.fusion]
-    if step := bench.steps.get(system):
-        evaluation = evaluate(step, queries, bench.qrels, **settings)
+    parts, fusion = components.retrievers[system.retriever], components.fusions[system.fusion]
+    if step := components.steps.get(system):
+        evaluation = evaluate(step, queries, components.qrels, **settings)
         return _with_results(evaluation, (_of_step(result, step, parts) for result in evaluation.results))
-    recorded = _Recorded(bench.reformulators[system.reformulator])
+    recorded = _Recorded(components.reformulators[system.reformulator])
     has_first_search = system.reformulator == REWRITE_RETRIEVE_READ
     retrievers = parts.all(system.retriever)
     if has_first_search:
         merged = parts.merged(system.retriever)
-        chosen = rewrite_retrieve_read(recorded, merged, fusion, bench.corpus, bench.similarity_threshold)
-        path = SearchPath(chosen, retrievers, fusion, bench.corpus, reranking=bench.reranking(system))
+        chosen = rewrite_retrieve_read(recorded, merged, fusion, components.corpus, components.similarity_threshold)
+        path = SearchPath(chosen, retrievers, fusion, components.corpus, reranking=components.reranking(system))
     else:
-        rounds = bench.rounds if recorded.feedback.results else 1
-        reranking = bench.reranking(system)
-        path = SearchPath(recorded, retrievers, fusion, bench.corpus, rounds=rounds, reranking=reranking)
-    evaluation = evaluate(path, queries, bench.qrels, **settings)
+        rounds = components.rounds if recorded.feedback.results else 1
+        reranking = components.reranking(system)
+        path = SearchPath(recorded, retrievers, fusion, components.corpus, rounds=rounds, reranking=reranking)
+    evaluation = evaluate(path, queries, components.qrels, **settings)
     with_costs = (_with_costs(result, recorded, parts, has_first_search) for result in evaluation.results)
-    reranking = bench.reranking(system)
+    reranking = components.reranking(system)
     return _with_results(evaluation, (_with_reranking(result, reranking) for result in with_costs))
 
 

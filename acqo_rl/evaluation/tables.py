@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from acqo_rl.evaluation.answers import Answers, StepSummary, summarise_answers, summarise_step
 from acqo_rl.evaluation.run import Evaluation
 from acqo_rl.evaluation.significance import Difference, holm
-from acqo_rl.evaluation.study import ALPHA, Contrast, Study
+from acqo_rl.evaluation.study import ALPHA, PairedComparison, Study
 from acqo_rl.evaluation.summary import compare, cost_of, pareto_front, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.text import one_line
@@ -63,10 +63,10 @@ def format_table(
     """
     systems = {System(evaluation.name, "", ""): evaluation for evaluation in evaluations}
     study = Study(systems, {}, baseline.name, measures)
-    return aligned(results_table(study, study.contrasts()))
+    return aligned(results_table(study, study.comparisons()))
 
 
-def results_table(study: Study, gains: Sequence[Contrast]) -> Table:
+def results_table(study: Study, gains: Sequence[PairedComparison]) -> Table:
     """One row per system: means of the measures, mean number of sub-queries, difference to the baseline.
 
     Args:
@@ -93,16 +93,16 @@ def results_table(study: Study, gains: Sequence[Contrast]) -> Table:
     return Table("Results", note, header, tuple(rows), len(names))
 
 
-def main_tables(study: Study, gains: Sequence[Contrast]) -> Iterator[Table]:
+def main_tables(study: Study, gains: Sequence[PairedComparison]) -> Iterator[Table]:
     """Results, differences, costs, steps of the pipeline and robustness."""
     yield results_table(study, gains)
     if gains:
-        yield _contrasts(f"Against {study.baseline}", study, gains)
+        yield _comparisons(f"Against {study.baseline}", study, gains)
         if len(study.measures) > 1:
             yield _differences(study, gains)
     for axis in ("retriever", "fusion"):
-        if others := study.contrasts(axis, study.measures[:1]):
-            yield _contrasts(f"{axis.capitalize()}s against {getattr(study.reference, axis)}", study, others)
+        if others := study.comparisons(axis, study.measures[:1]):
+            yield _comparisons(f"{axis.capitalize()}s against {getattr(study.reference, axis)}", study, others)
     yield _costs(study)
     steps = {s: summary for s, e in study.evaluations.items() if (summary := summarise_step(e))}
     if steps:
@@ -129,11 +129,11 @@ def _same(study: Study) -> str:
     return "" if study.varies_alone("reformulator") else " with the same retriever and fusion"
 
 
-def _starred(gain: Contrast, measure: str) -> str:
+def _starred(gain: PairedComparison, measure: str) -> str:
     return interval(gain.comparison.differences[measure], starred=gain.significant(measure))
 
 
-def _contrasts(title: str, study: Study, gains: Sequence[Contrast]) -> Table:
+def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison]) -> Table:
     measure = study.measures[0]
     names, label = _labels(study)
     rows = tuple(
@@ -155,7 +155,7 @@ def _contrasts(title: str, study: Study, gains: Sequence[Contrast]) -> Table:
     return Table(title, note, (*names, measure, "p", "p (Holm)", "helped", "same", "hurt"), rows, len(names))
 
 
-def _differences(study: Study, gains: Sequence[Contrast]) -> Table:
+def _differences(study: Study, gains: Sequence[PairedComparison]) -> Table:
     names, label = _labels(study)
     rows = tuple((*label(gain.system), *(_starred(gain, m) for m in study.measures)) for gain in gains)
     note = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acqo_rl.training.warm_start import Scored
+from acqo_rl.training.warm_start import ScoredQuery
 from acqo_rl.types import Qrels
 
 
@@ -80,7 +80,7 @@ def cohen_kappa(one: np.ndarray, other: np.ndarray) -> float:
     return (observed - chance) / (1 - chance) if chance < 1 else 0.0
 
 
-def reward_agreement(judged: Sequence[Scored], gold: Sequence[Scored]) -> RewardAgreement:
+def reward_agreement(judged: Sequence[ScoredQuery], gold: Sequence[ScoredQuery]) -> RewardAgreement:
     """Compares the rewards of the same candidates.
 
     Args:

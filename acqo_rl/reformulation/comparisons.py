@@ -13,7 +13,7 @@ _COMPARE = re.compile(
     rf"""{_POLITE}(?:
     (?:compare|contrast|comparing|contrasting|tell\ apart|(?:a\ )?comparison\ (?:of|between))(?:\ and\ contrast)?
     |(?:what(?:'?s|\ is|\ are|\ was|\ were)\ )?(?:the\ )?(?:(?:main|key|major|biggest|most\ important|exact)\ )?
-        (?:differences?|similarit(?:y|ies)|distinctions?|contrasts?)(?:\ (?:and|or)\ (?:differences?|similarities))?
+        (?:differences?|similarit(?:y|ies)|distinctions?|comparisons?)(?:\ (?:and|or)\ (?:differences?|similarities))?
         (?:\ in\ (?P<attribute>[\w\ -]+?))?\ (?:between|of)
     )\ (?P<rest>.+)$""",
     re.I | re.X,

@@ -49,12 +49,12 @@ class Alarms(TrainerCallback):
         self.patience = patience
         self.file = Path(folder, "alarms.jsonl")
         self.bounds: tuple[tuple[str, str, float], ...] = (
-            ("part/format", "below", least_format),
+            ("completions/valid_ratio", "below", least_format),
             ("completions/clipped_ratio", "above", most_clipped),
             ("entropy", "below", least_entropy),
             ("entropy", "above", most_entropy),
-            ("part/repetition", "above", most_repetition),
-            ("part/pass", "above", most_pass),
+            ("completions/repeated_word_ratio", "above", most_repetition),
+            ("completions/pass_ratio", "above", most_pass),
         )
         self.most_pass_rise = most_pass_rise
         self.least_reward_share = least_reward_share

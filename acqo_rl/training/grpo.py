@@ -105,24 +105,24 @@ class AcqoTrainer(GRPOTrainer):
         *,
         dev_measures: Callable[[Policy], dict[str, float]],
         settings: PolicySettings,
-        history_sampling: bool,
-        share_prompts: bool,
-        credit_searches: bool,
+        prioritised_sampling: bool,
+        shared_prefix: bool,
+        per_sub_query_credit: bool,
         **trainer: Any,
     ) -> None:
         self._dev_measures = dev_measures
         self._policy_settings = settings
         self._history = RewardHistory(len(trainer["train_dataset"]))
-        self._history_sampling = history_sampling
-        self._credit_searches = credit_searches
-        self._share_prompts = share_prompts and keeps_every_token(trainer["model"])
+        self._prioritised_sampling = prioritised_sampling
+        self._per_sub_query_credit = per_sub_query_credit
+        self._shared_prefix = shared_prefix and keeps_every_token(trainer["model"])
         self._sampler: HistorySampler | None = None
         self._sampler_state: dict[str, Any] | None = None
         super().__init__(**trainer)
         self._words_once = WordsOnce(self.processing_class)
         if self.is_fsdp_enabled:
             # All processes must make the same number of forward passes, but prefix trees need different numbers.
-            self._share_prompts = False
+            self._shared_prefix = False
 
     def resume(self, checkpoint: Path | None) -> None:
         """Trains; with a checkpoint, resumes from it."""
@@ -132,7 +132,7 @@ class AcqoTrainer(GRPOTrainer):
         self.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> Sampler[int]:
-        if not self._history_sampling:
+        if not self._prioritised_sampling:
             return super()._get_train_sampler(dataset)
         self._sampler = HistorySampler(
             self._history,
@@ -163,8 +163,8 @@ class AcqoTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Replaces the advantage of each completion by one advantage per token, if searches are credited."""
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self._credit_searches:
-            credits = self.reward_funcs[0].credits
+        if self._per_sub_query_credit:
+            credits = self.reward_funcs[0].shapley_values
             output["advantages"] = token_advantages(
                 output["advantages"], output["completion_ids"], credits, self._starts_a_line
             )
@@ -173,7 +173,7 @@ class AcqoTrainer(GRPOTrainer):
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
     ) -> tuple[list[list[int]], Any]:
-        if self.use_vllm or not self._share_prompts:
+        if self.use_vllm or not self._shared_prefix:
             return super()._generate_single_turn(prompt_ids, *others, **more)
         with (
             unwrap_model_for_generation(
@@ -207,7 +207,7 @@ class AcqoTrainer(GRPOTrainer):
         compute_entropy: bool = False,
         **others: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        if not self._share_prompts:
+        if not self._shared_prefix:
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
             )
@@ -351,9 +351,9 @@ def build_trainer(
     return AcqoTrainer(
         dev_measures=dev_measures,
         settings=policy,
-        history_sampling=settings.history_sampling,
-        share_prompts={"auto": arguments.use_cpu, "always": True, "never": False}[settings.share_prompts],
-        credit_searches=settings.credit_searches,
+        prioritised_sampling=settings.prioritised_sampling,
+        shared_prefix={"auto": arguments.use_cpu, "always": True, "never": False}[settings.shared_prefix],
+        per_sub_query_credit=settings.per_sub_query_credit,
         model=model,
         reward_funcs=[reward],
         args=arguments,

@@ -15,25 +15,25 @@ from typing import Literal
 from acqo_rl.errors import DataError
 from acqo_rl.evaluation.run import Evaluation, evaluate
 from acqo_rl.evaluation.significance import FEWEST, Difference
-from acqo_rl.evaluation.study import regroup
+from acqo_rl.evaluation.study import with_kinds
 from acqo_rl.evaluation.summary import compare
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.rewards import Reward
 from acqo_rl.searching.path import SearchPath
-from acqo_rl.training.warm_start import Option, Scored
+from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
 
 ONE_FORM, FORM_BY_KIND, BEST = "one form", "one form per kind", "best candidate"
 LEAST_GAIN = 0.01
 """Gains of the measure below this are not worth a change, even if they are significant."""
-ROOM = 0.1
+MIN_UPPER_BOUND_GAIN = 0.1
 """Gain of the best candidates that makes training worth a try although no form helps other queries reliably."""
 FEWEST_OF_KIND = 20
 """A kind with fewer queries than this in the choosing half gets the form that is best for all queries."""
 PASS = "pass"
 
-Decision = Literal["train", "try", "use", "leave"]
-Choose = Callable[[Scored], Option]
+Decision = Literal["train", "try", "use", "keep_raw"]
+Choose = Callable[[ScoredQuery], ScoredCandidate]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Advice:
     sentence: str
 
 
-class GivenReformulations:
+class FixedReformulations:
     """Returns the given reformulation for each query."""
 
     def __init__(self, name: str, answers: Mapping[str, Reformulation]) -> None:
@@ -78,7 +78,7 @@ class GivenReformulations:
 def measure_bounds(
     queries: Sequence[Query],
     qrels: Qrels,
-    scored: Sequence[Scored],
+    scored: Sequence[ScoredQuery],
     kinds: Mapping[str, str],
     reward: Reward,
     *,
@@ -103,14 +103,14 @@ def measure_bounds(
     chosen[BEST] = {one.query_id: max(one.options, key=lambda option: option.reward) for one in scored}
     evaluations = []
     for name, options in chosen.items():
-        given = GivenReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
+        given = FixedReformulations(name, {query.id: _answer(query, options[query.id], reward) for query in queries})
         path = SearchPath(given, reward.retriever, reward.fusion, feedback=FeedbackSpec(0))
         found = evaluate(path, queries, qrels, name=name, measures=[measure])
-        evaluations.append(regroup(found, kinds))
+        evaluations.append(with_kinds(found, kinds))
     return tuple(evaluations), forms
 
 
-def _answer(query: Query, option: Option, reward: Reward) -> Reformulation:
+def _answer(query: Query, option: ScoredCandidate, reward: Reward) -> Reformulation:
     if option.form == PASS:
         return pass_through(query, PASS)
     parsed = reward.grammar.parse(option.completion, query)
@@ -118,8 +118,8 @@ def _answer(query: Query, option: Option, reward: Reward) -> Reformulation:
 
 
 def choose_forms(
-    scored: Sequence[Scored], kinds: Mapping[str, str], seed: int
-) -> tuple[dict[str, dict[str, Option]], dict[str, tuple[str, str]]]:
+    scored: Sequence[ScoredQuery], kinds: Mapping[str, str], seed: int
+) -> tuple[dict[str, dict[str, ScoredCandidate]], dict[str, tuple[str, str]]]:
     """Chooses forms on each half of the queries for the other half.
 
     Returns:
@@ -137,7 +137,7 @@ def choose_forms(
     halves = shuffled[::2], shuffled[1::2]
     for_all = tuple(best_form(half) for half in halves)
     by_kind = tuple(_forms_by_kind(half, kinds, form) for half, form in zip(halves, for_all, strict=True))
-    chosen: dict[str, dict[str, Option]] = {ONE_FORM: {}, FORM_BY_KIND: {}}
+    chosen: dict[str, dict[str, ScoredCandidate]] = {ONE_FORM: {}, FORM_BY_KIND: {}}
     for half, form, forms in zip(halves, for_all[::-1], by_kind[::-1], strict=True):
         for one in half:
             chosen[ONE_FORM][one.query_id] = of_form(one, form)
@@ -148,14 +148,14 @@ def choose_forms(
     return chosen, shown
 
 
-def _forms_by_kind(scored: Sequence[Scored], kinds: Mapping[str, str], for_all: str) -> dict[str, str]:
+def _forms_by_kind(scored: Sequence[ScoredQuery], kinds: Mapping[str, str], for_all: str) -> dict[str, str]:
     groups = defaultdict(list)
     for one in scored:
         groups[kinds[one.query_id]].append(one)
     return {kind: best_form(some) if len(some) >= FEWEST_OF_KIND else for_all for kind, some in groups.items()}
 
 
-def best_form(scored: Sequence[Scored]) -> str:
+def best_form(scored: Sequence[ScoredQuery]) -> str:
     """The form with the highest total reward, where a query without it passes; ``pass`` if no form beats passing."""
     gains: dict[str, float] = defaultdict(float, {PASS: 0.0})
     for one in scored:
@@ -164,7 +164,7 @@ def best_form(scored: Sequence[Scored]) -> str:
     return max(sorted(gains), key=lambda form: (gains[form], form == PASS))
 
 
-def of_form(scored: Scored, form: str) -> Option:
+def of_form(scored: ScoredQuery, form: str) -> ScoredCandidate:
     """The option of a form; the raw query if there is none."""
     return next((option for option in scored.options if option.form == form), scored.options[0])
 
@@ -186,7 +186,7 @@ def advise(headroom: Headroom, measure: str) -> Advice:
     until = "" if cheap is raw else until
     if _matters(learned):
         return Advice("train", f"Train: {lower}; {room}, which is the upper bound.{until}")
-    if upper.mean >= ROOM:
+    if upper.mean >= MIN_UPPER_BOUND_GAIN:
         return Advice(
             "try",
             f"Try training: {lower}, which is not reliable, but {room}. A policy may gain if it chooses well for each"
@@ -195,7 +195,10 @@ def advise(headroom: Headroom, measure: str) -> Advice:
     if cheap is not raw:
         gain = _with_interval(_difference(cheap, raw, measure))
         return Advice("use", f"Use {name} without training: it gains {gain} over the raw query; {lower}, and {room}.")
-    return Advice("leave", f"Do not train; search the raw query: {room} over it, less than {ROOM}, and {lower}.")
+    return Advice(
+        "keep_raw",
+        f"Do not train; search the raw query: {room} over it, less than {MIN_UPPER_BOUND_GAIN}, and {lower}.",
+    )
 
 
 def _difference(system: Evaluation, baseline: Evaluation, measure: str) -> Difference:

@@ -47,7 +47,7 @@ class Materials:
         settings: RewardSettings,
         policy: PolicySettings,
         *,
-        credit_searches: bool = False,
+        per_sub_query_credit: bool = False,
     ) -> Reward:
         """Creates the reward of a stage for a policy with these settings."""
         return Reward(
@@ -56,12 +56,12 @@ class Materials:
             self.fusion,
             grammar=Grammar(policy.max_sub_queries),
             cost=settings.cost,
-            invalid=settings.invalid,
-            decay=settings.decay,
-            top_ranks=settings.top_ranks,
-            top_bonus=settings.top_bonus,
+            invalid_reward=settings.invalid_reward,
+            gold_decay=settings.gold_decay,
+            bonus_ranks=settings.bonus_ranks,
+            top_rank_bonus=settings.top_rank_bonus,
             raw_query_margin=policy.raw_query_margin,
-            credit_searches=credit_searches,
+            per_sub_query_credit=per_sub_query_credit,
         )
 
     def dev_measures(self, policy: Reformulator, limit: int, measure: str) -> dict[str, float]:

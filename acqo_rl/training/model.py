@@ -78,11 +78,12 @@ def check_served_settings(path: str, settings: PolicySettings) -> None:
     changed = _differences(path, settings)
     if changed is None:
         raise ConfigError(
-            f"keep requires a trained policy, but {path} is not one; give a policy as the model, or omit keep."
+            f"preserve_kinds requires a trained policy, but {path} is not one; give a policy as the model, or "
+            "omit preserve_kinds."
         )
     if changed:
         raise ConfigError(
-            f"keep requires the settings that the policy {path} is served with, but the run changes them: "
+            f"preserve_kinds requires the settings that the policy {path} is served with, but the run changes them: "
             f"{', '.join(changed)}. Use the settings of the policy."
         )
 

@@ -14,15 +14,17 @@ from acqo_rl.types import FusionName
 
 _RANGES = {
     **RANGES,
-    **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "teacher_queries", "samples"), (0, FINITE)),
-    **dict.fromkeys(("cost", "top_ranks", "top_bonus", "learning_rate", "margin", "tolerance"), (0, FINITE)),
+    **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "teacher_queries", "rollouts_per_query"), (0, FINITE)),
+    **dict.fromkeys(
+        ("cost", "bonus_ranks", "top_rank_bonus", "learning_rate", "min_gain", "tie_tolerance"), (0, FINITE)
+    ),
     **dict.fromkeys(("eval_limit", "save_steps", "examples"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
     **dict.fromkeys(("epochs", "temperature"), (ABOVE_0, FINITE)),
-    **dict.fromkeys(("top_p", "decay", "hardest"), (ABOVE_0, 1)),
-    **dict.fromkeys(("invalid", "band_low", "band_high"), (-FINITE, FINITE)),
+    **dict.fromkeys(("top_p", "gold_decay", "hardest_fraction"), (ABOVE_0, 1)),
+    **dict.fromkeys(("invalid_reward", "min_mean_reward", "max_mean_reward"), (-FINITE, FINITE)),
     "seed": (0, 2**32 - 1),
-    "least_share": (0, 1),
+    "min_helped_share": (0, 1),
 }
 
 LORA_RATE, FULL_RATE = 2e-5, 1e-6
@@ -151,14 +153,16 @@ class RewardSettings:
     """Settings of the reward."""
 
     cost: float = field(default=0.03, metadata={"help": "Subtracted for each search after the first."})
-    invalid: float = field(default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."})
-    decay: float = field(
+    invalid_reward: float = field(
+        default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."}
+    )
+    gold_decay: float = field(
         default=0.6, metadata={"help": "Eta: factor per gold document, by rank, if a query has several."}
     )
-    top_ranks: int = field(
+    bonus_ranks: int = field(
         default=3, metadata={"help": "k*: number of top ranks with a bonus in Stage II; 0 disables the bonus."}
     )
-    top_bonus: float = field(default=0.5, metadata={"help": "Lambda: size of the bonus."})
+    top_rank_bonus: float = field(default=0.5, metadata={"help": "Lambda: size of the bonus."})
 
 
 @dataclass
@@ -169,17 +173,17 @@ class GrpoSettings:
         default="explore", metadata={"help": "explore (Stage I) or converge (Stage II)."}
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of a new LoRA adapter; 0 trains all weights."})
-    credit_searches: bool = field(
+    per_sub_query_credit: bool = field(
         default=False,
         metadata={
             "help": "Adjust the advantage of each sub-query's tokens by its Shapley value; the mean over the "
             "sub-queries is unchanged. Requires stage converge and scale_rewards none."
         },
     )
-    history_sampling: bool = field(
+    prioritised_sampling: bool = field(
         default=True, metadata={"help": "Draw queries more often if their rollouts had different rewards."}
     )
-    share_prompts: Literal["auto", "always", "never"] = field(
+    shared_prefix: Literal["auto", "always", "never"] = field(
         default="auto",
         metadata={"help": "Process the common prompt of a group only once. auto: on a CPU."},
     )
@@ -187,9 +191,9 @@ class GrpoSettings:
         default=None,
         metadata={"help": "difficulty.jsonl written by acqo difficulty; only queries inside the band are used."},
     )
-    band_low: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
-    band_high: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
-    hardest: float = field(
+    min_mean_reward: float = field(default=0.05, metadata={"help": "Lowest mean reward inside the band."})
+    max_mean_reward: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
+    hardest_fraction: float = field(
         default=1.0,
         metadata={"help": "Share of the queries inside the band to train on: those with the lowest mean reward."},
     )

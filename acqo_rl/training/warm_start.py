@@ -58,7 +58,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Option:
+class ScoredCandidate:
     """A possible completion of a query.
 
     Attributes:
@@ -75,16 +75,16 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredQuery:
     """The options of one query; the first one passes the query."""
 
     query_id: str
-    options: tuple[Option, ...]
+    options: tuple[ScoredCandidate, ...]
 
 
-def scored_options(
+def score_candidates(
     queries: Sequence[Query], qrels: Qrels, candidates: Mapping[str, Sequence[Candidate]], reward: Reward
-) -> Iterator[list[Scored]]:
+) -> Iterator[list[ScoredQuery]]:
     """Scores all candidates, and yields one batch of results at a time, in input order.
 
     Args:
@@ -104,10 +104,10 @@ def scored_options(
             gold=[gold_of(qrels, q.id) for q, *_ in rows],
             read=[text_of(q) for q, *_ in rows],
         )
-        scored: dict[str, list[Option]] = {q.id: [] for q in batch}
+        scored: dict[str, list[ScoredCandidate]] = {q.id: [] for q in batch}
         for (query, form, route, completion), value in zip(rows, values, strict=True):
-            scored[query.id].append(Option(form, route, completion, value))
-        yield [Scored(query_id, tuple(options)) for query_id, options in scored.items()]
+            scored[query.id].append(ScoredCandidate(form, route, completion, value))
+        yield [ScoredQuery(query_id, tuple(options)) for query_id, options in scored.items()]
 
 
 def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> list[tuple[str, Route, str]]:
@@ -131,19 +131,21 @@ def _completions(query: Query, found: Sequence[Candidate], reward: Reward) -> li
     return [(form, route, completion) for completion, (form, route) in options.items()]
 
 
-def verified_examples(scored: Sequence[Scored], margin: float = 0.05, tolerance: float = 0.05) -> list[Example]:
-    """Chooses the target of each query; the route ``pass``, unless a candidate beats the raw query by ``margin``.
+def verified_examples(
+    scored: Sequence[ScoredQuery], min_gain: float = 0.05, tie_tolerance: float = 0.05
+) -> list[Example]:
+    """Chooses the target of each query; the route ``pass``, unless a candidate beats the raw query by ``min_gain``.
 
     Which of several good candidates has the highest reward is partly chance, and few forms are easier to learn than
-    many. Therefore all candidates within ``tolerance`` of the best one count as equal, if they are not worse than the
-    raw query. The target is the one whose form comes first in :func:`forms_by_cover`.
+    many. Therefore all candidates within ``tie_tolerance`` of the best one count as equal, if they are not worse than
+    the raw query. The target is the one whose form comes first in :func:`forms_by_cover`.
 
     Args:
         scored: the options of the queries.
-        margin: reward by which a candidate must beat the raw query.
-        tolerance: maximum difference to the reward of the best candidate.
+        min_gain: reward by which a candidate must beat the raw query.
+        tie_tolerance: maximum difference to the reward of the best candidate.
     """
-    good = [_good(one, margin, tolerance) for one in scored]
+    good = [_good(one, min_gain, tie_tolerance) for one in scored]
     order = forms_by_cover([{option.form for option in some} for some in good])
     rank = {form: place for place, form in enumerate(order)}
     return [_example(one, some, rank) for one, some in zip(scored, good, strict=True)]
@@ -166,17 +168,17 @@ def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
     return order
 
 
-def _good(scored: Scored, margin: float, tolerance: float) -> list[Option]:
+def _good(scored: ScoredQuery, min_gain: float, tie_tolerance: float) -> list[ScoredCandidate]:
     """The candidates that may be the target, in input order; none if the target is the route ``pass``."""
     raw, *others = scored.options
     top = max((option.reward for option in others), default=-np.inf)
-    if top < raw.reward + margin:
+    if top < raw.reward + min_gain:
         return []
-    least = max(top - tolerance, raw.reward)
+    least = max(top - tie_tolerance, raw.reward)
     return [option for option in others if option.reward >= least]
 
 
-def _example(scored: Scored, good: Sequence[Option], rank: Mapping[str, int]) -> Example:
+def _example(scored: ScoredQuery, good: Sequence[ScoredCandidate], rank: Mapping[str, int]) -> Example:
     raw = scored.options[0]
     target = min(good, key=lambda option: rank.get(option.form, len(rank)), default=raw)
     return Example(scored.query_id, target.route, target.completion, target.reward, raw.reward)
@@ -218,24 +220,24 @@ def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]
     return {query.id: str(metadata.get(query.id, {}).get("kind", routes[query.id])) for query in queries}
 
 
-def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], least_share: float) -> list[Example]:
+def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], min_helped_share: float) -> list[Example]:
     """Makes the targets of each kind of query uniform: either all queries are passed, or none.
 
     With many candidates, one of them wins by chance for some queries of every kind, which the policy cannot predict. If
-    the share of queries with a better target than ``pass`` is below ``least_share``, all queries of the kind are
+    the share of queries with a better target than ``pass`` is below ``min_helped_share``, all queries of the kind are
     passed. Otherwise examples with the route ``pass`` are dropped.
 
     Args:
         examples: one per query.
         kinds: query id -> kind.
-        least_share: minimum share; 0 returns all examples unchanged.
+        min_helped_share: minimum share; 0 returns all examples unchanged.
     """
-    if not least_share:
+    if not min_helped_share:
         return list(examples)
     by_kind: dict[str, list[bool]] = {}
     for example in examples:
         by_kind.setdefault(kinds[example.query_id], []).append(example.route != "pass")
-    passed = {kind for kind, searches in by_kind.items() if sum(searches) < least_share * len(searches)}
+    passed = {kind for kind, searches in by_kind.items() if sum(searches) < min_helped_share * len(searches)}
     return [
         Example(e.query_id, "pass", TAGS["pass"], e.raw_reward, e.raw_reward) if kinds[e.query_id] in passed else e
         for e in examples
@@ -349,13 +351,13 @@ def train(
     return Path(output_dir, "model")
 
 
-def read_scored(file: Path) -> list[Scored]:
+def read_scored(file: Path) -> list[ScoredQuery]:
     """Reads a file written by :func:`write_scored`."""
     rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return [Scored(row["query_id"], tuple(Option(**option) for option in row["options"])) for row in rows]
+    return [ScoredQuery(row["query_id"], tuple(ScoredCandidate(**option) for option in row["options"])) for row in rows]
 
 
-def write_scored(scored: Sequence[Scored], file: Path) -> None:
+def write_scored(scored: Sequence[ScoredQuery], file: Path) -> None:
     """Writes one JSON object per query and line, atomically."""
     write_atomic(file, (json.dumps(asdict(one), ensure_ascii=False) for one in scored))
 

@@ -120,7 +120,7 @@ def test_evaluates_reports_and_computes_nothing_twice(data, index, untrained, tm
     assert rules["overall"]["queries"] == 18
     assert policy["tokens"] > 0
     assert policy["problem_rate"] + policy["pass_rate"] > 0
-    tested = run(*shared, "--reformulator", "rules", "raw", "--margin", 0.3)
+    tested = run(*shared, "--reformulator", "rules", "raw", "--non_inferiority_margin", 0.3)
     [stand_in] = json.loads((output / "summary.json").read_text())["non_inferiority"]
     assert (stand_in["system"], stand_in["baseline"], stand_in["test"]["margin"]) == ("raw", "rules", 0.3)
     assert 0 < stand_in["unchanged"] < 1

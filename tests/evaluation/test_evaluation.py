@@ -12,7 +12,7 @@ from acqo_rl.errors import DataError
 from acqo_rl.evaluation.detail_tables import detail_tables
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.summary import biggest_changes, compare, stands_in, summarise
+from acqo_rl.evaluation.summary import biggest_changes, compare, non_inferiority_of, summarise
 from acqo_rl.evaluation.systems import System
 from acqo_rl.evaluation.tables import Table, aligned, format_table, main_tables
 from acqo_rl.fusion import RankScoreFusion
@@ -136,10 +136,10 @@ def test_comparison_by_hand(raw, good, bad):
 
 
 def test_a_stand_in_by_hand(raw, good, bad):
-    same = stands_in(raw, raw, "RR@10", 0.005)
+    same = non_inferiority_of(raw, raw, "RR@10", 0.005)
     assert (same.unchanged, same.test.bound, same.test.shown) == (1.0, 0.0, True)
     assert "0.005 is excluded" in str(same)
-    worse = stands_in(bad, raw, "RR@10", 0.005)
+    worse = non_inferiority_of(bad, raw, "RR@10", 0.005)
     assert (worse.system, worse.baseline, worse.measure) == ("bad", "raw", "RR@10")
     assert worse.unchanged == pytest.approx(
         sum(
@@ -186,7 +186,7 @@ def test_cells_cannot_break_the_table_or_load_anything():
 def tables_of(*evaluations):
     systems = {System(e.name, "words", "rsf"): e for e in evaluations}
     study = Study(systems, {}, evaluations[0].name, MEASURES)
-    return [*main_tables(study, study.contrasts()), *detail_tables(study)]
+    return [*main_tables(study, study.comparisons()), *detail_tables(study)]
 
 
 def test_tables_without_kinds_or_comparison(world, retriever):

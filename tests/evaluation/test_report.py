@@ -50,7 +50,7 @@ def test_results_come_back_as_they_were(tmp_path, raw, good, evil):
     lone = replace(made, query=replace(made.query, history=("\ud800",)))
     strange = replace(good, name="strange", results=(replace(good.results[0], reformulation=lone), *good.results[1:]))
     study = study_of(raw, good, step, strange)
-    write_files(tmp_path, study, study.contrasts(), {})
+    write_files(tmp_path, study, study.comparisons(), {})
     assert read_results(tmp_path) == {"raw": raw, "good": good, "step": step, "strange": strange}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.claims import Claim, check_claims, read_claims
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Confusion, Study, difficulties, query_types, regroup, routing_of
+from acqo_rl.evaluation.study import Confusion, Study, difficulties, query_types, routing_of, with_kinds
 from acqo_rl.evaluation.summary import commonest_problems, cost_of, pareto_front
 from acqo_rl.evaluation.systems import System
 from acqo_rl.types import Query
@@ -55,7 +55,7 @@ def test_holm_keeps_order_and_lies_between_nothing_and_bonferroni(p_values):
 
 
 def test_contrasts_change_one_part_only(study):
-    found = study.contrasts()
+    found = study.comparisons()
     assert [(gain.system.fusion, gain.against) for gain in found] == [
         ("rsf", System("raw", "dense", "rsf")),
         ("rrf", System("raw", "dense", "rrf")),
@@ -67,18 +67,18 @@ def test_contrasts_change_one_part_only(study):
     assert [gain.significant("nDCG@10") for gain in found] == [False, True]
     assert found[1].corrected["nDCG@10"] == pytest.approx(2 * found[1].comparison.differences["nDCG@10"].p)
 
-    [fused_raw, fused] = study.contrasts("fusion")
+    [fused_raw, fused] = study.comparisons("fusion")
     assert (fused.system.fusion, fused.against.fusion, fused.system.reformulator) == ("rrf", "rsf", "split")
     assert fused.significant("nDCG@10")
     assert not fused_raw.significant("nDCG@10")
-    assert study.contrasts("retriever") == []
+    assert study.comparisons("retriever") == []
 
 
 def test_systems_beside_the_reference(study):
     assert study.reference == System("raw", "dense", "rsf")
-    assert [e.name for e in study.beside()] == ["raw", "split"]
+    assert [e.name for e in study.with_same_retrieval()] == ["raw", "split"]
     turned = replace(study, baseline="split")
-    assert [e.name for e in turned.beside()] == ["split", "raw"]
+    assert [e.name for e in turned.with_same_retrieval()] == ["split", "raw"]
 
 
 def test_names_are_short_if_only_the_reformulators_differ(study):
@@ -126,7 +126,7 @@ def test_types_are_those_of_the_data_set_or_of_the_rules():
     queries = [Query("a", "capital of Peru"), Query("b", "Who leads Peru and where is Chad?")]
     types = query_types(queries, {"a": {"kind": "special"}})
     assert types == {"a": "special", "b": "complex"}
-    grouped = regroup(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
+    grouped = with_kinds(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
     assert [result.kind for result in grouped.results] == ["one", "other"]
 
 
@@ -189,7 +189,7 @@ def test_what_a_wrong_route_costs_by_hand():
     other = routing_of(split, [raw, split], "nDCG@10")
     assert other.confusions[0] == Confusion("compound", "disambiguate", 1, 0, None, None)
     assert (other.confusions[1].lost, other.confusions[1].wasted) == (pytest.approx(0.3), 1)
-    assert routing_of(regroup(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") is None
+    assert routing_of(with_kinds(raw, {f"q{i}": "strange" for i in range(4)}), [], "nDCG@10") is None
 
 
 def test_claims_beside_what_was_measured(study):

@@ -15,7 +15,7 @@ from acqo_rl.evaluation.pipeline import CachedStep, Components
 from acqo_rl.evaluation.plots import Point, draw_costs
 from acqo_rl.evaluation.report import write_report
 from acqo_rl.evaluation.study import Study
-from acqo_rl.evaluation.systems import Bench, IndexParts, System, compute_missing, evaluate_systems
+from acqo_rl.evaluation.systems import IndexParts, StudyComponents, System, compute_missing, evaluate_systems
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
@@ -46,8 +46,8 @@ class Backwards:
 
 
 @pytest.fixture
-def make_bench(tmp_path, world, retriever, scripted):
-    """A bench over one cache file, and what its roles are asked."""
+def make_components(tmp_path, world, retriever, scripted):
+    """The components over one cache file, and what its roles are asked."""
     _, qrels, corpus, metadata = world
     asked, caches = [], []
 
@@ -68,7 +68,7 @@ def make_bench(tmp_path, world, retriever, scripted):
         known[REWRITE_RETRIEVE_READ] = scripted({"ambiguous": ("decompose", "snake", "franc")})
         words = CachedRetriever("words", retriever, "1", cache, embeds=True)
         other = CachedRetriever("other", Backwards(retriever), "2", cache, embeds=False)
-        return Bench(
+        return StudyComponents(
             {n: CachedReformulator(n, lambda n=n: Asked(known[n], feedback), n, cache) for n in names},
             {"words": IndexParts((words,)), "other": IndexParts((other,)), "both": IndexParts((words, other))},
             {"rsf": RankScoreFusion(), "rrf": ReciprocalRankFusion()},
@@ -81,9 +81,11 @@ def make_bench(tmp_path, world, retriever, scripted):
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])
-def test_every_system_measures_what_it_measures_without_a_cache(make_bench, world, retriever, scripted, batch_size):
+def test_every_system_measures_what_it_measures_without_a_cache(
+    make_components, world, retriever, scripted, batch_size
+):
     queries, qrels, _, metadata = world
-    make, _ = make_bench
+    make, _ = make_components
     got = evaluate_systems(make(batch_size=batch_size), {"": queries})[""]
     assert len(got) == 12
     words, other = retriever, Backwards(retriever)
@@ -97,8 +99,8 @@ def test_every_system_measures_what_it_measures_without_a_cache(make_bench, worl
             assert mine.unmeasured == 1
 
 
-def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(make_bench, world):
-    make, _ = make_bench
+def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(make_components, world):
+    make, _ = make_components
     got = evaluate_systems(make(), {"": world[0]})[""]
     for retriever, searches, embedded in (("words", 2, 2), ("other", 2, 0), ("both", 4, 2)):
         compound = got[System("good", retriever, "rsf")].results[1]
@@ -108,47 +110,47 @@ def test_searches_and_embeddings_of_a_hybrid_are_those_of_its_parts(make_bench, 
     assert got[System("good", "both", "rsf")].results[1].reformulation_ms > 0
 
 
-def test_only_what_is_new_is_asked(make_bench, world, retriever):
+def test_only_what_is_new_is_asked(make_components, world, retriever):
     queries, *_ = world
-    make, asked = make_bench
+    make, asked = make_components
     for names in (("raw", "good"), ("raw", "good")):
-        bench = make(names)
-        compute_missing(bench, {"": queries})
-        first = evaluate_systems(bench, {"": queries})[""]
+        components = make(names)
+        compute_missing(components, {"": queries})
+        first = evaluate_systems(components, {"": queries})[""]
     assert [query.id for query in asked] == ["simple", "compound", "ambiguous"] * 2
     before = [text for call in retriever.calls for text in call]
     assert len(before) == 2 * len(set(before))  # either retriever searched each text once
     asked.clear()
     retriever.calls.clear()
-    bench = make(("raw", "good", "bad"))
-    compute_missing(bench, {"": queries})
-    second = evaluate_systems(bench, {"": queries})[""]
+    components = make(("raw", "good", "bad"))
+    compute_missing(components, {"": queries})
+    second = evaluate_systems(components, {"": queries})[""]
     assert [query.id for query in asked] == ["simple", "compound", "ambiguous"]
     assert retriever.calls == [["snake"], ["snake"]]
     assert {system: second[system] for system in first} == first
 
 
-def test_feedback_is_that_of_the_retriever_and_asked_once_for_each(make_bench, world):
+def test_feedback_is_that_of_the_retriever_and_asked_once_for_each(make_components, world):
     queries, *_ = world
-    make, asked = make_bench
-    bench = make(("good",), feedback=1)
-    compute_missing(bench, {"": queries})
+    make, asked = make_components
+    components = make(("good",), feedback=1)
+    compute_missing(components, {"": queries})
     done = len(asked)
     titles = {query.feedback[0].title for query in asked if query.id == "compound"}
     assert len(titles) > 1
-    got = evaluate_systems(bench, {"": queries})[""]
+    got = evaluate_systems(components, {"": queries})[""]
     assert len(asked) == done
     assert got[System("good", "words", "rsf")].results[1].searches == 3
 
 
-def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_bench, world, retriever, scripted):
+def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_components, world, retriever, scripted):
     """Two parts of the compound query by one retriever, the query itself by the other."""
     queries, qrels, *_ = world
-    make, _ = make_bench
-    bench = make(("raw", "good"))
-    words, other = bench.retrievers["both"].everything
-    bench = replace(bench, retrievers={"paths": IndexParts((words,), (other,))})
-    got = evaluate_systems(bench, {"": queries})[""]
+    make, _ = make_components
+    components = make(("raw", "good"))
+    words, other = components.retrievers["both"].everything
+    components = replace(components, retrievers={"paths": IndexParts((words,), (other,))})
+    got = evaluate_systems(components, {"": queries})[""]
     compound = got[System("good", "paths", "rrf")].results[1]
     assert (compound.searches, compound.embedded) == (3, 2)
     assert got[System("raw", "paths", "rrf")].results[1].searches == 2
@@ -157,16 +159,16 @@ def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_
     assert compound.ranking.doc_ids == plain.results[1].ranking.doc_ids
 
 
-def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(make_bench, world):
+def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(make_components, world):
     """The raw query is kept everywhere. For one query without an answer, a rewrite is tried in the dense index."""
     queries, _, _, _ = world
     queries = [*queries[:2], replace(queries[2], text="nothing")]
-    make, asked = make_bench
-    bench = replace(make(("raw", REWRITE_RETRIEVE_READ)), similarity_threshold=0.5)
-    compute_missing(bench, {"": queries})
+    make, asked = make_components
+    components = replace(make(("raw", REWRITE_RETRIEVE_READ)), similarity_threshold=0.5)
+    compute_missing(components, {"": queries})
     assert asked == queries  # by the other reformulator
     asked.clear()
-    got = evaluate_systems(bench, {"": queries})[""]
+    got = evaluate_systems(components, {"": queries})[""]
     rsf = [(s.reformulator, s.retriever) for s in got if s.fusion == "rsf"]
     assert rsf == [
         ("raw", "words"),
@@ -186,42 +188,46 @@ def test_what_looks_first_rewrites_weak_queries_only_and_pays_for_both_searches(
     assert [r.embedded for r in both] == [1, 1, 3]
 
     study = Study(got, {}, "raw", MEASURES)
-    other = study.beside(replace(study.reference, retriever="other"))
+    other = study.with_same_retrieval(replace(study.reference, retriever="other"))
     assert [evaluation.name for evaluation in other] == ["raw"]
 
 
-def test_a_policy_that_reads_feedback_is_asked_once_per_round(make_bench, world):
+def test_a_policy_that_reads_feedback_is_asked_once_per_round(make_components, world):
     queries, *_ = world
-    make, asked = make_bench
-    bench = replace(make(("good",), feedback=1), rounds=2)
-    bench = replace(bench, retrievers={"words": bench.retrievers["words"]}, fusions={"rsf": RankScoreFusion()})
-    [evaluation] = evaluate_systems(bench, {"": queries})[""].values()
+    make, asked = make_components
+    components = replace(make(("good",), feedback=1), rounds=2)
+    components = replace(
+        components, retrievers={"words": components.retrievers["words"]}, fusions={"rsf": RankScoreFusion()}
+    )
+    [evaluation] = evaluate_systems(components, {"": queries})[""].values()
     assert [r.reformulation.calls for r in evaluation.results] == [2, 2, 2]
     assert all(r.reformulation_ms > 0 for r in evaluation.results)
     assert 3 < len(asked) <= 6
 
 
-def test_steps_of_the_pipeline_are_systems(make_bench, world, retriever):
+def test_steps_of_the_pipeline_are_systems(make_components, world, retriever):
     queries, _, corpus, _ = world
-    make, _ = make_bench
-    bench = make(("raw",))
+    make, _ = make_components
+    components = make(("raw",))
     step = CachedStep(
         "plain", lambda: Components(retriever, corpus, None, RankScoreFusion()), "", Cache(":memory:"), concurrency=2
     )
-    bench = replace(bench, retrievers={"words": bench.retrievers["words"]}, fusions={"rsf": RankScoreFusion()})
+    components = replace(
+        components, retrievers={"words": components.retrievers["words"]}, fusions={"rsf": RankScoreFusion()}
+    )
     system = System("plain", "words", "rsf")
-    bench = replace(bench, steps={system: step})
-    compute_missing(bench, {"": queries})
-    got = evaluate_systems(bench, {"": queries})[""]
+    components = replace(components, steps={system: step})
+    compute_missing(components, {"": queries})
+    got = evaluate_systems(components, {"": queries})[""]
     raw, plain = got[System("raw", "words", "rsf")], got[system]
     assert [r.measures for r in plain.results] == [r.measures for r in raw.results]
     assert [(r.searches, r.embedded) for r in plain.results] == [(1, 1)] * 3
     assert all(r.outcome is not None and r.retrieval_ms == r.outcome.ms > 0 for r in plain.results)
 
 
-def test_the_files_of_a_study(make_bench, world, tmp_path):
+def test_the_files_of_a_study(make_components, world, tmp_path):
     queries, *_ = world
-    make, _ = make_bench
+    make, _ = make_components
     changed = [replace(query, text=f"{query.text} snake") for query in queries]
     evaluations = evaluate_systems(make(), {"": queries, "typos": changed})
     study = Study(evaluations.pop(""), evaluations, "raw", MEASURES)
@@ -280,11 +286,11 @@ def test_the_files_of_a_study_say_why_a_reformulator_fell_back(tmp_path):
     assert [s["commonest_problems"] for s in content] == [{}, {down: 2, "hyde: nothing to search in …": 1}] * 2
 
 
-def test_one_system_alone_has_a_report_too(make_bench, world, tmp_path):
-    make, _ = make_bench
-    bench = replace(make(("raw",)), fusions={"rsf": RankScoreFusion()})
-    bench = replace(bench, retrievers={"words": bench.retrievers["words"]})
-    study = Study(evaluate_systems(bench, {"": world[0]})[""], {}, "raw", MEASURES)
+def test_one_system_alone_has_a_report_too(make_components, world, tmp_path):
+    make, _ = make_components
+    components = replace(make(("raw",)), fusions={"rsf": RankScoreFusion()})
+    components = replace(components, retrievers={"words": components.retrievers["words"]})
+    study = Study(evaluate_systems(components, {"": world[0]})[""], {}, "raw", MEASURES)
     titles = [table.title for table in write_report(tmp_path, study, {})[1]]
     assert titles[:2] == ["Results", "Cost"]
 

@@ -27,7 +27,7 @@ from acqo_rl.labelling.log import split_of
 from acqo_rl.labelling.pooling import pool
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.training.candidates import Candidate
-from acqo_rl.training.warm_start import Option, Scored
+from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import Completion, Document, Query, SubQuery
 
 DOCUMENT = Document("d", "Veld mill", "Built in 1790.")
@@ -114,7 +114,7 @@ class TestAgreement:
 
     def test_rewards_of_the_same_candidates_are_compared(self):
         def scored(*values):
-            return Scored("q", tuple(Option(str(i), "pass", "", value) for i, value in enumerate(values)))
+            return ScoredQuery("q", tuple(ScoredCandidate(str(i), "pass", "", value) for i, value in enumerate(values)))
 
         gold = [scored(1.0, 2.0, 0.0), scored(1.0, 0.5, 1.5)]
         same = reward_agreement(gold, gold)

@@ -56,7 +56,7 @@ def test_a_folder_of_documents_becomes_a_data_set_that_the_recipe_accepts(here):
         "train",
         "try",
         "use",
-        "leave",
+        "keep_raw",
     )
 
 

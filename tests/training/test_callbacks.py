@@ -11,10 +11,10 @@ from acqo_rl.training.callbacks import Alarms
 
 HEALTHY = {
     "reward": 1.0,
-    "part/format": 1.0,
+    "completions/valid_ratio": 1.0,
     "completions/clipped_ratio": 0.0,
     "entropy": 0.5,
-    "part/pass": 0.4,
+    "completions/pass_ratio": 0.4,
 }
 
 
@@ -33,11 +33,11 @@ def watch(alarms, *logs, main=True):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"part/format": 0.5}, "part/format is 0.5, below 0.7"),
+        ({"completions/valid_ratio": 0.5}, "completions/valid_ratio is 0.5, below 0.7"),
         ({"completions/clipped_ratio": 0.9}, "completions/clipped_ratio is 0.9, above 0.3"),
         ({"entropy": 0.0}, "entropy is 0, below 0.001"),
         ({"entropy": 9.0}, "entropy is 9, above 3"),
-        ({"part/pass": 1.0}, "part/pass is 1, above 0.97"),
+        ({"completions/pass_ratio": 1.0}, "completions/pass_ratio is 1, above 0.97"),
         ({"reward": 0.4}, "reward is 0.4, the best was 1"),
         ({"reward": None}, "no completion has a reward"),
     ],
@@ -51,7 +51,7 @@ def test_each_sign_of_collapse_raises_an_alarm(tmp_path, caplog, changed, messag
 
 
 def test_training_stops_after_consecutive_alarms(tmp_path):
-    collapsed = HEALTHY | {"part/format": 0.0}
+    collapsed = HEALTHY | {"completions/valid_ratio": 0.0}
     assert watch(Alarms(2, tmp_path), collapsed, HEALTHY, collapsed, collapsed) == [False, False, False, True]
 
 
@@ -69,5 +69,5 @@ def test_healthy_and_other_log_lines_raise_no_alarm(tmp_path):
 
 
 def test_all_processes_stop_but_only_the_main_process_writes(tmp_path):
-    assert watch(Alarms(1, tmp_path), HEALTHY | {"part/format": 0.0}, main=False) == [True]
+    assert watch(Alarms(1, tmp_path), HEALTHY | {"completions/valid_ratio": 0.0}, main=False) == [True]
     assert not list(tmp_path.iterdir())

@@ -90,7 +90,7 @@ def test_grpo_writes_its_settings_log_and_model(whole):
     log = log_of(whole)
     assert [e["step"] for e in log if "reward" in e] == [1, 2, 3, 4]
     assert any(e["reward_std"] > 0 for e in log if "reward" in e)
-    assert 0 < log[1]["part/format"] <= 1
+    assert 0 < log[1]["completions/valid_ratio"] <= 1
     measured = [e for e in log if "eval_nDCG@10" in e]
     assert [e["step"] for e in measured] == [0, 2, 4]
     assert measured[0]["eval_pass"] == measured[0]["eval_searches"] == 1
@@ -140,7 +140,7 @@ def test_two_processes_give_the_same_rewards_as_one(shared, tmp_path):
     assert len(set(rewards_of(tmp_path / "one"))) > 1
     assert rewards_of(tmp_path / "two") == pytest.approx(rewards_of(tmp_path / "one"))
     for one, other in zip(log_of(tmp_path / "one"), log_of(tmp_path / "two"), strict=True):
-        shared_names = [name for name in one if name.startswith(("part/", "eval_"))]
+        shared_names = [name for name in one if name.startswith(("completions/", "retrieval/", "eval_"))]
         assert {n: other[n] for n in shared_names} == pytest.approx({n: one[n] for n in shared_names})
 
 
@@ -152,7 +152,14 @@ def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monke
         train_here(monkeypatch, {**settings, "index": server.url, "output_dir": tmp_path / "server"})
     logs = [log_of(tmp_path / name) for name in ("folder", "server")]
     numbers = [
-        [{k: v for k, v in entry.items() if k.startswith(("reward", "part/", "eval_nDCG", "loss"))} for entry in log]
+        [
+            {
+                k: v
+                for k, v in entry.items()
+                if k.startswith(("reward", "completions/", "retrieval/", "eval_nDCG", "loss"))
+            }
+            for entry in log
+        ]
         for log in logs
     ]
     assert numbers[0] == numbers[1]
@@ -162,7 +169,7 @@ def test_an_index_behind_a_server_gives_the_same_rewards(shared, tmp_path, monke
 @pytest.fixture(scope="module")
 def difficulty(shared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("difficulty") / "run"
-    settings = {**shared, "output_dir": folder, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5}
+    settings = {**shared, "output_dir": folder, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "max_mean_reward": 2.5}
     return folder, run("difficulty", settings)
 
 
@@ -207,7 +214,7 @@ def test_grpo_uses_only_queries_inside_the_band(difficulty, shared, tmp_path, mo
     file = difficulty[0] / "difficulty.jsonl"
     settings = {**shared, **GRPO, "output_dir": tmp_path / "run", "difficulty": file}
     with pytest.raises(ConfigError, match=r"5(\.0)? .*6"):
-        train_here(monkeypatch, {**settings, "band_low": 5, "band_high": 6})
+        train_here(monkeypatch, {**settings, "min_mean_reward": 5, "max_mean_reward": 6})
 
 
 def test_warm_start(data, index, tiny, tmp_path):
@@ -224,7 +231,12 @@ def test_warm_start(data, index, tiny, tmp_path):
     assert policy.settings.max_new_tokens == 8
     assert "is finished" in run("warm-start", settings).stdout
 
-    second = {**settings, "model": tmp_path / "run" / "model", "samples": 2, "output_dir": tmp_path / "second"}
+    second = {
+        **settings,
+        "model": tmp_path / "run" / "model",
+        "rollouts_per_query": 2,
+        "output_dir": tmp_path / "second",
+    }
     done = run("warm-start", second)
     assert "sample the policy" in done.stderr
     assert (tmp_path / "second" / "model" / "acqo.json").exists()
@@ -262,12 +274,12 @@ def test_scores_of_another_run_are_reused(warm_start, data, index, passing, tmp_
     config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
     materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     first = warm_start.collect(config, materials, tmp_path / "first" / "examples.jsonl")
-    again = replace(config, scored=str(tmp_path / "first" / "scored.jsonl"))
+    again = replace(config, reuse_scores=str(tmp_path / "first" / "scored.jsonl"))
     fewer = replace(materials, train=materials.train[1:])
     with pytest.raises(ConfigError, match="first"):
         warm_start.collect(again, fewer, tmp_path / "fewer" / "examples.jsonl")
     with pytest.raises(ConfigError, match="nowhere"):
-        warm_start.collect(replace(config, scored="nowhere"), materials, tmp_path / "none" / "examples.jsonl")
+        warm_start.collect(replace(config, reuse_scores="nowhere"), materials, tmp_path / "none" / "examples.jsonl")
     monkeypatch.setattr(Reward, "__call__", None)
     assert warm_start.collect(again, materials, tmp_path / "again" / "examples.jsonl") == first
 
@@ -275,7 +287,7 @@ def test_scores_of_another_run_are_reused(warm_start, data, index, passing, tmp_
 def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing, tmp_path, monkeypatch):
     """The scripted policy writes the texts of the gold passages; there are no other candidates."""
     config = warm_start.WarmStartConfig(
-        data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=2, examples=8
+        data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), rollouts_per_query=2, examples=8
     )
     materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
@@ -316,7 +328,7 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, inde
     monkeypatch.setattr(
         Policy, "from_pretrained", lambda *_, **generation: {0.0: Scripted()}[generation["temperature"]]
     )
-    config = warm_start.WarmStartConfig(**settings, keep=["simple"])
+    config = warm_start.WarmStartConfig(**settings, preserve_kinds=["simple"])
     materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     examples = {e.query_id: e for e in warm_start.collect(config, materials, tmp_path / "examples.jsonl")}
     simple = [q.id for q in materials.train if q.id.startswith("s-")]
@@ -327,24 +339,35 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, inde
     assert all(e.completion != "split\nbank" and e.reward >= e.raw_reward for e in learned)
 
     with pytest.raises(ConfigError, match=r"talk.* compound, simple"):
-        warm_start.collect(replace(config, keep=["talk"]), materials, tmp_path / "other.jsonl")
+        warm_start.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")
 
 
 def test_keep_requires_a_policy_and_its_settings(data, index, passing, tmp_path):
-    settings = {"data": data, "index": index, "output_dir": tmp_path / "run", "keep": "pass", "max_new_tokens": 4}
+    settings = {
+        "data": data,
+        "index": index,
+        "output_dir": tmp_path / "run",
+        "preserve_kinds": "pass",
+        "max_new_tokens": 4,
+    }
     done = run("warm-start", {**settings, "model": passing, "feedback_results": 2}, status=2)
     assert "feedback_results 0 -> 2" in done.stderr
     plain = shutil.copytree(passing, tmp_path / "plain")
     (plain / "acqo.json").unlink()
     done = run("warm-start", {**settings, "model": plain}, status=2)
-    assert f"keep requires a trained policy, but {plain}" in done.stderr
+    assert f"preserve_kinds requires a trained policy, but {plain}" in done.stderr
     assert not (tmp_path / "run").exists()
 
 
 def test_rollouts_are_determined_by_the_seed(warm_start, data, index, passing, tmp_path):
     def completions(seed):
         config = warm_start.WarmStartConfig(
-            data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path), samples=4, seed=seed
+            data=str(data),
+            index=str(index),
+            model=str(passing),
+            output_dir=str(tmp_path),
+            rollouts_per_query=4,
+            seed=seed,
         )
         queries = open_materials(config, FeedbackSpec(config.feedback_results or 0)).train
         return [answer.completion for answer in warm_start.rollouts(config, queries, 4, temperature=1.0)]

@@ -25,8 +25,22 @@ from acqo_rl.types import Query, Ranking, Reformulation, SubQuery
 
 RL = [
     {"eval_nDCG@10": 0.5, "eval_searches": 1.25, "eval_pass": 0.75, "epoch": 0, "step": 0},
-    {"loss": -0.1, "reward": 1.5, "entropy": 0.5, "part/pass": 0.25, "frac_reward_zero_std": 0.5, "step": 1},
-    {"loss": 0.1, "reward": None, "entropy": float("nan"), "part/pass": 0.5, "frac_reward_zero_std": 0.0, "step": 2},
+    {
+        "loss": -0.1,
+        "reward": 1.5,
+        "entropy": 0.5,
+        "completions/pass_ratio": 0.25,
+        "frac_reward_zero_std": 0.5,
+        "step": 1,
+    },
+    {
+        "loss": 0.1,
+        "reward": None,
+        "entropy": float("nan"),
+        "completions/pass_ratio": 0.5,
+        "frac_reward_zero_std": 0.0,
+        "step": 2,
+    },
     {"eval_nDCG@10": 0.625, "eval_searches": 1.5, "eval_pass": 0.5, "epoch": 1, "step": 2},
     {"train_loss": 0.0, "train_runtime": 60.0, "step": 2},
 ]

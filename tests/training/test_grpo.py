@@ -92,7 +92,7 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, s
     model = LlamaForCausalLM.from_pretrained(folder)
     model.config.eos_token_id = model.generation_config.eos_token_id = other.eos_token_id
     model.save_pretrained(folder)
-    trainer = trainer_of(str(folder), tmp_path / "run", share_prompts="always" if shares else "never")
+    trainer = trainer_of(str(folder), tmp_path / "run", shared_prefix="always" if shares else "never")
     assert set(trainer.eos_token_ids) == {end, other.eos_token_id}
     prompt = trainer.processing_class("Peru", add_special_tokens=False)["input_ids"]
     written, *_ = trainer._generate_single_turn([prompt] * 256, None, {}, 1)
@@ -299,15 +299,15 @@ class TestCredit:
     def test_credits_change_the_gradients_but_not_the_rewards(self, tiny, tmp_path):
 
         class LastLine(DistinctLetters):
-            credits = ()
+            shapley_values = ()
 
             def __call__(self, prompts, completions, query, **more):
                 lines = [completion[-1]["content"].count("\n") for completion in completions]
-                self.credits = [[1.0] * (n - 1) + [-1.0] if n > 1 else [] for n in lines]
+                self.shapley_values = [[1.0] * (n - 1) + [-1.0] if n > 1 else [] for n in lines]
                 return super().__call__(prompts, completions, query, **more)
 
         plain, credited = (
-            trainer_of(tiny, tmp_path / str(on), reward=LastLine(), max_steps=2, credit_searches=on)
+            trainer_of(tiny, tmp_path / str(on), reward=LastLine(), max_steps=2, per_sub_query_credit=on)
             for on in (False, True)
         )
         for trainer in (plain, credited):

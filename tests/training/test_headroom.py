@@ -22,7 +22,7 @@ from acqo_rl.training.headroom import (
     best_form,
     choose_forms,
 )
-from acqo_rl.training.warm_start import Option, Scored
+from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 
 sys.path.append(str(Path(__file__).parents[1] / "evaluation"))
 by_hand = importlib.import_module("by_hand")
@@ -31,8 +31,8 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
 
 
 def scored(query_id, raw=0.0, **rewards):
-    options = [Option(form, "decompose", f"split\n{form}", value) for form, value in rewards.items()]
-    return Scored(query_id, (Option(PASS, "pass", "pass", raw), *options))
+    options = [ScoredCandidate(form, "decompose", f"split\n{form}", value) for form, value in rewards.items()]
+    return ScoredQuery(query_id, (ScoredCandidate(PASS, "pass", "pass", raw), *options))
 
 
 class TestForms:
@@ -97,10 +97,10 @@ class TestAdvice:
         assert self.advise(raw=(0.4,), rules=(0.5,), form=(0.505,), best=(0.59,)) == "use"
 
     def test_rules_that_gain_within_their_interval_do_not_count(self):
-        assert self.advise(raw=(0.4,), rules=(0.45, 0.3), form=(0.405,), best=(0.49,)) == "leave"
+        assert self.advise(raw=(0.4,), rules=(0.45, 0.3), form=(0.405,), best=(0.49,)) == "keep_raw"
 
     def test_leave_it_if_even_the_best_candidates_gain_little(self):
-        assert self.advise(raw=(0.9,), form=(0.9,), best=(0.905,)) == "leave"
+        assert self.advise(raw=(0.9,), form=(0.9,), best=(0.905,)) == "keep_raw"
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_the_command_reports_bounds_in_their_order(estimated):
     assert values[BEST] > values["raw"] > 0
     assert figures_of(folder / "headroom.json").keys() == values.keys()  # acqo reproduce reads it
     assert values[BEST] >= values[ONE_FORM]
-    assert content["decision"] in ("train", "try", "use", "leave")
+    assert content["decision"] in ("train", "try", "use", "keep_raw")
     assert content["reason"] in (folder / "report.md").read_text()
     assert (folder / "gains.png").read_bytes().startswith(b"\x89PNG")
 

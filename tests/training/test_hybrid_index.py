@@ -60,7 +60,7 @@ def test_warm_start(shared, tmp_path):
 
 
 def test_difficulty(shared, tmp_path):
-    run("difficulty", {**shared, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "band_high": 2.5,
+    run("difficulty", {**shared, "rollouts": 4, "temperature": 1.0, "top_p": 1.0, "max_mean_reward": 2.5,
         "output_dir": tmp_path / "run"})  # fmt: skip
     scored = load_difficulties(tmp_path / "run" / "difficulty.jsonl")
     assert len(scored) == 8

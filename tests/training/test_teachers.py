@@ -11,7 +11,7 @@ from acqo_rl.reformulation import load
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.rewards import Reward
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
-from acqo_rl.training.warm_start import scored_options, verified_examples
+from acqo_rl.training.warm_start import score_candidates, verified_examples
 from acqo_rl.types import Completion, Query
 
 QUERIES = [Query("1", "who runs it"), Query("2", "where is it")]
@@ -84,5 +84,5 @@ def test_only_answers_that_beat_the_raw_query_become_targets(ask):
     retriever = ScriptedRetriever({"ferry manager": ("d1",), "where is it": ("d2",)})
     reward = Reward("converge", retriever, RankScoreFusion())
     qrels = {"1": {"d1": 1}, "2": {"d2": 1}}
-    options = [one for batch in scored_options(QUERIES, qrels, found, reward) for one in batch]
+    options = [one for batch in score_candidates(QUERIES, qrels, found, reward) for one in batch]
     assert [example.completion for example in verified_examples(options)] == ["resolve\nferry manager", "pass"]

@@ -23,7 +23,7 @@ from acqo_rl.training.warm_start import (
     forms_by_cover,
     kinds_of,
     read_scored,
-    scored_options,
+    score_candidates,
     train,
     verified_examples,
     write_scored,
@@ -48,13 +48,13 @@ def parts(*texts, form=""):
 
 
 def scored(queries, candidates, gold=("g1",)):
-    reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_bonus=0.0)
+    reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion(), top_rank_bonus=0.0)
     qrels = {query.id: dict.fromkeys(gold, 1) for query in queries}
-    return [one for batch in scored_options(queries, qrels, candidates, reward) for one in batch]
+    return [one for batch in score_candidates(queries, qrels, candidates, reward) for one in batch]
 
 
-def best(candidates, gold=("g1",), margin=0.05, tolerance=0.05, query=RAW):
-    return verified_examples(scored([query], {"q": candidates}, gold), margin, tolerance)[0]
+def best(candidates, gold=("g1",), min_gain=0.05, tie_tolerance=0.05, query=RAW):
+    return verified_examples(scored([query], {"q": candidates}, gold), min_gain, tie_tolerance)[0]
 
 
 class TestVerifiedExamples:
@@ -68,8 +68,8 @@ class TestVerifiedExamples:
         found = {"0": [parts("plainer", form="luck"), parts("plain", "bad", form="found")]}
         found |= {q.id: [parts("bad", form="luck"), parts("plain", form="found")] for q in queries[1:]}
         options = scored(queries, found)
-        assert verified_examples(options, tolerance=0.05)[0].completion == "split\nplain\nbad"
-        assert verified_examples(options, tolerance=0.01)[0].completion == "split\nplainer"
+        assert verified_examples(options, tie_tolerance=0.05)[0].completion == "split\nplain\nbad"
+        assert verified_examples(options, tie_tolerance=0.01)[0].completion == "split\nplainer"
 
     def test_forms_are_ordered_by_the_number_of_queries_they_newly_cover(self):
         """ "b" covers the most queries; of the remaining ones, "c" covers two and "a" covers one."""
@@ -84,17 +84,17 @@ class TestVerifiedExamples:
         assert all(some & set(order) for some in forms if some)
 
     def test_a_candidate_worse_than_the_raw_query_is_no_target_at_any_tolerance(self):
-        assert best([parts("bad"), parts("plain")], tolerance=5).completion == "split\nplain"
+        assert best([parts("bad"), parts("plain")], tie_tolerance=5).completion == "split\nplain"
 
     def test_the_query_is_passed_if_no_candidate_beats_it(self):
         assert best([parts("bad")]) == Example("q", "pass", "pass", pytest.approx(16 / 9), pytest.approx(16 / 9))
         assert best([]).completion == "pass"
-        assert best([parts("near")], margin=0.5).completion == "pass"
+        assert best([parts("near")], min_gain=0.5).completion == "pass"
 
     def test_with_margin_0_a_candidate_must_not_be_worse_than_the_raw_query(self):
-        assert best([parts("bad")], margin=0).completion == "pass"
-        assert best([parts("near")], margin=0, query=Query("q", "near")).completion == "split\nnear"
-        assert best([], margin=0).completion == "pass"
+        assert best([parts("bad")], min_gain=0).completion == "pass"
+        assert best([parts("near")], min_gain=0, query=Query("q", "near")).completion == "split\nnear"
+        assert best([], min_gain=0).completion == "pass"
 
     def test_a_candidate_may_be_combined_with_the_raw_query(self):
         """The raw query finds one gold document and the candidate the other."""
@@ -141,13 +141,13 @@ class TestDecidedByKind:
         return {e.query_id: e.query_id[:-1] for e in self.EXAMPLES}
 
     def test_kinds_below_the_least_share_are_passed_and_others_never(self, kinds):
-        kept = decided_by_kind(self.EXAMPLES, kinds, least_share=0.25)
+        kept = decided_by_kind(self.EXAMPLES, kinds, min_helped_share=0.25)
         assert kept[:2] == list(self.EXAMPLES[:2])
         assert kept[2] == Example("seldom0", "pass", "pass", 0.5, 0.5)
         assert kept[3:] == list(self.EXAMPLES[9:])
 
     def test_least_share_0_changes_nothing(self, kinds):
-        assert decided_by_kind(self.EXAMPLES, kinds, least_share=0.0) == list(self.EXAMPLES)
+        assert decided_by_kind(self.EXAMPLES, kinds, min_helped_share=0.0) == list(self.EXAMPLES)
 
 
 def test_the_kind_of_a_query_comes_from_its_metadata_or_from_the_route_of_the_rules():
