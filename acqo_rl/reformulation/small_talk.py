@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.reformulation.signals import REFERENCE, has_attribute, names
 from acqo_rl.reformulation.small_talk_words import PHRASES, is_courtesy, is_greeting_without_spaces, is_opening
 from acqo_rl.text import compatible, folded
 from acqo_rl.types import Query, Reformulation
@@ -110,6 +111,10 @@ _SMALL_TALK = re.compile(rf"(?:(?:{_PHRASE})(?: |$))+")
 _REACTION = re.compile(rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)})|{_PHRASE})(?: |$))+")
 _ANY_PHRASE = re.compile(rf"(?<!\S)(?:{_PHRASE})(?!\S)")
 _ANY_GREETING = re.compile(rf"(?<!\S)(?:{_GREETING})(?!\S)")
+_THANKS_AND_REASON = re.compile(
+    rf"(?:\S+ )?(?:{_any_of(_THANKS)})(?: \S+){{1,6}}|(?:\S+ ){{1,2}}(?:{_any_of(_THANKS)})"
+)
+_HAS_PARTS = re.compile(r"[,;:.!\n](?=.*\w)|\b(?:and|und|et|y|e|en|och|i|ve|и)\b", re.I | re.S)
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 
 
@@ -133,13 +138,29 @@ def is_small_talk(text: str) -> bool:
 
 
 def asks_for_nothing(query: Query) -> bool:
-    """Whether a query is small talk, or a "yes", "no" or "ok" although the previous turn has no question."""
+    """Whether a query is small talk, only thanks, or a "yes" or "no" although the previous turn has no question."""
     if is_small_talk(query.text):
         return True
     found = _REACTION.fullmatch(" ".join(_words(query.text)))
     if found is None or found["answer"] is None or _MAY_ASK.search(query.text):
-        return False
+        return _only_thanks(query.text)
     return not (query.history and _MAY_ASK.search(query.history[-1].text))
+
+
+def _only_thanks(text: str) -> bool:
+    """Whether a short text in lower case begins or ends with thanks: "merci mille fois", "thanks for being so patient".
+
+    It may be a title too ("thanks for the memories"), which is searched unchanged as well.
+    """
+    words = " ".join(_words(text))
+    found = _THANKS_AND_REASON.fullmatch(words)
+    return found is not None and not (
+        _MAY_ASK.search(text)
+        or _HAS_PARTS.search(text)
+        or REFERENCE.search(text)
+        or names(text[1:])
+        or has_attribute(text)
+    )
 
 
 def past_small_talk(

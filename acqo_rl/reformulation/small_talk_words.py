@@ -12,7 +12,8 @@ import re
 from acqo_rl.text import folded
 
 _OPENING = """
-hi hiya hello helo hey heya howdy greetings goodnight gm gn gnight goodmorning thanks thank thankyou thx thnx tnx ty
+hi hiya hello thanx helo hey heya howdy greetings goodnight gm gn gnight goodmorning thanks thank thankyou thx thnx
+tnx ty
 tysm tyvm cheers bye byebye goodbye cya ttyl brb farewell
 hallo hallöchen moin servus tschüss tschüs tschau danke dankeschön dank dankbar grüß grüezi ciao
 bonjour bonsoir salut coucou merci mercis bonnenuit remercie enchantée?
@@ -23,7 +24,7 @@ hoi doei bedankt dankjewel dankuwel goedemorgen goedemiddag goedenavond goedenac
 hej hejsan hejdå hei heisann tack tackar takk tusentakk
 cześć dzięk* dobranoc witam witaj hej pozdrawiam
 merhaba selam teşekkür* sağol günaydın görüşürüz hoşçakal
-привет приветствую здравствуй* спасиб* благодар* пока прощай* здрасте
+привет приветик приветствую спс здравствуй* спасиб* благодар* пока прощай* здрасте
 감사 감사합니다 감사해요 감사드립니다 감사드려요 감사했습니다 고마* 고맙* 안녕 안녕하세요 안녕하십니까 안녕히 반갑*
 반가워* 수고하* 땡큐
 شكرا شكرًا شكراً مشكور* مرحبا مرحبًا مرحباً أهلا أهلًا أهلاً وداعا وداعًا تحياتي ممنون*
@@ -41,27 +42,38 @@ whats new | what is new | (is |are )?(any|some)(one|body) (still )?(there|here|h
 (nice|good|great|lovely) (talking|chatting|speaking) (to|with) you | (pleasure|pleased|good|nice) to (see|meet) you
 (see|talk to|catch) (you|u|ya) (soon|later|tomorrow|next week|again|then|around) | i( a)?m (back|done)
 have a (nice|good|great|lovely|wonderful) rest of (the|your) (day|evening|week) | sweet dreams | sleep well
+you( a)?re (so |very |really )?(amazing|awesome|great|the best|kind|helpful|funny) | you rock | nice one | wow | yay+
+good stuff
+(great|good) stuff | nothing else | i( a)?m good | talk (to you )?soon | later | goo?d morning | gud morning
+good afternoon
+(i )?appreciate (your (time|help|support|effort|patience)|everything)
 welcome back | good luck | (same to )?you too | same to you | much obliged | (no|any) (more|further|other)? ?questions
 for everything( you( ha)?(ve)? (did|done))?
 ist (da |hier )?jemand( da| hier)? | jemand da | (bist du|sind sie) (noch )?(da|hier|wach) | grüß (gott|dich|euch)
 (einen )?schöne[ns]? (tag|abend|feierabend|wochenende)( noch)? | bis (später|bald|morgen|dann|nachher) | machs gut
-wer bist du | wer sind sie | wie heißt du | freut mich | gleichfalls | guten rutsch | kannst du mir helfen
+wie läufts( bei dir)? | wer bist du | wer sind sie | wie heißt du | freut mich | gleichfalls | guten rutsch
+kannst du mir helfen
 il y a quelqu ?un | quelqu ?un | (est ce que )?tu es là | es tu là | (vous êtes|êtes vous) là | enchantée?
 à (bientôt|demain|plus( tard)?|tout à l ?heure|la prochaine) | comment (vas tu|tu vas|tu t appelles) | qui es tu
+ça roule | (vous pouvez|tu peux|pouvez vous|peux tu) m aider
 bonne (fin de )?(journée|soirée|nuit|semaine) | bon (week end|weekend) | de rien | bienvenue | à vous aussi
 hay alguien( ah[ií]| aqu[ií])? | est[aá]s ah[ií] | (que )?(tengas|tenga) un buen d[ií]a | buen d[ií]a
 buena(s)? noche(s)?
+c[oó]mo andas
 nos vemos | hasta (ma[nñ]ana|la vista|la pr[oó]xima) | c[oó]mo te (va|llamas) | c[oó]mo est[aá] (usted)? | mucho gusto
 qui[eé]n eres | encantad[oa] | igualmente | de nada | cu[ií]date | (me )?puedes ayudar(me)?
 c ?[eè] qualcuno( qui| lì)? | ci sei | buona (giornata|serata|notte|domenica) | a (presto|domani|dopo) | ci vediamo
 prego
-come ti chiami | (è un )?piacere( di conoscerti| di conoscerla)? | chi sei | altrettanto | come va
+come ti chiami | (è un )?piacere( di conoscerti| di conoscerla)? | chi sei | buon pomeriggio | come butta
+altrettanto | come va
 (tem )?algu[eé]m a[ií] | (voc[eê] )?est[aá] a[ií] | tenha um bom dia | at[eé] (logo|mais|amanh[aã]|breve|a pr[oó]xima)
+tudo (bom|bem)( contigo| com voc[eê])? | beleza
 (muito )?prazer | como (vai|est[aá])( voc[eê])? | (qual [eé] o seu nome|quem [eé] voc[eê]) | de nada | igualmente
 is (daar|er|hier) iemand( daar| hier)? | ben je (er|daar)( nog)? | hoe (gaat het( met je)?|heet je)
 tot (later|morgen|straks|zo)
-(een )?fijne (dag|avond|week)( verder)? | prettige dag | wie ben je | graag gedaan | aangenaam
-(är|er) (det )?(någon|noen|nogen) (där|her|her|der|hjemme)? | är du där | er du der | hur (mår du|är läget|är det)
+(een )?fijne (dag|avond|week)( verder)? | prettige dag | wie ben je | graag gedaan | alles (goed|kits) | aangenaam
+(är|er) (det )?(någon|noen|nogen) (där|her|her|der|hjemme)? | är du där | god kväll | er du der
+hur (mår du|är läget|är det)
 hvordan (har du det|går det) | god (natt|nat|kväll|aften) | ha (en|det) (bra|fin|god)( dag)? | ha det | hej då
 farvel | hejdå
 vi ses( senere| i morgon| i morgen)? | trevligt att träffas | hyggelig å møte deg | vem är du | hvem er du
@@ -86,6 +98,7 @@ hoşça kal(ın)? | sağ ?ol(un)? | memnun oldum | sen kimsin | kimsin | ad[ıi]
 やあ | 失礼(します|しました) | (あなたは)?(誰|だれ|何者)(ですか|だ)? | お疲れ様(です|でした)? | どういたしまして
 もしもし
 (거기 |여기 )?누구 ?(있어요|있나요|있습니까|계세요|없어요) | (거기 )?있(어요|나요) | 잘 ?지내(요|세요|니)?
+좋은 (아침|하루|저녁|밤).*
 안녕히 (계세요|가세요|주무세요) | 잘 ?(자|자요|가|있어) | (내일|나중에|다음에|또) (봐요?|봬요|만나요) | 만나서 반갑.*
 누구(세요|예요|야)
 (너|넌|당신은) 누구(야|예요|입니까)? | 천만에요 | 어떻게 지내(세요|요)?
@@ -111,28 +124,32 @@ ton lot bit well happy glad helped helps helpful helping useful perfect clear en
 worked works work again advance today tonight sir madam mate buddy bot assistant chatbot dear rest talking chatting
 guidance insight* clarification
 ich je ti te lo les las pela zusammen za
+vielmals tausend allerseits
 hilfe hilft hilfreich* geholfen mühe geduld unterstützung antwort* auskunft info zeit nützlich super toll perfekt
 reicht
 klar gut* genügt schnell* alles tag abend zusammen leute freund* dir ihnen euch morgen nochmals recht schön* sehr
 herzlich*
-aide* réponse* temps patience soutien tout* tous toutes infiniment mille beaucoup vraiment avance utile* parfait suffit
+aid* fois réponse* temps patience soutien tout* tous toutes infiniment mille beaucoup vraiment avance utile*
+parfait suffit
 clair génial ami* soirée journée explication* vous toi encore rapide* aidé* gentil* gentillesse
 ayud* todo todos todas tiempo paciencia respuesta* apoyo antemano mil muchas muchísimas útil perfecto genial suficiente
 quería buscaba amigo* explicación información día días tarde* noche* rápid* amable* saludo
+corazón
 aiut* tutto tutti tempo pazienza risposta risposte supporto mille tante infinite molte anticipo perfetto basta ottimo
 chiaro amic* giornata gentile* gentilezza veloce spiegazion* cuore
 ajud* tudo todos todas tempo paciência resposta* apoio muito perfeito ótimo amig* explicação atenção informaç*
 antecipadamente noite tarde dia gente galera rápida
 hulp alles tijd geduld antwoord* steun hartelijk* duizendmaal geholpen helpt nuttig duidelijk genoeg allemaal iedereen
 uitleg moeite
-hjälp* hj[ae]lp* hjalp nok allt alt tiden tålamod* svar* tusen mange tusind mycket stöd* tillräckligt bra alla alle
+hjälp* hj[ae]lp* hjalp nok allt alt tiden tålamod* svar* tusen mange tusind mycket jättemycket allihopa kväll så
+stöd* tillräckligt bra alla alle
 tålmodighet* støtte* nyttig* perfekt
 pomoc pomogł* pomocne wszystko wszystkim czas cierpliwość odpowiedź odpowiedzi wsparcie bardzo serdecznie wielkie
 przydatne wystarczy dzień dobry informacj*
 şey yard[ıi]m* zaman* sabr* cevap* yanıt* destek* ederim ederiz yeterli herkese her çok bilgi*
 помощь помог* всё все время терпение ответ* поддержк* большое огромное очень полезно достаточно понятно отлично
 информаци* заранее всем снова день
-도움* 도와* 모두 모든 것 답변* 시간* 정말 정말로 진심으로 너무 대단히 다 여러분 친절* 항상 많이 설명* 하세요
+도움* 도와* 모두 모든 것 답변* 시간* 내주* 정말 정말로 진심으로 너무 대단히 다 여러분 친절* 항상 많이 설명* 하세요
 하셨습니다 드립니다 드려요 해요
 جدا جدًا جزيلا جزيلًا جزيلاً كثيرا كثيرًا كثيراً لك لكم لكي كل شيء على مساعدت* وقتك صبرك ردك إجابت* المساعدة بك بكم
 وسهلا للجميع جميعا

@@ -187,7 +187,21 @@ def test_greetings_thanks_and_small_talk_get_no_name_of_the_conversation(text):
 
 @pytest.mark.parametrize("text", messages(ASKS_WITH_A_GREETING))
 def test_a_query_with_a_word_of_small_talk_is_no_small_talk(text):
-    assert not asks_for_nothing(Query("q", text, TALK))
+    assert not is_small_talk(text)
+
+
+@pytest.mark.parametrize("text", ["thanks for being so patient", "merci vraiment pour ça", "tusen tack du är snäll"])
+def test_thanks_with_any_reason_get_no_name_of_the_conversation(text):
+    [answer] = Heuristic().reformulate([Query("q", text, TALK)])
+    assert answer.sub_queries == (SubQuery(text, "original"),)
+
+
+@pytest.mark.parametrize(
+    "text", ["thanks, opening hours", "thanks and its mayor", "thanks who built it", "population, thanks"]
+)
+def test_thanks_beside_a_question_get_the_name_of_the_conversation(text):
+    [answer] = Heuristic().reformulate([Query("q", text, TALK)])
+    assert "Oslo" in answer.sub_queries[0].text
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
