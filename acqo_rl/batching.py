@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 from acqo_rl.types import (
-    EVERYTHING,
+    UNRESTRICTED,
     Completion,
     Conversation,
     LanguageModel,
@@ -27,9 +27,9 @@ from acqo_rl.types import (
     feedback_of,
     fingerprint_of,
     has_cosines,
+    restrict,
     search_key,
     starts_thinking,
-    within,
 )
 
 Item = TypeVar("Item")
@@ -182,7 +182,7 @@ class BatchedRetriever:
         self.name = retriever.name
         self.cosine = has_cosines(retriever)
         self._retriever = retriever
-        self._scope = EVERYTHING
+        self._scope = UNRESTRICTED
         self._batcher = batcher(partial(_search_batch, retriever))
 
     @property
@@ -190,10 +190,10 @@ class BatchedRetriever:
         """The retriever's fingerprint of its documents; empty if it has none."""
         return fingerprint_of(self._retriever)
 
-    def within(self, scope: Scope) -> BatchedRetriever:
+    def restrict(self, scope: Scope) -> BatchedRetriever:
         """The retriever of a part of the documents; batches are shared."""
         narrowed = copy(self)
-        narrowed._retriever, narrowed._scope = within(self._retriever, scope), scope
+        narrowed._retriever, narrowed._scope = restrict(self._retriever, scope), scope
         return narrowed
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
@@ -206,6 +206,6 @@ def _search_batch(retriever: Retriever, asked: Sequence[Search]) -> list[Ranking
     for scope in {scope for *_, scope in asked}:
         texts = {search_key(text): text for text, _, its_scope in asked if its_scope == scope}
         most = max(k for _, k, its_scope in asked if its_scope == scope)
-        rankings = within(retriever, scope).search(list(texts.values()), most)
+        rankings = restrict(retriever, scope).search(list(texts.values()), most)
         found |= {(scope, key): ranking for key, ranking in zip(texts, rankings, strict=True)}
     return [found[scope, search_key(text)].first(k) for text, k, scope in asked]

@@ -21,7 +21,7 @@ from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.word_statistics import WordStatistics
-from acqo_rl.searching.lists import DEPTH, search_each
+from acqo_rl.searching.sub_queries import DEPTH, search_reformulations
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
 CUTOFF = 10
@@ -147,7 +147,7 @@ class Reward:
             n for n, i in enumerate(valid) if self.per_sub_query_credit and _searches_its_lines(searched[n], texts[i])
         ]
         raw = [pass_through(searched[n].query, "") for n in credited]
-        found = search_each([*searched, *raw], self.retriever, DEPTH)
+        found = search_reformulations([*searched, *raw], self.retriever, DEPTH)
         rankings, raw_rankings = found[: len(searched)], found[len(searched) :]
         rewards = [self.invalid_reward] * len(texts)
         fused_full = self.fusion.fuse(rankings, DEPTH)
@@ -217,7 +217,7 @@ class Reward:
 def _searches_its_lines(searched: Reformulation, completion: str) -> bool:
     """Whether a completion has several lines after the first, and its searches are exactly these lines."""
     lines = completion.count("\n")
-    return lines > 1 and lines == len(searched.sub_queries) and all(s.lead is None for s in searched.sub_queries)
+    return lines > 1 and lines == len(searched.sub_queries) and all(s.min_margin is None for s in searched.sub_queries)
 
 
 def _subsets(lists: Sequence[Ranking]) -> list[tuple[Ranking, ...]]:

@@ -143,7 +143,7 @@ class Scope:
     tenant: str | None = None
 
 
-EVERYTHING = Scope()
+UNRESTRICTED = Scope()
 """All documents."""
 
 
@@ -170,14 +170,14 @@ class SubQuery:
         kind: ``original`` is the raw query, ``variant`` a paraphrase, ``reading`` the query with references and
             ambiguity resolved, and ``expansion`` the raw query with words added.
         weight: weight of its ranking in the fusion, at least 0; a weight of 2 equals two copies of the ranking.
-        lead: minimum margin. The ranking is used only if its top cosine exceeds the top cosine of all other
+        min_margin: minimum margin. The ranking is used only if its top cosine exceeds the top cosine of all other
             sub-queries by more than this, within one retriever. ``None``: the ranking is always used.
     """
 
     text: str
     kind: SubQueryKind
     weight: float = 1.0
-    lead: float | None = None
+    min_margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ class RemoteCorpus(Protocol):
 class ScopedRetriever(Retriever, Protocol):
     """A retriever that can restrict searches to a part of its documents."""
 
-    def within(self, scope: Scope) -> Retriever:
+    def restrict(self, scope: Scope) -> Retriever:
         """Returns a retriever for the documents in the scope; connections are shared."""
         ...
 
@@ -371,20 +371,20 @@ class CompositeRetriever(Retriever, Protocol):
         ...
 
 
-def within(retriever: Retriever, scope: Scope) -> Retriever:
+def restrict(retriever: Retriever, scope: Scope) -> Retriever:
     """Returns a retriever that searches only the documents in the scope.
 
     Raises:
         ConfigError: the retriever cannot search a part of its documents.
     """
-    if scope == EVERYTHING:
+    if scope == UNRESTRICTED:
         return retriever
     if not isinstance(retriever, ScopedRetriever):
         raise ConfigError(
             f"The index {retriever.name!r} searches all of its documents; only a collection of a search engine can be"
             " searched with a filter or a tenant."
         )
-    return retriever.within(scope)
+    return retriever.restrict(scope)
 
 
 def fingerprint_of(retriever: object) -> str:

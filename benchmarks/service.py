@@ -73,7 +73,7 @@ class BenchmarkConfig(IndexSettings):
     requests: int = field(default=96, metadata={"help": "Requests per line of the table."})
     turns: int = field(default=3, metadata={"help": "Number of parts per line; the servers alternate between parts."})
     batch_size: int = field(default=32, metadata={"help": "Maximum batch size of the server with batching."})
-    batch_wait_ms: float = field(
+    max_batch_delay_ms: float = field(
         default=2.0, metadata={"help": "Maximum time that the first query of a batch waits for others."}
     )
     seconds: float = field(default=60.0, metadata={"help": "Time limit of a request and of its reformulation."})
@@ -141,9 +141,9 @@ def serving(config: BenchmarkConfig, engine: Engine, batching: Batching) -> Iter
     settings = {
         "engine": engine, "collections": config.collection, "strategies": config.strategy, "port": 0,
         "batch_size": config.batch_size if batching == "on" else 1,
-        "batch_wait_ms": config.batch_wait_ms if batching == "on" else 0.0,
-        "result_cache_size": 0, "cache_ttl": 0, "requests_waiting": max(config.clients),
-        "total_seconds": config.seconds, "reformulation_seconds": config.seconds, "waiting_seconds": config.seconds,
+        "max_batch_delay_ms": config.max_batch_delay_ms if batching == "on" else 0.0,
+        "result_cache_size": 0, "cache_ttl": 0, "max_queued_requests": max(config.clients),
+        "search_timeout": config.seconds, "reformulation_timeout": config.seconds, "queue_timeout": config.seconds,
         "index_device": config.index_device, "index_float16": config.index_float16,
     }  # fmt: skip
     arguments = [word for key, value in settings.items() for word in (f"--{key}", str(value))]

@@ -103,7 +103,9 @@ class Back:
     def reformulate(self, queries):
         reading = SubQuery("capital of Peru", "reading")
         return [
-            Reformulation(q, "disambiguate", (reading, SubQuery(q.text, "original", lead=0.2)), self.name, calls=1)
+            Reformulation(
+                q, "disambiguate", (reading, SubQuery(q.text, "original", min_margin=0.2)), self.name, calls=1
+            )
             for q in queries
         ]
 

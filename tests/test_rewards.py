@@ -15,7 +15,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.rewards import Reward, gold_ranks, rank_map
-from acqo_rl.searching.lists import search_each
+from acqo_rl.searching.sub_queries import search_reformulations
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 
@@ -114,7 +114,7 @@ class TestValues:
     @given(st.lists(st.sampled_from(sorted(FOUND)), unique=True, min_size=1, max_size=3), st.data())
     def test_stage_one_is_the_maximum_over_subsets_by_brute_force(self, texts, data):
         gold = data.draw(st.sampled_from([("g1",), ("g2",), ("g1", "g2")]))
-        lists = search_each(
+        lists = search_reformulations(
             [Reformulation(Query("", ""), "decompose", tuple(SubQuery(t, "part") for t in texts), "")],
             ScriptedRetriever(FOUND),
         )[0]

@@ -81,9 +81,9 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.reformulation.policy import read_settings
 from acqo_rl.retrieval.settings import RERANKER_HELP, IndexSettings
-from acqo_rl.searching.lists import DEPTH
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
 from acqo_rl.searching.reranking import DEPTH as RERANKED_DOCUMENTS
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import Query
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
-from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.settings import (
     LEAST_LORA_RATE,
     LORA_RATE,

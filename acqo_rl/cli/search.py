@@ -337,8 +337,8 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
     for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
         yield ""
         yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
-        if sub_query.lead is not None and not ranking.doc_ids:
-            yield f"   not used: its best score does not exceed the others by {sub_query.lead:g}"
+        if sub_query.min_margin is not None and not ranking.doc_ids:
+            yield f"   not used: its best score does not exceed the others by {sub_query.min_margin:g}"
             continue
         top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
         top_rows = [
@@ -394,7 +394,7 @@ def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, A
                 "text": sub_query.text,
                 "kind": sub_query.kind,
                 "weight": sub_query.weight,
-                "lead": sub_query.lead,
+                "min_margin": sub_query.min_margin,
                 "documents": [
                     {"id": doc_id, "score": score}
                     for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)

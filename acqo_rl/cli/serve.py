@@ -47,16 +47,14 @@ class ServeConfig:
     rate: str = field(
         default="", metadata={"help": "Maximum request rate per client, such as 20/second; further requests get 429."}
     )
-    requests_at_once: int = field(default=32, metadata={"help": "Maximum number of requests processed at once."})
-    requests_waiting: int = field(
+    max_concurrent_requests: int = field(default=32, metadata={"help": "Maximum number of requests processed at once."})
+    max_queued_requests: int = field(
         default=64, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
     )
-    waiting_seconds: float = field(
-        default=5.0, metadata={"help": "Maximum waiting time of a request; then it gets 429."}
-    )
-    graceful_seconds: float = field(
+    queue_timeout: float = field(default=5.0, metadata={"help": "Seconds that a request may wait; then it gets 429."})
+    shutdown_timeout: float = field(
         default=90.0,
-        metadata={"help": "Time to finish requests at shutdown; should be longer than an answer takes."},
+        metadata={"help": "Seconds to finish requests at shutdown; should be more than an answer takes."},
     )
     log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
 
@@ -81,7 +79,7 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
     metrics = Metrics()
     limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
     app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits, web)
-    serve(app, config.host, config.port, config.graceful_seconds)
+    serve(app, config.host, config.port, config.shutdown_timeout)
 
 
 def make_limits(config: ServeConfig) -> Limits:
@@ -92,7 +90,7 @@ def make_limits(config: ServeConfig) -> Limits:
         keys=keys_of_environment(),
         body_bytes=config.max_body_bytes,
         rate=config.rate,
-        concurrency=config.requests_at_once,
-        waiting=config.requests_waiting,
-        waiting_seconds=config.waiting_seconds,
+        concurrency=config.max_concurrent_requests,
+        max_queued=config.max_queued_requests,
+        queue_timeout=config.queue_timeout,
     )

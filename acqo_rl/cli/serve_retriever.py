@@ -37,11 +37,11 @@ class ServeRetrieverConfig(IndexSettings):
     max_body_bytes: int = field(
         default=16_777_216, metadata={"help": "Maximum size of a request body; larger ones get 413."}
     )
-    waiting: int = field(default=256, metadata={"help": "Maximum number of waiting requests; further ones get 429."})
-    waiting_seconds: float = field(
-        default=30.0, metadata={"help": "Maximum waiting time of a request; then it gets 429."}
+    max_queued_requests: int = field(
+        default=256, metadata={"help": "Maximum number of waiting requests; further ones get 429."}
     )
-    graceful_seconds: float = field(default=30.0, metadata={"help": "Time to finish requests at shutdown."})
+    queue_timeout: float = field(default=30.0, metadata={"help": "Seconds that a request may wait; then it gets 429."})
+    shutdown_timeout: float = field(default=30.0, metadata={"help": "Seconds to finish requests at shutdown."})
     log_level: str = field(default="INFO", metadata={"help": "DEBUG, INFO, WARNING or ERROR."})
 
 
@@ -71,8 +71,8 @@ def main(config: ServeRetrieverConfig) -> None:
         keys=keys_of_environment(),
         body_bytes=config.max_body_bytes,
         concurrency=1,
-        waiting=config.waiting,
-        waiting_seconds=config.waiting_seconds,
+        max_queued=config.max_queued_requests,
+        queue_timeout=config.queue_timeout,
     )
     app = make_retriever_app(retriever, describe(config.index), Metrics(), limits, web)
-    serve(app, config.host, config.port, config.graceful_seconds)
+    serve(app, config.host, config.port, config.shutdown_timeout)

@@ -28,7 +28,7 @@ from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import FusionName, LanguageModel, Reformulator
 
 if TYPE_CHECKING:

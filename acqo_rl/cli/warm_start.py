@@ -250,7 +250,7 @@ def candidates_for(
     if config.rollouts_per_query:
         for answer in rollouts(config, queries, config.rollouts_per_query, temperature=1.0):
             if answer.route != "pass" and answer.problem is None:
-                written = tuple(s for s in answer.sub_queries if s.lead is None)
+                written = tuple(s for s in answer.sub_queries if s.min_margin is None)
                 found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     return found
 

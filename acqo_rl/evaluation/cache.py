@@ -23,7 +23,7 @@ from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
 from acqo_rl.language_models.openvino import split_prefix
 from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
-from acqo_rl.searching.lists import DEPTH
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.types import (
     FeedbackSpec,
     Qrels,
@@ -253,7 +253,9 @@ def reformulation_of(row: dict[str, Any]) -> Reformulation:
     """The inverse of ``asdict`` and JSON for a reformulation."""
     asked = row["query"]
     feedback = tuple(Snippet(**snippet) for snippet in asked["feedback"])
-    sub_queries = tuple(SubQuery(**sub_query) for sub_query in row["sub_queries"])
+    # Files of earlier versions call the minimum margin "lead".
+    renamed = ({{"lead": "min_margin"}.get(name, name): value for name, value in s.items()} for s in row["sub_queries"])
+    sub_queries = tuple(SubQuery(**sub_query) for sub_query in renamed)
     return Reformulation(**{**row, "query": Query(**{**asked, "feedback": feedback}), "sub_queries": sub_queries})
 
 

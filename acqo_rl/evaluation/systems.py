@@ -16,10 +16,10 @@ from acqo_rl.measures import judged
 from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.searching.lists import OriginalOnly, Retrievers, searchable, searched_text
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.searching.reranking import DEPTH, Reranking
+from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, normalise_sub_queries, searched_text
 from acqo_rl.text import within_limits
 from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformulation, Retriever, has_cosines
 
@@ -66,7 +66,7 @@ class IndexParts:
     def all(self, name: str) -> Retrievers:
         """The retrievers of a search path."""
         merged = self.merged(name)
-        return [merged, *map(OriginalOnly, self.original)] if self.original else merged
+        return [merged, *map(RawQueryOnly, self.original)] if self.original else merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, has
     query = result.reformulation.query
     if has_first_search:
         dense = next(part for part in parts.everything if has_cosines(part))
-        written = [s for made in searchable(recorded.made[query.id], [dense]) for s in made.sub_queries]
+        written = [s for made in normalise_sub_queries(recorded.made[query.id], [dense]) for s in made.sub_queries]
         kept = list(dict.fromkeys(map(searched_text, result.reformulation.sub_queries)))
         tried = {dense: list(dict.fromkeys([query.text, *map(searched_text, written)]))}  # both searches
     else:

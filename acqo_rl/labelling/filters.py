@@ -13,8 +13,8 @@ from acqo_rl.labelling.writing import Question
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
-from acqo_rl.searching.lists import DEPTH
 from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import folded, normalised
 from acqo_rl.types import Fusion, Reformulator, Retriever
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acqo_rl.searching.lists import search_each
 from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.sub_queries import search_reformulations
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
 
@@ -64,7 +64,7 @@ def _search_candidates(
         for query in queries
         for candidate in candidates.get(query.id, ())
     ]
-    fused = fusion.fuse(search_each(made, retriever, depth), depth) if made and depth else []
+    fused = fusion.fuse(search_reformulations(made, retriever, depth), depth) if made and depth else []
     rankings: dict[str, list[Ranking]] = {query.id: [] for query in queries}
     for reformulation, ranking in zip(made if depth else (), fused, strict=True):
         rankings[reformulation.query.id].append(ranking)

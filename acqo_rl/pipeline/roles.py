@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, said_by
+from acqo_rl.searching.concurrent import reason_of
 from acqo_rl.searching.feedback import document_of, fetch
-from acqo_rl.searching.gathering import reason_of
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised

@@ -221,7 +221,7 @@ def as_searched(written: Reformulation, raw_query_margin: float | None, max_sub_
     """
     if raw_query_margin is None or written.route != "disambiguate" or len(written.sub_queries) >= max_sub_queries:
         return written
-    raw = SubQuery(written.query.text, "original", lead=raw_query_margin)
+    raw = SubQuery(written.query.text, "original", min_margin=raw_query_margin)
     return replace(written, sub_queries=distinct([*written.sub_queries, raw]))
 
 

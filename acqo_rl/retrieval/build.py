@@ -267,14 +267,14 @@ def load_retriever(
     threads: int | None = None,
     search_parameters: str = "",
     expected_corpus_hash: str | None = None,
-    remote_seconds: float | None = None,
+    remote_timeout: float | None = None,
 ) -> Retriever:
     """Loads an index, or several indexes as one hybrid.
 
     Args:
         folder: an index folder, the URL of a retriever server, a collection of a search engine, or several of these
             joined by ``+``. Several indexes are merged by RSF, with 100 documents of each per text. The settings below
-            do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_seconds``.
+            do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_timeout``.
         encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
         device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
         float16: use half precision on the GPU, see ``acqo_rl.retrieval.gpu.to_device``.
@@ -282,7 +282,7 @@ def load_retriever(
         threads: number of threads per search.
         search_parameters: FAISS parameters that replace those of the manifest.
         expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
-        remote_seconds: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
+        remote_timeout: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
             By default both are retried for about a minute, so that a training run survives a restart of the server.
 
     Raises:
@@ -302,15 +302,15 @@ def load_retriever(
             threads=threads,
             search_parameters=search_parameters,
             expected_corpus_hash=expected_corpus_hash,
-            remote_seconds=remote_seconds,
+            remote_timeout=remote_timeout,
         )
         return _joined(folder, [load(part) for part in (place, *others)])
     if is_engine(place):
-        opened = open_collection(place, remote_seconds)
+        opened = open_collection(place, remote_timeout)
         _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, expected_corpus_hash)
-        return retriever_of(opened, encoder, remote_seconds)
+        return retriever_of(opened, encoder, remote_timeout)
     if is_url(place):
-        return _connect(place, expected_corpus_hash, remote_seconds)
+        return _connect(place, expected_corpus_hash, remote_timeout)
     folder = Path(place)
     manifest = read_manifest(folder)
     _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
@@ -324,7 +324,7 @@ def load_retriever(
     index = faiss_index.read_index(folder / _INDEX, mmap=mmap)
     faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
     index = to_device(index, "cpu" if mmap and device == "auto" else device, float16=float16)
-    encoder = _fitting_encoder(folder, settings, encoder, remote_seconds)
+    encoder = _fitting_encoder(folder, settings, encoder, remote_timeout)
     return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, has_cosines, within
+from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, has_cosines, restrict
 
 
 class InCollection:
@@ -43,9 +43,9 @@ class InCollection:
         """Whether the retriever's scores are cosines."""
         return has_cosines(self.retriever)
 
-    def within(self, scope: Scope) -> InCollection:
+    def restrict(self, scope: Scope) -> InCollection:
         """The retriever of a part of the documents."""
-        return InCollection(within(self.retriever, scope), self._collection, self.scale)
+        return InCollection(restrict(self.retriever, scope), self._collection, self.scale)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns the retriever's rankings, with document ids of the form ``COLLECTION/DOCUMENT``."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, within
+from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, restrict
 
 _DEPTH = 100  # documents per ranking before fusion
 
@@ -48,9 +48,9 @@ class HybridRetriever:
         given = [fingerprint_of(retriever) for retriever in self.parts]
         return joined_fingerprint(given, self._fusion.name, self._depth) if any(given) else ""
 
-    def within(self, scope: Scope) -> HybridRetriever:
+    def restrict(self, scope: Scope) -> HybridRetriever:
         """The retriever of a part of the documents; all retrievers must support this."""
-        parts = [within(part, scope) for part in self.parts]
+        parts = [restrict(part, scope) for part in self.parts]
         return HybridRetriever(parts, self._fusion, depth=self._depth, name=self.name)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:

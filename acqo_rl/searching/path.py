@@ -9,9 +9,15 @@ from typing import Protocol
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.searching.feedback import with_feedback
-from acqo_rl.searching.lists import DEPTH, Retrievers, search_each, searchable, split_retrievers
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.sub_queries import (
+    DEPTH,
+    Retrievers,
+    normalise_sub_queries,
+    search_reformulations,
+    split_retrievers,
+)
 from acqo_rl.searching.threshold import check_score_threshold, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import distinct, within_limits
@@ -33,10 +39,10 @@ Rerank = Callable[[Sequence[Reformulation], Sequence[Ranking]], tuple[list[Ranki
 """Returns the reranked rankings, in input order, and what failed for all of them."""
 
 
-class Lists(Protocol):
+class SubQuerySearch(Protocol):
     """Searches for one batch of queries."""
 
-    def find(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
+    def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
         """The rankings of each reformulation, in input order."""
         ...
 
@@ -46,14 +52,14 @@ class Lists(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _PlainLists:
+class _DirectSearch:
     """Calls the retrievers in the caller's thread and propagates their exceptions."""
 
     retrievers: Retrievers
     depth: int
 
-    def find(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
-        return search_each(reformulations, self.retrievers, self.depth)
+    def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
+        return search_reformulations(reformulations, self.retrievers, self.depth)
 
     def failures(self, *_: Reformulation) -> tuple[Failure, ...]:
         return ()
@@ -115,15 +121,15 @@ class SearchPath:
         Long queries are shortened by :func:`~acqo_rl.text.within_limits`.
         """
         queries = list(map(within_limits, queries))
-        lists = _PlainLists(self.retrievers, max(k, self.depth))
-        return self.walk(queries, k, lists, self._reformulate, Trace(), self.score_threshold, self._rerank)
+        searches = _DirectSearch(self.retrievers, max(k, self.depth))
+        return self.run(queries, k, searches, self._reformulate, Trace(), self.score_threshold, self._rerank)
 
-    def walk(
+    def run(
         self,
         queries: Sequence[Query],
         k: int,
-        lists: Lists,
-        ask: Reformulate,
+        searches: SubQuerySearch,
+        reformulate: Reformulate,
         trace: Trace,
         score_threshold: float | None,
         rerank: Rerank,
@@ -133,15 +139,16 @@ class SearchPath:
         Args:
             queries: one batch.
             k: documents per fused ranking.
-            lists: runs the searches.
-            ask: reformulates the queries; its results must be :func:`~acqo_rl.searching.lists.searchable`.
+            searches: runs the searches.
+            reformulate: returns one reformulation per query, as returned by
+                :func:`~acqo_rl.searching.sub_queries.normalise_sub_queries`.
             trace: records the steps.
             score_threshold: replaces the path's own threshold; ``None`` disables it.
             rerank: calls ``reranking``; not called if there is none.
         """
-        first, reformulations = self.reformulate(queries, lists, ask, trace)
+        first, reformulations = self.reformulate(queries, searches, reformulate, trace)
         with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
-            rankings = lists.find(reformulations)
+            rankings = searches.search(reformulations)
         with trace.step("fusion", self.fusion.name):
             depth = max(k, self.reranking.depth) if self.reranking else k
             fused = fuse_similar(self.fusion, rankings, depth, score_threshold)
@@ -151,29 +158,29 @@ class SearchPath:
                 fused, not_reranked = rerank(reformulations, fused)
             fused = [ranking.first(k) for ranking in fused]
         searched = zip(first, reformulations, strict=True) if first else zip(reformulations, strict=True)
-        failures = [(*_failed(made[-1]), *lists.failures(*made), *not_reranked) for made in searched]
+        failures = [(*_failed(made[-1]), *searches.failures(*made), *not_reranked) for made in searched]
         return [
             SearchResult(*parts, trace.steps) for parts in zip(reformulations, rankings, fused, failures, strict=True)
         ]
 
     def reformulate(
-        self, queries: Sequence[Query], lists: Lists, ask: Reformulate, trace: Trace
+        self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
         """Returns the reformulations of the first search (empty without feedback) and those after all rounds."""
 
-        def ask_timed(asked: Sequence[Query]) -> list[Reformulation]:
+        def reformulate_timed(asked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
-                return ask(asked)
+                return reformulate(asked)
 
         def read(searched: Sequence[Reformulation]) -> list[Query]:
             with trace.step("feedback", f"{self._reads.results} results"):
-                tops = self.fusion.fuse(lists.find(searched), self._reads.results)
+                tops = self.fusion.fuse(searches.search(searched), self._reads.results)
             return with_feedback(queries, tops, self.corpus or {}, self._reads)
 
         first = first_searches(queries) if self._reads.results else []
-        answers = ask_timed(read(first) if first else queries)
+        answers = reformulate_timed(read(first) if first else queries)
         for _ in range(self.rounds - 1):
-            answers = list(map(_joined, answers, ask_timed(read(answers))))
+            answers = list(map(_joined, answers, reformulate_timed(read(answers))))
         return first, answers
 
     def _rerank(
@@ -183,7 +190,7 @@ class SearchPath:
         return self.reranking(reformulations, fused), ()
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        return searchable(self.reformulator.reformulate(queries), split_retrievers(self.retrievers)[0])
+        return normalise_sub_queries(self.reformulator.reformulate(queries), split_retrievers(self.retrievers)[0])
 
 
 def search(
@@ -202,9 +209,9 @@ def search(
         reformulations: one per query.
         retriever: one retriever, or several over the same documents. Each is called once with the distinct sub-queries
             of the batch. Retrievers with equal names must have comparable scores, such as those of one encoder. An
-            :class:`~acqo_rl.searching.lists.OriginalOnly` searches only the raw query. To search several collections,
-            give one :class:`~acqo_rl.retrieval.federated.FederatedRetriever`, with a ``FederatedFusion`` as
-            ``fusion``.
+            :class:`~acqo_rl.searching.sub_queries.RawQueryOnly` searches only the raw query. To search several
+            collections, give one :class:`~acqo_rl.retrieval.federated.FederatedRetriever`, with a ``FederatedFusion``
+            as ``fusion``.
         fusion: merges the rankings of each query.
         k: documents per fused ranking.
         depth: documents per list before fusion, at least ``k``.
@@ -218,8 +225,8 @@ def search(
     """
     asked, originals = split_retrievers(retriever)
     check_score_threshold(score_threshold, (*asked, *originals))
-    reformulations = searchable(reformulations, asked)
-    rankings = search_each(reformulations, retriever, max(k, depth))
+    reformulations = normalise_sub_queries(reformulations, asked)
+    rankings = search_reformulations(reformulations, retriever, max(k, depth))
     fused = fuse_similar(fusion, rankings, k, score_threshold)
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
 
@@ -253,11 +260,11 @@ def _failed(reformulation: Reformulation) -> tuple[Failure, ...]:
 
 def _joined(first: Reformulation, second: Reformulation) -> Reformulation:
     more = second.sub_queries if second.route != "pass" else ()
-    last_with_lead = sorted([*first.sub_queries, *more], key=lambda sub_query: sub_query.lead is not None)
+    last_with_margin = sorted([*first.sub_queries, *more], key=lambda sub_query: sub_query.min_margin is not None)
     return replace(
         first,
         route=second.route if first.route == "pass" else first.route,
-        sub_queries=distinct(last_with_lead) or first.sub_queries,
+        sub_queries=distinct(last_with_margin) or first.sub_queries,
         completion=f"{first.completion}\n{second.completion}",
         tokens=first.tokens + second.tokens,
         calls=first.calls + second.calls,

@@ -19,11 +19,11 @@ from acqo_rl.reformulation.fallback import else_rules as with_rules_as_fallback
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
-from acqo_rl.searching.gathering import GatheredLists, Gathering, flatten, reason_of
-from acqo_rl.searching.lists import DEPTH, Retrievers, searchable, split_retrievers
+from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten, reason_of
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
+from acqo_rl.searching.sub_queries import DEPTH, Retrievers, normalise_sub_queries, split_retrievers
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
@@ -100,8 +100,8 @@ class AdaptiveSearcher:
         Args:
             reformulator: rewrites queries into sub-queries.
             retrievers: one retriever, or several over the same documents with different names. An
-                :class:`acqo_rl.searching.lists.OriginalOnly` searches only the raw query. For collections of different
-                documents see :func:`acqo_rl.searching.path.search`.
+                :class:`acqo_rl.searching.sub_queries.RawQueryOnly` searches only the raw query. For collections of
+                different documents see :func:`acqo_rl.searching.path.search`.
             fusion: merges the rankings of each query.
             corpus: document id -> document; required for feedback.
             feedback: the feedback that the reformulator reads; by default the reformulator's own ``feedback``, with
@@ -197,10 +197,10 @@ class AdaptiveSearcher:
         known = {key: replace(found, cached=True) for key in set(keys) if (found := self._results.get(key))}
         new = _unknown(keys, asked, known)
         if new:
-            lists = self._lists(max(k, self._path.depth))
-            ask = partial(self._reformulate, lists, context)
-            rerank = partial(self._rerank, lists.deadline)
-            results = self._path.walk(list(new.values()), k, lists, ask, Trace(), threshold, rerank)
+            searches = self._searches(max(k, self._path.depth))
+            reformulate = partial(self._reformulate, searches, context)
+            rerank = partial(self._rerank, searches.deadline)
+            results = self._path.run(list(new.values()), k, searches, reformulate, Trace(), threshold, rerank)
             complete = {key: f for key, f in zip(new, results, strict=True) if not f.failures}
             for key, found in complete.items():
                 self._results.put(key, found)
@@ -216,9 +216,9 @@ class AdaptiveSearcher:
         Raises:
             ConfigError: the query is empty.
         """
-        lists = self._lists(self._path.depth)
-        ask = partial(self._reformulate, lists, context)
-        _, [reformulation] = self._path.reformulate([read_query(query)], lists, ask, Trace())
+        searches = self._searches(self._path.depth)
+        reformulate = partial(self._reformulate, searches, context)
+        _, [reformulation] = self._path.reformulate([read_query(query)], searches, reformulate, Trace())
         return reformulation
 
     def clear_cache(self) -> None:
@@ -232,14 +232,16 @@ class AdaptiveSearcher:
             self._workers.close()
         self._callers.shutdown(wait=False, cancel_futures=True)
 
-    def _lists(self, depth: int) -> GatheredLists:
+    def _searches(self, depth: int) -> ConcurrentSubQuerySearch:
         limit = self._timeouts.total
         deadline = None if limit is None else time.monotonic() + limit
 
-        def gathering(retrievers: Sequence[Retriever]) -> Gathering:
-            return Gathering(retrievers, self._workers, depth, self._timeouts.sub_query, deadline)
+        def concurrent(retrievers: Sequence[Retriever]) -> ConcurrentSearch:
+            return ConcurrentSearch(retrievers, self._workers, depth, self._timeouts.sub_query, deadline)
 
-        return GatheredLists(gathering(self.retrievers), gathering(self.originals) if self.originals else None)
+        return ConcurrentSubQuerySearch(
+            concurrent(self.retrievers), concurrent(self.originals) if self.originals else None
+        )
 
     def _rerank(
         self, deadline: float | None, reformulations: Sequence[Reformulation], fused: Sequence[Ranking]
@@ -253,15 +255,17 @@ class AdaptiveSearcher:
             return list(fused), (Failure("reranking", reason_of(outcome)),)
         return outcome, ()
 
-    def _reformulate(self, lists: GatheredLists, context: str, queries: Sequence[Query]) -> list[Reformulation]:
+    def _reformulate(
+        self, searches: ConcurrentSubQuerySearch, context: str, queries: Sequence[Query]
+    ) -> list[Reformulation]:
         """The searchable reformulations of the queries, for one round."""
-        answers = self._ask(queries, lists.deadline)
-        searched = searchable(answers, self.retrievers)
+        answers = self._reformulate_cached(queries, searches.deadline)
+        searched = normalise_sub_queries(answers, self.retrievers)
         for before, after in zip(answers, searched, strict=True):
             _log_repair(before, after)
         return [_with_context(one, context) for one in searched]
 
-    def _ask(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
+    def _reformulate_cached(self, queries: Sequence[Query], deadline: float | None) -> list[Reformulation]:
         """Reformulations from the cache or from one call; if the call fails, the raw queries with ``failed_calls``."""
         keys = [exact_key(query) for query in queries]
         known = {key: replace(r, calls=0, tokens=0) for key in keys if (r := self._reformulations.get(key))}
@@ -337,7 +341,7 @@ def _unknown(keys: Sequence[Hashable], queries: Sequence[Query], known: Containe
 
 def _log_repair(before: Reformulation, after: Reformulation) -> None:
     """Logs how a reformulation was changed before the search, without its texts."""
-    left_out = any(s.lead is None and s not in after.sub_queries for s in before.sub_queries)
+    left_out = any(s.min_margin is None and s not in after.sub_queries for s in before.sub_queries)
     if before.route == after.route and not left_out:
         return
     reason = "sub-queries were left out" if left_out else "the only sub-query is the query itself"

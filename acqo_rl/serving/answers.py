@@ -16,7 +16,7 @@ from acqo_rl.searching.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import Threads
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import Problem, Traced
+from acqo_rl.serving.schemas import Problem, TraceStep
 from acqo_rl.types import Query
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ async def stream_answer(
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
     def on_step(step: Step) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, _event("step", Traced.of(step).model_dump_json()))
+        loop.call_soon_threadsafe(events.put_nowait, _event("step", TraceStep.of(step).model_dump_json()))
 
     def on_text(text: str) -> None:
         loop.call_soon_threadsafe(events.put_nowait, _event("token", json.dumps({"text": text})))

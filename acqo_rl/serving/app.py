@@ -24,19 +24,19 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
 from acqo_rl.serving.schemas import (
     Cluster,
+    CollectionInfo,
     CollectionsResponse,
-    Failed,
-    ListBefore,
-    Place,
-    PoolInfo,
+    DocumentRank,
+    FailureInfo,
     QueryRewriteInfo,
+    RankingBeforeFusion,
     ReformulateRequest,
     ReformulateResponse,
     Result,
     SearchRequest,
     SearchResponse,
     StrategiesResponse,
-    Traced,
+    TraceStep,
 )
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.web import AT_ROOT, Web
@@ -85,7 +85,7 @@ def _add_listings(app: FastAPI, service: Service) -> None:
     @app.get("/v1/collections", tags=["search"], responses={code: REFUSALS[code] for code in (401, 429)})
     async def collections() -> CollectionsResponse:
         """The collections."""
-        return CollectionsResponse(collections=[PoolInfo.of(collection) for collection in service.collections])
+        return CollectionsResponse(collections=[CollectionInfo.of(collection) for collection in service.collections])
 
 
 def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
@@ -132,11 +132,11 @@ def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Met
             clusters=Cluster.all_of(found, found.fused.doc_ids[: body.limit]),
             total_results=len(results),
             processing_time_ms=1000 * (time.perf_counter() - begin),
-            failures=[Failed.of(failure) for failure in found.failures],
-            trace=[Traced.of(step) for step in found.trace],
+            failures=[FailureInfo.of(failure) for failure in found.failures],
+            trace=[TraceStep.of(step) for step in found.trace],
             cached=found.cached,
             fusion=found.fused.retriever,
-            rankings=[ListBefore.of(r, documents) for r in found.rankings] if body.include_rankings else [],
+            rankings=[RankingBeforeFusion.of(r, documents) for r in found.rankings] if body.include_rankings else [],
             notes=notes,
             request_id=request.state.request_id,
         )
@@ -191,9 +191,9 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
     return results
 
 
-def _places(found: SearchResult) -> dict[str, list[Place]]:
-    places: dict[str, list[Place]] = {}
+def _places(found: SearchResult) -> dict[str, list[DocumentRank]]:
+    places: dict[str, list[DocumentRank]] = {}
     for number, ranking in enumerate(found.rankings):
         for rank, (key, score) in enumerate(zip(ranking.doc_ids, ranking.scores, strict=True), start=1):
-            places.setdefault(key, []).append(Place(ranking=number, rank=rank, score=score))
+            places.setdefault(key, []).append(DocumentRank(ranking=number, rank=rank, score=score))
     return places

@@ -13,8 +13,8 @@ from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
 from acqo_rl.searching.feedback import fetch
-from acqo_rl.searching.lists import OriginalOnly
-from acqo_rl.types import EVERYTHING, Document, Ranking, Retriever, Scope, has_cosines
+from acqo_rl.searching.sub_queries import RawQueryOnly
+from acqo_rl.types import UNRESTRICTED, Document, Ranking, Retriever, Scope, has_cosines
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
 
@@ -37,9 +37,9 @@ class Collection:
     retrievers: tuple[InCollection, ...]
     originals: tuple[InCollection, ...] = ()
     has_tenants: bool = False
-    scope: Scope = EVERYTHING
+    scope: Scope = UNRESTRICTED
 
-    def within(self, scope: Scope) -> Collection:
+    def restrict(self, scope: Scope) -> Collection:
         """Restricts the collection to a part of the documents.
 
         Raises:
@@ -50,15 +50,15 @@ class Collection:
             raise ConfigError(f"The collection {self.name} has tenants; name one in the field tenant.")
         if not self.has_tenants and scope.tenant is not None:
             raise ConfigError(f"The collection {self.name} has no tenants; omit the field tenant.")
-        if scope == EVERYTHING:
+        if scope == UNRESTRICTED:
             return self
-        retrievers = tuple(retriever.within(scope) for retriever in self.retrievers)
-        originals = tuple(retriever.within(scope) for retriever in self.originals)
+        retrievers = tuple(retriever.restrict(scope) for retriever in self.retrievers)
+        originals = tuple(retriever.restrict(scope) for retriever in self.originals)
         return replace(self, retrievers=retrievers, originals=originals, scope=scope)
 
     def for_probes(self) -> Collection:
         """The collection for searches that only check whether it answers."""
-        return self.within(Scope(tenant="") if self.has_tenants else EVERYTHING)
+        return self.restrict(Scope(tenant="") if self.has_tenants else UNRESTRICTED)
 
     @property
     def all_retrievers(self) -> tuple[InCollection, ...]:
@@ -81,7 +81,7 @@ class Collection:
 
 def open_collection(
     setting: str,
-    remote_seconds: float | None = None,
+    remote_timeout: float | None = None,
     batcher: Callable[..., Batcher[Search, Ranking]] | None = None,
     open_index: Callable[..., Retriever] | None = None,
 ) -> Collection:
@@ -92,7 +92,7 @@ def open_collection(
             retriever server or a collection of a search engine. Without ``DATA``, a search engine provides the
             documents: ``NAME=INDEX``. A hybrid index (``DENSE+BM25``, or a folder with both) is replaced by its parts.
             In ``NAME=DATA,DENSE,BM25@original`` the second index searches only the raw query. Paths may contain commas.
-        remote_seconds: time limit of a search on a server, so that a stalled search does not block a thread.
+        remote_timeout: time limit of a search on a server, so that a stalled search does not block a thread.
         batcher: combines concurrent searches of a local index into one call; without it, they are separate calls.
         open_index: replaces :func:`acqo_rl.retrieval.build.load_retriever`; called with the same arguments.
 
@@ -122,10 +122,10 @@ def open_collection(
     tenants = {is_engine(index) and read_location(index).tenant for index in places_of_all}
     if len(tenants) > 1:
         raise ConfigError(f"The indexes of {name} differ in their tenant field; use the same field in all of them.")
-    documents, digest = _documents(data, indexes[0], remote_seconds)
+    documents, digest = _documents(data, indexes[0], remote_timeout)
 
     def load(index: str) -> Retriever:
-        retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_seconds=remote_seconds)
+        retriever = (open_index or load_retriever)(index, expected_corpus_hash=digest, remote_timeout=remote_timeout)
         return BatchedRetriever(retriever, batcher) if batcher and not is_url(index) else retriever
 
     def in_collection(index: str) -> InCollection:
@@ -177,10 +177,10 @@ def searched_as_one(collections: Sequence[Collection], label: str = "indexes") -
     return paths[0] if len(paths) == 1 else HybridRetriever(paths, RankScoreFusion())
 
 
-def searched_apart(collections: Sequence[Collection]) -> list[OriginalOnly]:
+def searched_apart(collections: Sequence[Collection]) -> list[RawQueryOnly]:
     """The retriever that searches only the raw query if every collection has such an index, else an empty list."""
     apart = [replace(c, retrievers=c.originals) for c in collections if c.originals]
-    return [OriginalOnly(searched_as_one(apart, "raw query, indexes"))] if len(apart) == len(collections) else []
+    return [RawQueryOnly(searched_as_one(apart, "raw query, indexes"))] if len(apart) == len(collections) else []
 
 
 def _scale(collection: str, info: IndexInfo) -> str:
@@ -204,7 +204,7 @@ class Collections:
     def __iter__(self) -> Iterator[Collection]:
         return iter(self._by_name.values())
 
-    def named(self, names: Sequence[str], scope: Scope = EVERYTHING) -> tuple[Collection, ...]:
+    def named(self, names: Sequence[str], scope: Scope = UNRESTRICTED) -> tuple[Collection, ...]:
         """Returns the collections with these names or ids, in the order of the service; all if ``names`` is empty.
 
         Args:
@@ -219,7 +219,7 @@ class Collections:
         wanted = {known.get(name.lower(), name) for name in names} or set(self._by_name)
         if missing := sorted(wanted - set(self._by_name)):
             raise NotFoundError(f"Unknown collection {missing[0]!r}; choose from {', '.join(self._by_name)}.")
-        return tuple(collection.within(scope) for name, collection in self._by_name.items() if name in wanted)
+        return tuple(collection.restrict(scope) for name, collection in self._by_name.items() if name in wanted)
 
     def for_probes(self) -> tuple[Collection, ...]:
         """All collections, for searches that only check whether they answer."""

@@ -141,8 +141,8 @@ def _plain(part: str | int) -> str | int:
     return part if isinstance(part, int) else part[:100].encode("utf-8", "replace").decode()
 
 
-def serve(app: ASGIApp, host: str, port: int, graceful_seconds: float) -> None:
-    """Serves until SIGTERM or SIGINT, then waits up to ``graceful_seconds`` for the requests in progress.
+def serve(app: ASGIApp, host: str, port: int, shutdown_timeout: float) -> None:
+    """Serves until SIGTERM or SIGINT, then waits up to ``shutdown_timeout`` for the requests in progress.
 
     Logs are configured by :func:`acqo_rl.serving.logs.configure_logs`; uvicorn logs the address.
     """
@@ -155,7 +155,7 @@ def serve(app: ASGIApp, host: str, port: int, graceful_seconds: float) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=round(graceful_seconds),
+        timeout_graceful_shutdown=round(shutdown_timeout),
     )
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run()

@@ -36,27 +36,27 @@ class Limits:
     Attributes:
         keys: accepted API keys; if empty, no key is required.
         body_bytes: maximum size of a request body.
-        body_seconds: maximum time to receive a body.
+        body_timeout: maximum time to receive a body.
         rate: maximum request rate per client, such as ``20/second``; empty: no limit. Clients are identified by
             their key, or by their address if there are no keys. Requests with a wrong key count for their address.
         concurrency: maximum number of requests processed at the same time.
-        waiting: maximum number of waiting requests.
-        waiting_seconds: maximum waiting time.
+        max_queued: maximum number of waiting requests.
+        queue_timeout: maximum waiting time.
     """
 
     keys: tuple[str, ...] = ()
     body_bytes: int = 262_144
-    body_seconds: float = 10.0
+    body_timeout: float = 10.0
     rate: str = ""
     concurrency: int = 32
-    waiting: int = 64
-    waiting_seconds: float = 5.0
+    max_queued: int = 64
+    queue_timeout: float = 5.0
 
     def __post_init__(self) -> None:
-        if min(self.body_bytes, self.concurrency) < 1 or self.waiting < 0:
+        if min(self.body_bytes, self.concurrency) < 1 or self.max_queued < 0:
             raise ConfigError(
-                f"body_bytes is {self.body_bytes}, concurrency is {self.concurrency} and waiting is {self.waiting};"
-                " they must be at least 1, 1 and 0."
+                f"body_bytes is {self.body_bytes}, concurrency is {self.concurrency} and max_queued is"
+                f" {self.max_queued}; they must be at least 1, 1 and 0."
             )
         self.parsed_rate()
 
@@ -150,7 +150,7 @@ class Guard:
         parts: list[bytes] = []
         size, more = 0, True
         try:
-            async with asyncio.timeout(self._limits.body_seconds):
+            async with asyncio.timeout(self._limits.body_timeout):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -161,22 +161,22 @@ class Guard:
                         parts.append(message.get("body", b""))
         except TimeoutError:
             raise Refusal(
-                408, "slow", f"The body did not arrive in {self._limits.body_seconds:g} s.", {"Connection": "close"}
+                408, "slow", f"The body did not arrive in {self._limits.body_timeout:g} s.", {"Connection": "close"}
             ) from None
         if size > self._limits.body_bytes:
             raise Refusal(413, "size", f"The body has {size} bytes; the maximum is {self._limits.body_bytes}.")
         return b"".join(parts)
 
     async def _take_place(self) -> None:
-        if self._places.locked() and self._waiting >= self._limits.waiting:
+        if self._places.locked() and self._waiting >= self._limits.max_queued:
             raise _too_many("concurrency", "The service is busy.", 1)
         self._waiting += 1
         try:
             with self._metrics.waiting.track_inprogress():
-                async with asyncio.timeout(self._limits.waiting_seconds):
+                async with asyncio.timeout(self._limits.queue_timeout):
                     await self._places.acquire()
         except TimeoutError:
-            raise _too_many("concurrency", "The service is busy.", self._limits.waiting_seconds) from None
+            raise _too_many("concurrency", "The service is busy.", self._limits.queue_timeout) from None
         finally:
             self._waiting -= 1
 

@@ -51,28 +51,30 @@ class ServiceSettings(IndexSettings):
             "indexes."
         },
     )
-    total_seconds: float = field(default=10.0, metadata={"help": "Time limit of a search."})
-    reformulation_seconds: float = field(
-        default=5.0, metadata={"help": "Time limit of a reformulation; afterwards the raw query is searched."}
+    search_timeout: float = field(default=10.0, metadata={"help": "Time limit of a search, in seconds."})
+    reformulation_timeout: float = field(
+        default=5.0,
+        metadata={"help": "Time limit of a reformulation, in seconds; afterwards the raw query is searched."},
     )
-    sub_query_seconds: float = field(
-        default=3.0, metadata={"help": "Time limit of one search of a sub-query; a later ranking is not used."}
+    sub_query_timeout: float = field(
+        default=3.0,
+        metadata={"help": "Time limit of one search of a sub-query, in seconds; a later ranking is not used."},
     )
     reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})
-    reranking_seconds: float = field(
-        default=3.0, metadata={"help": "Time limit of the reranker; afterwards the fused order is kept."}
+    reranking_timeout: float = field(
+        default=3.0, metadata={"help": "Time limit of the reranker, in seconds; afterwards the fused order is kept."}
     )
-    answer_seconds: float = field(
-        default=60.0, metadata={"help": "After this time, an answer starts no further model call."}
+    answer_timeout: float = field(
+        default=60.0, metadata={"help": "After this many seconds, an answer starts no further model call."}
     )
     result_cache_size: int = field(default=1024, metadata={"help": "Number of cached results; 0 disables the cache."})
-    result_cache_seconds: float = field(default=3600.0, metadata={"help": "Lifetime of a cached result."})
+    result_cache_seconds: float = field(default=3600.0, metadata={"help": "Lifetime of a cached result, in seconds."})
     batch_size: int = field(
         default=32, metadata={"help": "Maximum number of queries, or texts, per call of a local model or index."}
     )
-    batch_wait_ms: float = field(
-        default=2.0, metadata={"help": "Maximum time that the first query of a batch waits for others."}
+    max_batch_delay_ms: float = field(
+        default=2.0, metadata={"help": "Milliseconds that the first query of a batch waits for others, at most."}
     )
     threads: int = field(
         default=64, metadata={"help": "Maximum number of concurrent calls of each strategy and each remote index."}
@@ -103,8 +105,8 @@ def load_service(
     from acqo_rl.serving.collections import open_collection
     from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names
 
-    wait = settings.batch_wait_ms / 1000
-    limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.sub_query_seconds}
+    wait = settings.max_batch_delay_ms / 1000
+    limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.sub_query_timeout}
     batcher = partial(Batcher, threads=_INDEX_THREADS, **limits) if settings.batch_size > 1 else None
     batches: dict[str, Any] = {
         "batch_size": settings.batch_size,
@@ -117,32 +119,32 @@ def load_service(
     }
     fusion = fusion_named(settings.fusion, settings.rrf_k)
     collections = [
-        open_collection(one, settings.sub_query_seconds, batcher, settings.open_index) for one in settings.collections
+        open_collection(one, settings.sub_query_timeout, batcher, settings.open_index) for one in settings.collections
     ]
     open_to_all = (collection for collection in collections if not collection.has_tenants)
     documents = (document for collection in open_to_all for document in collection.documents.values())
     lexicon = lexicon_for(offered_names(models), documents)
     service = Service(
         collections,
-        Strategies(models, strategies, timeout=settings.reformulation_seconds, lexicon=lexicon, **batches),
+        Strategies(models, strategies, timeout=settings.reformulation_timeout, lexicon=lexicon, **batches),
         fusion,
         Timeouts(
-            settings.total_seconds,
-            settings.reformulation_seconds,
-            settings.sub_query_seconds,
-            settings.reranking_seconds,
+            settings.search_timeout,
+            settings.reformulation_timeout,
+            settings.sub_query_timeout,
+            settings.reranking_timeout,
         ),
         answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)
         if settings.answer_model
         else None,
         num_variants=strategies.num_variants,
         max_model_calls=settings.max_model_calls,
-        answer_seconds=settings.answer_seconds,
+        answer_timeout=settings.answer_timeout,
         cache_size=settings.result_cache_size,
         cache_seconds=settings.result_cache_seconds,
         threads=settings.threads,
         score_threshold=settings.score_threshold,
-        reranker=load_reranker(settings.reranker, settings.reranking_seconds) if settings.reranker else None,
+        reranker=load_reranker(settings.reranker, settings.reranking_timeout) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
     )
     service.warm_up()

@@ -199,7 +199,7 @@ class Variant(BaseModel):
     text: str
     kind: str
     weight: float
-    lead: float | None = Field(
+    min_margin: float | None = Field(
         description="Minimum margin: the ranking of this sub-query is used only if its top cosine exceeds that of the "
         "other sub-queries by more than this. Null: always."
     )
@@ -229,7 +229,8 @@ class QueryRewriteInfo(BaseModel):
             query_type=reformulation.query_type,
             reasoning=reformulation.reasoning,
             variants=[
-                Variant(text=s.text, kind=s.kind, weight=s.weight, lead=s.lead) for s in reformulation.sub_queries
+                Variant(text=s.text, kind=s.kind, weight=s.weight, min_margin=s.min_margin)
+                for s in reformulation.sub_queries
             ],
             problem=reformulation.problem,
             model_calls=reformulation.calls,
@@ -239,7 +240,7 @@ class QueryRewriteInfo(BaseModel):
 Metadata = Annotated[dict[str, Any], Field(description="Metadata of the document in the corpus: URL, page, date, ...")]
 
 
-class Place(BaseModel):
+class DocumentRank(BaseModel):
     """The rank of a document in one list."""
 
     ranking: int = Field(description="Position of the ranking in `rankings`, starting at 0.")
@@ -261,10 +262,10 @@ class Result(BaseModel):
     )
     similarity: float = Field(description="Highest score of the document in one ranking; a cosine for dense indexes.")
     metadata: Metadata
-    places: list[Place] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
+    places: list[DocumentRank] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
 
 
-class Listed(BaseModel):
+class RankedDocument(BaseModel):
     """A document in a list before fusion."""
 
     document_id: str
@@ -273,26 +274,26 @@ class Listed(BaseModel):
     score: float
 
 
-class ListBefore(BaseModel):
+class RankingBeforeFusion(BaseModel):
     """One list before fusion."""
 
     query: str
     retriever: str
-    documents: list[Listed]
+    documents: list[RankedDocument]
 
     @classmethod
-    def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> ListBefore:
+    def of(cls, ranking: Ranking, documents: Mapping[str, Document]) -> RankingBeforeFusion:
         """Converts the top of a ranking."""
         rows = []
         fetch(documents, ranking.doc_ids[:MAX_LIMIT])
         for key, score in zip(ranking.doc_ids[:MAX_LIMIT], ranking.scores, strict=False):
             pool, doc_id = split_id(key)
             title = document_of(documents, key).title
-            rows.append(Listed(document_id=doc_id, knowledge_pool=pool, title=title, score=score))
+            rows.append(RankedDocument(document_id=doc_id, knowledge_pool=pool, title=title, score=score))
         return cls(query=ranking.query, retriever=ranking.retriever, documents=rows)
 
 
-class Failed(BaseModel):
+class FailureInfo(BaseModel):
     """A failed call; the result was computed without it."""
 
     step: str
@@ -301,12 +302,12 @@ class Failed(BaseModel):
     sub_query: str
 
     @classmethod
-    def of(cls, failure: Failure) -> Failed:
+    def of(cls, failure: Failure) -> FailureInfo:
         """Converts a failure."""
         return cls(step=failure.step, reason=failure.reason, retriever=failure.retriever, sub_query=failure.sub_query)
 
 
-class Traced(BaseModel):
+class TraceStep(BaseModel):
     """A step of the search and its duration in milliseconds."""
 
     name: str
@@ -314,7 +315,7 @@ class Traced(BaseModel):
     detail: str
 
     @classmethod
-    def of(cls, step: Step) -> Traced:
+    def of(cls, step: Step) -> TraceStep:
         """Converts a step."""
         return cls(name=step.name, ms=step.ms, detail=step.detail)
 
@@ -361,16 +362,16 @@ class SearchResponse(BaseModel):
     clusters: list[Cluster] = Field(description="The results, grouped by sub-query.")
     total_results: int
     processing_time_ms: float
-    failures: list[Failed] = Field(description="Failed calls; if not empty, the results are partial.")
-    trace: list[Traced]
+    failures: list[FailureInfo] = Field(description="Failed calls; if not empty, the results are partial.")
+    trace: list[TraceStep]
     cached: bool
     fusion: str = Field(description="Fusion method: rsf, rrf, combsum or combmnz.")
-    rankings: list[ListBefore]
+    rankings: list[RankingBeforeFusion]
     notes: Notes
     request_id: str
 
 
-class PoolInfo(BaseModel):
+class CollectionInfo(BaseModel):
     """A collection."""
 
     id: UUID
@@ -379,7 +380,7 @@ class PoolInfo(BaseModel):
     retrievers: list[str]
 
     @classmethod
-    def of(cls, collection: Collection) -> PoolInfo:
+    def of(cls, collection: Collection) -> CollectionInfo:
         """Converts a collection."""
         return cls(
             id=collection.id,
@@ -392,7 +393,7 @@ class PoolInfo(BaseModel):
 class CollectionsResponse(BaseModel):
     """The collections."""
 
-    collections: list[PoolInfo]
+    collections: list[CollectionInfo]
 
 
 class StrategiesResponse(BaseModel):

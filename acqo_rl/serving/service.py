@@ -13,17 +13,17 @@ from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
-from acqo_rl.searching.lists import DEPTH
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import DEPTH as RERANKED
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.threshold import check_score_threshold
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
-from acqo_rl.types import EVERYTHING, Fusion, LanguageModel, Query, Reformulation, Reranker, Scope
+from acqo_rl.types import UNRESTRICTED, Fusion, LanguageModel, Query, Reformulation, Reranker, Scope
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
@@ -47,7 +47,7 @@ class Service:
         answer_model: LanguageModel | None = None,
         num_variants: int = 3,
         max_model_calls: int = 20,
-        answer_seconds: float | None = None,
+        answer_timeout: float | None = None,
         cache_size: int = 1024,
         cache_seconds: float = 3600.0,
         threads: int = 64,
@@ -65,7 +65,7 @@ class Service:
             answer_model: writes answers; without it, only passages are returned.
             num_variants: default number of paraphrases that ``multi_query`` writes.
             max_model_calls: maximum number of model calls per answer.
-            answer_seconds: after this time, an answer starts no further model call.
+            answer_timeout: after this time, an answer starts no further model call.
             cache_size: number of cached results per searcher and per pipeline; 0 disables the caches.
             cache_seconds: lifetime of a cached result.
             threads: maximum number of concurrent calls of each retriever and of each reformulator.
@@ -84,7 +84,7 @@ class Service:
         self._fusion = fusion
         self._answer_model = answer_model
         self._timeouts = timeouts
-        self._answer_seconds = answer_seconds
+        self._answer_timeout = answer_timeout
         self._cache = (cache_size, cache_seconds)
         self._workers = Workers(threads)
         self._made: LRUCache[Hashable, object] = LRUCache(_SEARCHERS)
@@ -101,7 +101,7 @@ class Service:
         strategy: str,
         num_variants: int | None,
         user_context: str = "",
-        scope: Scope = EVERYTHING,
+        scope: Scope = UNRESTRICTED,
     ) -> Reformulation:
         """Reformulates a query as in a search of all collections; falls back to the raw query if this fails.
 
@@ -159,7 +159,7 @@ class Service:
                 searcher=searcher,
                 reformulation_calls=offered.calls,
                 max_model_calls=self.max_model_calls,
-                seconds=self._answer_seconds,
+                seconds=self._answer_timeout,
                 cache_size=size,
                 cache_seconds=seconds,
             )

@@ -70,6 +70,6 @@ def candidates_of_teachers(
 
 def _candidate(answer: Reformulation, name: str, max_sub_queries: int) -> Candidate | None:
     """Converts a reformulation to a route of the policy, without the raw query; ``None`` if it passes the query."""
-    written = tuple(s for s in answer.sub_queries if s.kind != "original" and s.lead is None)[:max_sub_queries]
+    written = tuple(s for s in answer.sub_queries if s.kind != "original" and s.min_margin is None)[:max_sub_queries]
     route: Route = "decompose" if answer.route == "decompose" else "disambiguate"
     return Candidate(route, written, name) if written and answer.route != "pass" else None

@@ -197,7 +197,7 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
     written = [answer for answer in answers if answer.problem is None]
     texts, gold = [a.query.text for a in written], [gold_of(qrels, a.query.id) for a in written]
     completions = [
-        reward.grammar.render(a.route, (s for s in a.sub_queries if s.lead is None), a.query) for a in written
+        reward.grammar.render(a.route, (s for s in a.sub_queries if s.min_margin is None), a.query) for a in written
     ]
     values = reward(
         prompts=texts, completions=completions, query=texts, gold=gold, read=[text_of(a.query) for a in written]

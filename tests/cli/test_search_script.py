@@ -100,7 +100,7 @@ def test_no_documents_below_the_threshold(folder, tmp_path):
 
 def test_a_list_that_does_not_lead_is_reported():
     script = module_of(SCRIPT)
-    subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", lead=0.05))
+    subs = (SubQuery("Lima", "reading"), SubQuery("it", "original", min_margin=0.05))
     made = Reformulation(Query("q", "it"), "disambiguate", subs, "policy")
     lists = (Ranking(("Peru-capital",), (0.5,)), Ranking((), ()))
     answer = SearchResult(made, lists, Ranking(("Peru-capital",), (1.0,), similarities=(0.5,)))

@@ -20,7 +20,7 @@ from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
-from acqo_rl.searching.lists import OriginalOnly
+from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import FeedbackSpec
 
 MEASURES = ["nDCG@10", "R@10"]
@@ -154,7 +154,7 @@ def test_an_original_only_part_searches_the_raw_query_as_a_path_of_its_own(make_
     compound = got[System("good", "paths", "rrf")].results[1]
     assert (compound.searches, compound.embedded) == (3, 2)
     assert got[System("raw", "paths", "rrf")].results[1].searches == 2
-    searched = [retriever, OriginalOnly(Backwards(retriever))]
+    searched = [retriever, RawQueryOnly(Backwards(retriever))]
     plain = evaluated(scripted(GOOD), queries, qrels, searched, ReciprocalRankFusion(), measures=MEASURES)
     assert compound.ranking.doc_ids == plain.results[1].ranking.doc_ids
 

@@ -176,7 +176,7 @@ class Ways:
         reply = answer.json()
         variants = reply["query_rewrite_info"]["variants"]
         found = [(row["document_id"], row["score"]) for row in reply["results"]]
-        return [(v["text"], v["kind"], v["weight"], v["lead"]) for v in variants], found
+        return [(v["text"], v["kind"], v["weight"], v["min_margin"]) for v in variants], found
 
     async def by_mcp(self, name, queries):
         seen = []
@@ -220,7 +220,7 @@ def _from_details(metadata):
 
 def _seen(result, ranking=None):
     ranking = ranking or result.fused
-    subs = [(s.text, s.kind, s.weight, s.lead) for s in result.reformulation.sub_queries]
+    subs = [(s.text, s.kind, s.weight, s.min_margin) for s in result.reformulation.sub_queries]
     return subs, list(zip(ranking.doc_ids, ranking.scores, strict=True))
 
 

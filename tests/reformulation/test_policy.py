@@ -75,7 +75,7 @@ def test_a_reading_is_searched_beside_the_raw_query_where_the_settings_want_it(c
     asked = policy(completion)[0]
     asked.settings = replace(SETTINGS, raw_query_margin=0.05)
     [answer] = asked.reformulate([Query("q", "Peru")])
-    assert [(s.text, s.lead) for s in answer.sub_queries] == searched
+    assert [(s.text, s.min_margin) for s in answer.sub_queries] == searched
 
 
 class TestSettings:

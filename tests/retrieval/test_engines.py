@@ -19,7 +19,7 @@ from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.places import place_of
 from acqo_rl.retrieval.remote import describe
-from acqo_rl.types import Document, Scope, fingerprint_of, within
+from acqo_rl.types import Document, Scope, fingerprint_of, restrict
 
 
 @pytest.fixture(params=ENGINES)
@@ -181,7 +181,7 @@ def test_malformed_locations_are_refused(location):
 )
 def test_an_engine_that_does_not_run_is_reported(server):
     with pytest.raises(SearchError):
-        load_retriever(f"{server}/places?timeout=1", remote_seconds=0.2)
+        load_retriever(f"{server}/places?timeout=1", remote_timeout=0.2)
 
 
 def test_stored_locations_are_absolute_and_have_no_password(tmp_path, monkeypatch):
@@ -209,7 +209,7 @@ FILTERS = {
 @pytest.mark.parametrize("mode", ["dense", "text", "hybrid"])
 def test_a_filter_finds_the_same_as_a_test_of_each_document(filtered_engine, name, mode):
     given, holds = FILTERS[name]
-    retriever = within(filtered_engine[mode], Scope(read_filter(given)))
+    retriever = restrict(filtered_engine[mode], Scope(read_filter(given)))
 
     [ranking] = retriever.search(["stone"], 100)
 
@@ -228,12 +228,12 @@ def filtered_engine(request, engine_index):
 def test_a_search_sees_only_the_documents_of_its_tenant(built):
     retriever = load_retriever(f"{built}?mode=text&tenant=lang")
 
-    [german] = within(retriever, Scope(tenant="de")).search(["stone"], 100)
-    [drafts] = within(retriever, Scope(read_filter({"draft": True}), "en")).search(["stone"], 100)
+    [german] = restrict(retriever, Scope(tenant="de")).search(["stone"], 100)
+    [drafts] = restrict(retriever, Scope(read_filter({"draft": True}), "en")).search(["stone"], 100)
 
     assert set(german.doc_ids) == {document.id for document in CORPUS if document.metadata["lang"] == "de"}
     assert set(drafts.doc_ids) == {d.id for d in CORPUS if d.metadata["lang"] == "en" and d.metadata["draft"]}
     with pytest.raises(ConfigError):
         retriever.search(["stone"], 5)
     with pytest.raises(ConfigError):
-        within(load_retriever(f"{built}?mode=text"), Scope(tenant="de")).search(["stone"], 5)
+        restrict(load_retriever(f"{built}?mode=text"), Scope(tenant="de")).search(["stone"], 5)

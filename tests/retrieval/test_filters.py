@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import EVERYTHING, Condition, Scope, within
+from acqo_rl.types import UNRESTRICTED, Condition, Scope, restrict
 
 
 def test_values_lists_and_bounds_become_conditions():
@@ -76,6 +76,6 @@ def test_any_json_is_read_or_refused(value):
 def test_an_index_folder_is_not_filtered():
     retriever = Bm25Retriever.build(["a stone"], ["a"])
 
-    assert within(retriever, EVERYTHING) is retriever
+    assert restrict(retriever, UNRESTRICTED) is retriever
     with pytest.raises(ConfigError):
-        within(retriever, Scope(read_filter({"lang": "en"})))
+        restrict(retriever, Scope(read_filter({"lang": "en"})))

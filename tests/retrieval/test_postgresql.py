@@ -12,7 +12,7 @@ from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import Document, Scope, within
+from acqo_rl.types import Document, Scope, restrict
 
 TEXTS = ["the river", "a stone", "rivers and a stone"]
 
@@ -60,7 +60,7 @@ def test_columns_are_named_in_the_location(table):
     [({"day": {"gte": "2024-01-02"}}, {"1", "2"}), ({"tags": "t2"}, {"2"}), ({"tags": ["t0", "t1"]}, {"0", "1"})],
 )
 def test_filters_read_columns_of_any_type(table, given, found):
-    retriever = within(load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
+    retriever = restrict(load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
 
     assert set(retriever.search(["a"], 5)[0].doc_ids) == found
 
@@ -85,7 +85,7 @@ def test_an_index_of_vectors_returns_as_many_rows_as_asked(engine_index):
     retriever = load_retriever(with_index, encoder=UnitEncoder())
 
     [ranking] = retriever.search(["a query"], 100)
-    [even] = within(retriever, Scope(read_filter({"even": True}))).search(["a query"], 100)
+    [even] = restrict(retriever, Scope(read_filter({"even": True}))).search(["a query"], 100)
 
     assert len(ranking.doc_ids) == 100
     assert len(even.doc_ids) == 100

@@ -13,8 +13,8 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.searching.feedback import document_of
-from acqo_rl.searching.lists import OriginalOnly, search_each
 from acqo_rl.searching.path import add_feedback, search
+from acqo_rl.searching.sub_queries import RawQueryOnly, search_reformulations
 from acqo_rl.searching.threshold import fuse_similar
 from acqo_rl.types import Document, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
@@ -27,7 +27,7 @@ def reformulation(*texts, route="decompose"):
 
 def test_one_call_for_the_distinct_texts_of_a_batch_position_for_position():
     retriever = ScriptedRetriever(FOUND)
-    lists = search_each([reformulation("a", "b"), reformulation("b"), reformulation("c", "a")], retriever)
+    lists = search_reformulations([reformulation("a", "b"), reformulation("b"), reformulation("c", "a")], retriever)
     assert retriever.calls == [["a", "b", "c"]]
     assert [[r.doc_ids for r in found] for found in lists] == [
         [("1", "2"), ("2", "3")],
@@ -39,7 +39,10 @@ def test_one_call_for_the_distinct_texts_of_a_batch_position_for_position():
 
 def test_normalised_duplicates_do_not_vote_twice():
     retriever = ScriptedRetriever(FOUND)
-    assert [r.doc_ids for r in search_each([reformulation("a", "A ?", "b")], retriever)[0]] == [("1", "2"), ("2", "3")]
+    assert [r.doc_ids for r in search_reformulations([reformulation("a", "A ?", "b")], retriever)[0]] == [
+        ("1", "2"),
+        ("2", "3"),
+    ]
 
 
 def test_the_raw_query_is_searched_in_place_of_empty_sub_queries():
@@ -73,11 +76,11 @@ class TestLead:
     """A list that counts only where its best document scores higher than those of the others."""
 
     def made(self, lead):
-        subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", lead=lead))
+        subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", min_margin=lead))
         return [Reformulation(Query("q", "raw"), "disambiguate", subs, "test")]
 
     def lists(self, *retrievers, lead=0.1):
-        return [ranking.doc_ids for ranking in search_each(self.made(lead), list(retrievers))[0]]
+        return [ranking.doc_ids for ranking in search_reformulations(self.made(lead), list(retrievers))[0]]
 
     @pytest.mark.parametrize(("raw", "counts"), [(0.75, True), (0.6, False), (0.5, False), (0.4, False)])
     def test_it_counts_with_the_lead_and_is_empty_without(self, raw, counts):
@@ -148,7 +151,7 @@ def test_a_hypothetical_answer_is_searched_as_a_passage():
     """The retriever gets a ``Passage``; the ranking contains the plain text."""
     retriever = ScriptedRetriever(FOUND)
     subs = (SubQuery("a", "original"), SubQuery("b", "hypothetical"))
-    [found] = search_each([Reformulation(Query("q", "a"), "expand", subs, "test")], retriever)
+    [found] = search_reformulations([Reformulation(Query("q", "a"), "expand", subs, "test")], retriever)
     assert [type(text) for text in retriever.calls[0]] == [str, Passage]
     assert [(r.query, r.doc_ids, type(r.query)) for r in found] == [("a", ("1", "2"), str), ("b", ("2", "3"), str)]
 
@@ -231,7 +234,7 @@ class TestSeveralRetrievers:
         subs = (SubQuery("a", "hypothetical", 1.5), SubQuery("b", "variant", 0.8))
         for first, weight in (((SubQuery("raw", "original", 0.5),), 0.5), ((), 1.0)):
             made = Reformulation(Query("q", "raw"), "expand", (*first, *subs), "test")
-            [result] = search([made], [dense, OriginalOnly(sparse)], ReciprocalRankFusion())
+            [result] = search([made], [dense, RawQueryOnly(sparse)], ReciprocalRankFusion())
             assert [(r.query, r.retriever, r.weight) for r in result.rankings] == [
                 *((s.text, "dense", s.weight) for s in first),
                 *(("a", "dense", 1.5), ("b", "dense", 0.8), ("raw", "bm25", weight)),
@@ -241,7 +244,7 @@ class TestSeveralRetrievers:
     def test_a_variant_of_one_query_is_not_searched_for_another_that_is_it(self):
         sparse = self.named("bm25", {"raw": ("7",)})
         made = [reformulation("raw"), Reformulation(Query("r", "other"), "expand", (SubQuery("raw", "variant"),), "")]
-        lists = search_each(made, [self.named("dense", FOUND), OriginalOnly(sparse)])
+        lists = search_reformulations(made, [self.named("dense", FOUND), RawQueryOnly(sparse)])
         assert [[(r.query, r.retriever) for r in found] for found in lists] == [
             [("raw", "dense"), ("raw", "bm25")],
             [("raw", "dense"), ("other", "bm25")],
@@ -255,16 +258,16 @@ class TestSeveralRetrievers:
                 barrier.wait()
                 return super().search(texts, k)
 
-        assert search_each([reformulation("a")], [Waiting(FOUND), Waiting(FOUND)])[0][1].doc_ids == ("1", "2")
+        assert search_reformulations([reformulation("a")], [Waiting(FOUND), Waiting(FOUND)])[0][1].doc_ids == ("1", "2")
 
     def test_one_in_a_list_is_one(self):
-        assert search_each([reformulation("a")], [ScriptedRetriever(FOUND)]) == search_each(
+        assert search_reformulations([reformulation("a")], [ScriptedRetriever(FOUND)]) == search_reformulations(
             [reformulation("a")], ScriptedRetriever(FOUND)
         )
 
     def test_a_failing_one_raises(self):
         with pytest.raises(ConnectionError):
-            search_each([reformulation("a")], [ScriptedRetriever(FOUND), BrokenRetriever()])
+            search_reformulations([reformulation("a")], [ScriptedRetriever(FOUND), BrokenRetriever()])
 
 
 class Noting(ScriptedRetriever):
@@ -283,7 +286,7 @@ class Noting(ScriptedRetriever):
 def test_every_list_is_a_hundred_deep_and_the_fused_one_ten_by_default():
     many = {"raw": [str(i) for i in range(200)]}
     asked, apart = Noting(many), Noting(many, "apart")
-    [result] = search(PassThrough().reformulate([Query("q", "raw")]), [asked, OriginalOnly(apart)], RankScoreFusion())
+    [result] = search(PassThrough().reformulate([Query("q", "raw")]), [asked, RawQueryOnly(apart)], RankScoreFusion())
     assert asked.depths == apart.depths == [100]
     assert [len(ranking.doc_ids) for ranking in result.rankings] == [100, 100]
     assert result.fused.doc_ids == tuple(map(str, range(10)))
@@ -306,9 +309,9 @@ def test_a_document_that_the_corpus_lacks_is_named():
 @pytest.mark.parametrize(("lead", "counts"), [(0.25, False), (0.2, True)])
 def test_a_lead_is_more_than_wanted_over_the_best_list(lead, counts):
     """The best list comes first here, the raw query leads it by .25."""
-    subs = (SubQuery("one", "reading"), SubQuery("two", "reading"), SubQuery("raw", "original", lead=lead))
+    subs = (SubQuery("one", "reading"), SubQuery("two", "reading"), SubQuery("raw", "original", min_margin=lead))
     retriever = ScoredRetriever("dense", {"one": 0.5, "two": 0.25, "raw": 0.75})
-    [lists] = search_each([Reformulation(Query("q", "raw"), "disambiguate", subs, "test")], retriever)
+    [lists] = search_reformulations([Reformulation(Query("q", "raw"), "disambiguate", subs, "test")], retriever)
     assert bool(lists[2].doc_ids) == counts
 
 
@@ -358,7 +361,7 @@ def test_a_threshold_that_is_no_cosine_is_refused(threshold):
 def test_a_threshold_is_refused_where_a_retriever_has_no_cosines():
     words = ScriptedRetriever(FOUND)
     words.cosine = False
-    for retrievers in (words, [ScriptedRetriever(FOUND), OriginalOnly(words)]):
+    for retrievers in (words, [ScriptedRetriever(FOUND), RawQueryOnly(words)]):
         with pytest.raises(ConfigError):
             search([reformulation("a")], retrievers, RankScoreFusion(), score_threshold=0.0)
     assert words.calls == []

@@ -68,7 +68,7 @@ def test_a_round_that_passes_adds_nothing(ask):
 @pytest.mark.parametrize(("later", "lead"), [("resolve\nTransformer", 0.1), ("resolve\nTransformer\n=", None)])
 def test_a_raw_query_that_was_asked_for_wants_no_lead(ask, later, lead):
     answer, _ = ask("resolve\nGoogle", later, raw_query_margin=0.1)
-    leads = {sub_query.text: sub_query.lead for sub_query in answer.sub_queries}
+    leads = {sub_query.text: sub_query.min_margin for sub_query in answer.sub_queries}
     assert leads == {"Google": None, "Transformer": None, "who made BERT?": lead}
 
 

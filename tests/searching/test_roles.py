@@ -24,7 +24,7 @@ class Unmarked:
 def test_the_scores_of_a_retriever_that_does_not_say_are_no_cosines():
     with pytest.raises(ConfigError):
         SearchPath(PassThrough(), Unmarked(), RankScoreFusion(), score_threshold=0.5)
-    subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", lead=0.1))
+    subs = (SubQuery("reading", "reading"), SubQuery("raw", "original", min_margin=0.1))
     [found] = search([Reformulation(Query("q", "raw"), "disambiguate", subs, "x")], Unmarked(), RankScoreFusion())
     assert [s.text for s in found.reformulation.sub_queries] == ["reading"]
 

@@ -117,7 +117,7 @@ class TestSearch:
         """The best score of the reading is 0.3; those of the two raw queries are 0.1 and 0.6."""
         with serving(strategies=Scripted(back=Back())) as client:
             body = post(client, query=query, include_rankings=True).json()
-            assert [v["lead"] for v in body["query_rewrite_info"]["variants"]] == [None, 0.2]
+            assert [v["min_margin"] for v in body["query_rewrite_info"]["variants"]] == [None, 0.2]
             assert [len(ranking["documents"]) for ranking in body["rankings"]] == [3, found]
             assert body["failures"] == []
 

@@ -124,7 +124,7 @@ class TestOneCallInFiveFails:
     def test_with_retries_all_requests_succeed(self, serving, in_collection, index, connect):
         index.fault = "error"
         pool = [in_collection("world", connect(attempts=9, breaker=CircuitBreaker(failures=1000)))]
-        with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(waiting=REQUESTS)) as client:
+        with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(max_queued=REQUESTS)) as client:
             for number, query, answer, _ in all_at_once(client):
                 assert answer.status_code == 200
                 assert check_own(number, query, answer) == []
@@ -135,7 +135,7 @@ class TestOneCallInFiveFails:
         index.fault = "error"
         breaker = CircuitBreaker(failures=1000)
         pool = [in_collection("world", connect(attempts=1, breaker=breaker))]
-        with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(waiting=REQUESTS)) as client:
+        with serving(pool, timeouts=Timeouts(20, 20, 20), limits=Limits(max_queued=REQUESTS)) as client:
             outcomes = all_at_once(client)
             statuses = [answer.status_code for _, _, answer, _ in outcomes]
             assert set(statuses) <= {200, 503}
@@ -156,7 +156,9 @@ class TestOneCallInFiveStalls:
         index.fault = "stall"
         retriever = connect(seconds=0.5, breaker=CircuitBreaker(failures=1000))
         limits = Timeouts(total=4, reformulation=2, sub_query=0.5)
-        with serving([in_collection("world", retriever)], timeouts=limits, limits=Limits(waiting=REQUESTS)) as client:
+        with serving(
+            [in_collection("world", retriever)], timeouts=limits, limits=Limits(max_queued=REQUESTS)
+        ) as client:
             outcomes = all_at_once(client)
             late = 0
             for number, query, answer, _ in outcomes:
@@ -177,7 +179,7 @@ class TestOneCallInFiveStalls:
         index.fault, index.every = "stall", 1
         hanging = in_collection("hanging", connect(seconds=0.3, breaker=CircuitBreaker(failures=5, seconds=60)))
         limits = Timeouts(total=4, reformulation=2, sub_query=0.3)
-        with serving([in_collection("world"), hanging], timeouts=limits, limits=Limits(waiting=REQUESTS)) as client:
+        with serving([in_collection("world"), hanging], timeouts=limits, limits=Limits(max_queued=REQUESTS)) as client:
             all_at_once(client)
             calls = index.calls
             for number, _, answer, seconds in [ask(client, REQUESTS + i) for i in range(8)]:

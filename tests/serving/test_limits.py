@@ -66,7 +66,7 @@ class TestSize:
             assert search(client).status_code == 200
 
     def test_an_incomplete_body_times_out(self, serving):
-        with serving(limits=Limits(body_seconds=0.2)) as client:
+        with serving(limits=Limits(body_timeout=0.2)) as client:
             address = (client.base_url.host, client.base_url.port)
             with socket.create_connection(address, timeout=10) as slow:
                 slow.sendall(b"POST /v1/search HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{")
@@ -94,7 +94,7 @@ class TestConcurrency:
     def test_excess_requests_are_rejected_at_once_and_the_others_succeed(self, serving):
         """One request runs and one waits; the others get 429 while the first still runs."""
         gate = Gate()
-        limited = Limits(concurrency=1, waiting=1, waiting_seconds=20)
+        limited = Limits(concurrency=1, max_queued=1, queue_timeout=20)
         with serving(limits=limited, strategies=Scripted(gate=gate), cache_size=0) as client:
             with ThreadPoolExecutor(2) as pool:
                 accepted = [pool.submit(search, client)]
@@ -113,7 +113,7 @@ class TestConcurrency:
 
     def test_waiting_is_limited(self, serving):
         gate = Gate()
-        limited = Limits(concurrency=1, waiting=5, waiting_seconds=0.1)
+        limited = Limits(concurrency=1, max_queued=5, queue_timeout=0.1)
         with serving(limits=limited, strategies=Scripted(gate=gate)) as client, ThreadPoolExecutor(1) as pool:
             first = pool.submit(search, client)
             assert gate.entered.acquire(timeout=10)
@@ -130,11 +130,11 @@ class TestConcurrency:
             answer = client.post("/v1/search", json={"query": f"{number} in {name}", "limit": 1})
             return answer.json()["results"][0]["document_id"] == capital[name]
 
-        with serving(limits=Limits(concurrency=8, waiting=64)) as client, ThreadPoolExecutor(32) as pool:
+        with serving(limits=Limits(concurrency=8, max_queued=64)) as client, ThreadPoolExecutor(32) as pool:
             assert all(pool.map(ask, range(96)))
 
 
-@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"body_bytes": 0}, {"waiting": -1}])
+@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"body_bytes": 0}, {"max_queued": -1}])
 def test_invalid_limits_are_rejected(wrong):
     with pytest.raises(ConfigError):
         Limits(**wrong)

@@ -172,7 +172,7 @@ class TestSearch:
             page = visit(url)
             page.select_option("#strategy", "back")
             search(page, "its capital")
-            assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(" leads by 0.2")
+            assert page.locator("#sub-queries .kind").all_inner_texts()[1].endswith(" higher by 0.2")
             last = page.locator("#lists article").last
             assert last.get_by_text("does not exceed").is_visible()
 

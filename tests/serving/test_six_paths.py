@@ -14,9 +14,9 @@ from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.federated import InCollection
-from acqo_rl.searching.lists import OriginalOnly
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
+from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.serving import strategies
 from acqo_rl.serving.collections import Collection, open_collection
 from acqo_rl.serving.strategies import Strategies
@@ -92,13 +92,13 @@ def test_searcher_and_evaluation_return_the_same():
             subs = (SubQuery("Lima", "part"), SubQuery("Peru", "part"))
             return [Reformulation(query, "decompose", subs, self.name) for query in queries]
 
-    retrievers = [Words(), OriginalOnly(Counted())]
+    retrievers = [Words(), RawQueryOnly(Counted())]
     query = Query("q", QUERY)
     [wanted] = search(Split().reformulate([query]), retrievers, ReciprocalRankFusion())
     found = AdaptiveSearcher(Split(), retrievers, ReciprocalRankFusion()).search(query)
     assert (found.rankings, found.fused) == (wanted.rankings, wanted.fused)
     with pytest.raises(ConfigError):
-        AdaptiveSearcher(Split(), [OriginalOnly(Words())], ReciprocalRankFusion())
+        AdaptiveSearcher(Split(), [RawQueryOnly(Words())], ReciprocalRankFusion())
 
 
 def test_invalid_settings_are_rejected(tmp_path):

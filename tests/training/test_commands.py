@@ -294,7 +294,7 @@ def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing,
 
     class Scripted:
         def reformulate(self, queries):
-            raw = SubQuery("never a target", "original", lead=0.05)
+            raw = SubQuery("never a target", "original", min_margin=0.05)
             parts = [(*(SubQuery(text, "part") for text in texts[q.id]), raw) for q in queries]
             return [Reformulation(q, "decompose", p, "scripted") for q, p in zip(queries, parts, strict=True)]
 

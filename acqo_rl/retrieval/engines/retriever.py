@@ -10,7 +10,7 @@ from acqo_rl.retrieval.engines.calls import Calls
 from acqo_rl.retrieval.engines.engine import Hits
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
-from acqo_rl.types import EVERYTHING, Condition, Encoder, Filter, Passage, Ranking, Scope, search_key
+from acqo_rl.types import UNRESTRICTED, Condition, Encoder, Filter, Passage, Ranking, Scope, search_key
 
 
 class EngineRetriever:
@@ -27,7 +27,7 @@ class EngineRetriever:
         cosine: bool = False,
         fingerprint: str = "",
         tenant_field: str = "",
-        scope: Scope = EVERYTHING,
+        scope: Scope = UNRESTRICTED,
     ) -> None:
         """Creates the retriever of an open collection.
 
@@ -50,9 +50,9 @@ class EngineRetriever:
     @property
     def fingerprint(self) -> str:
         """Changes with the documents and with the part of them that is searched."""
-        return self._fingerprint if self._scope == EVERYTHING else f"{self._fingerprint} {self._scope}"
+        return self._fingerprint if self._scope == UNRESTRICTED else f"{self._fingerprint} {self._scope}"
 
-    def within(self, scope: Scope) -> EngineRetriever:
+    def restrict(self, scope: Scope) -> EngineRetriever:
         """The retriever of a part of the documents."""
         return EngineRetriever(
             self._calls,

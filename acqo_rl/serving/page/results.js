@@ -33,9 +33,9 @@ function showDecision({ query_rewrite_info: info, rankings, processing_time_ms: 
     const lists = rankings.flatMap((list, number) => (list.query === variant.text ? [number] : []));
     const marks = lists.length ? lists.map(mark) : h("span", { class: "lost" }, "failed");
     const weight = variant.weight === 1 ? "" : `, weight ${variant.weight}`;
-    const lead = variant.lead === null ? "" : `, used only if it leads by ${variant.lead}`;
+    const margin = variant.min_margin === null ? "" : `, used only if its top cosine is higher by ${variant.min_margin}`;
     return h("li", {}, h("span", { class: "marks" }, marks), h("span", { class: "text" }, variant.text),
-      h("span", { class: "kind" }, (KINDS[variant.kind] ?? variant.kind) + weight + lead));
+      h("span", { class: "kind" }, (KINDS[variant.kind] ?? variant.kind) + weight + margin));
   }));
 }
 
@@ -118,8 +118,8 @@ function redraw() {
 new ResizeObserver(redraw).observe($("documents"));
 
 function showLists({ rankings, results, query_rewrite_info: { variants } }) {
-  const leads = new Map(variants.map((variant) => [variant.text, variant.lead]));
-  const empty = ({ query }) => (leads.get(query) == null ? "No documents." : "Not used: its best score does not exceed the others by enough.");
+  const margins = new Map(variants.map((variant) => [variant.text, variant.min_margin]));
+  const empty = ({ query }) => (margins.get(query) == null ? "No documents." : "Not used: its best score does not exceed the others by enough.");
   const merged = new Map(results.flatMap((r) => r.places.map((p) => [`${p.ranking} ${p.rank}`, r.rank])));
   $("lists").replaceChildren(...rankings.map((list, number) => h("article", {},
     h("h3", {}, mark(number), " ", list.query),

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from acqo_rl.searching.lists import find_lists, searched_text
 from acqo_rl.searching.result import Failure
+from acqo_rl.searching.sub_queries import search_sub_queries, searched_text
 from acqo_rl.searching.workers import Workers
 from acqo_rl.types import CompositeRetriever, Ranking, Reformulation, Retriever, search_key
 
@@ -19,7 +19,7 @@ _Key = tuple[str, tuple[bool, str]]
 """Name of the retriever and key of the text."""
 
 
-class Gathering:
+class ConcurrentSearch:
     """Searches for a batch of queries; each distinct text is searched once at each retriever.
 
     With a time-out, each text is a separate call. Without one, a retriever gets all texts in one call; if that call
@@ -52,7 +52,7 @@ class Gathering:
         self._found: dict[_Key, Ranking] = {}
         self._failed: dict[_Key, Failure] = {}
 
-    def find(self, texts: Iterable[str]) -> list[tuple[Ranking, ...]]:
+    def search(self, texts: Iterable[str]) -> list[tuple[Ranking, ...]]:
         """Returns the rankings of each text, in the order of the retrievers; texts seen before are not searched again.
 
         Failed searches are missing.
@@ -118,29 +118,29 @@ class Gathering:
         return min((limit for limit in limits if limit is not None), default=None)
 
 
-class GatheredLists:
-    """Searches the sub-queries of a batch, and the raw queries at :class:`OriginalOnly` retrievers."""
+class ConcurrentSubQuerySearch:
+    """Searches the sub-queries of a batch, and the raw queries at :class:`RawQueryOnly` retrievers."""
 
-    def __init__(self, of_sub_queries: Gathering, of_originals: Gathering | None) -> None:
+    def __init__(self, of_sub_queries: ConcurrentSearch, of_raw_queries: ConcurrentSearch | None) -> None:
         self._of_sub_queries = of_sub_queries
-        self._of_originals = of_originals
+        self._of_raw_queries = of_raw_queries
 
     @property
     def deadline(self) -> float | None:
         """Value of ``time.monotonic()`` at which all calls time out."""
         return self._of_sub_queries.deadline
 
-    def find(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
+    def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
         """Returns the rankings of each reformulation: those of the sub-queries, then those of the raw query."""
-        find_originals = self._of_originals.find if self._of_originals else None
-        return find_lists(reformulations, self._of_sub_queries.find, find_originals)
+        search_raw = self._of_raw_queries.search if self._of_raw_queries else None
+        return search_sub_queries(reformulations, self._of_sub_queries.search, search_raw)
 
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
         """The failed searches of one query, over all its reformulations."""
         texts = dict.fromkeys(searched_text(s) for reformulation in searched for s in reformulation.sub_queries)
         failures = self._of_sub_queries.failures(texts)
         raw = searched[0].query.text
-        return (*failures, *self._of_originals.failures([raw])) if self._of_originals else failures
+        return (*failures, *self._of_raw_queries.failures([raw])) if self._of_raw_queries else failures
 
 
 def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:

@@ -17,7 +17,7 @@ DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class OriginalOnly:
+class RawQueryOnly:
     """Marks a retriever that searches only the raw query, and none of the sub-queries.
 
     Its ranking is an additional input of the fusion, after those of the sub-queries. This suits BM25, for which
@@ -27,14 +27,14 @@ class OriginalOnly:
     retriever: Retriever
 
 
-Retrievers = Retriever | Sequence[Retriever | OriginalOnly]
+Retrievers = Retriever | Sequence[Retriever | RawQueryOnly]
 """One retriever, or several whose rankings are merged."""
 
-Find = Callable[[list[str]], Sequence[Sequence[Ranking]]]
+SearchTexts = Callable[[list[str]], Sequence[Sequence[Ranking]]]
 """Searches distinct texts; returns the rankings of each, in input order."""
 
 
-def search_each(
+def search_reformulations(
     reformulations: Sequence[Reformulation], retriever: Retrievers, depth: int = DEPTH
 ) -> list[tuple[Ranking, ...]]:
     """Returns the rankings of each reformulation: one per distinct sub-query and retriever.
@@ -42,8 +42,8 @@ def search_each(
     Each retriever is called once with the distinct texts of the batch; several retrievers search concurrently.
     """
     asked, originals = split_retrievers(retriever)
-    return find_lists(
-        searchable(reformulations, asked),
+    return search_sub_queries(
+        normalise_sub_queries(reformulations, asked),
         partial(search_all, asked, k=depth),
         partial(search_all, originals, k=depth) if originals else None,
     )
@@ -52,70 +52,72 @@ def search_each(
 def split_retrievers(given: Retrievers) -> tuple[list[Retriever], list[Retriever]]:
     """Returns the retrievers that search every sub-query, and those that search only the raw query."""
     several = given if isinstance(given, Sequence) else [given]
-    originals = [r.retriever for r in several if isinstance(r, OriginalOnly)]
-    return [r for r in several if not isinstance(r, OriginalOnly)], originals
+    originals = [r.retriever for r in several if isinstance(r, RawQueryOnly)]
+    return [r for r in several if not isinstance(r, RawQueryOnly)], originals
 
 
-def searchable(reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]) -> list[Reformulation]:
+def normalise_sub_queries(
+    reformulations: Sequence[Reformulation], retrievers: Sequence[Retriever]
+) -> list[Reformulation]:
     """Keeps only the sub-queries that are searched; used in both evaluation and serving.
 
-    Drops empty and repeated sub-queries. Also drops sub-queries with a ``lead`` if any retriever's scores are not
+    Drops empty and repeated sub-queries. Also drops sub-queries with a ``min_margin`` if any retriever's scores are not
     cosines: BM25 scores grow with the number of words, and fused scores depend only on ranks. If no sub-query is left,
     the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
     """
-    leads = all(map(has_cosines, retrievers))
-    return [_searchable(reformulation, leads=leads) for reformulation in reformulations]
+    cosines = all(map(has_cosines, retrievers))
+    return [_searchable(reformulation, cosines=cosines) for reformulation in reformulations]
 
 
-def _searchable(made: Reformulation, *, leads: bool) -> Reformulation:
+def _searchable(made: Reformulation, *, cosines: bool) -> Reformulation:
     raw = pass_through(made.query, "").sub_queries
-    searched = distinct(s for s in made.sub_queries if leads or s.lead is None) or raw
+    searched = distinct(s for s in made.sub_queries if cosines or s.min_margin is None) or raw
     is_raw = len(searched) == 1 and normalised(searched[0].text) == normalised(made.query.text)
     route = "pass" if is_raw else made.route
     same = (searched, route) == (made.sub_queries, made.route)
     return made if same else replace(made, sub_queries=searched, route=route)
 
 
-def find_lists(
-    reformulations: Sequence[Reformulation], find: Find, find_originals: Find | None = None
+def search_sub_queries(
+    reformulations: Sequence[Reformulation], search: SearchTexts, search_raw: SearchTexts | None = None
 ) -> list[tuple[Ranking, ...]]:
     """Searches the sub-queries of a batch with the given search functions.
 
     Args:
-        reformulations: one per query, as returned by :func:`searchable`; blank sub-queries are not searched.
-        find: called once with the distinct texts of the batch. A text and a hypothetical passage with the same words
+        reformulations: one per query, as returned by :func:`normalise_sub_queries`; blank sub-queries are not searched.
+        search: called once with the distinct texts of the batch. A text and a hypothetical passage with the same words
             are distinct.
-        find_originals: called once with the distinct raw queries of the batch.
+        search_raw: called once with the distinct raw queries of the batch.
 
     Returns:
         The rankings of each reformulation, in input order: first those of its sub-queries, then those of
-        ``find_originals``. A sub-query that does not reach its ``lead`` gets an empty ranking.
+        ``search_raw``. A sub-query that does not reach its ``min_margin`` gets an empty ranking.
     """
-    lists = _by_sub_query(reformulations, find)
-    if find_originals is None:
+    lists = _by_sub_query(reformulations, search)
+    if search_raw is None:
         return lists
-    of_originals = _by_sub_query([_original_of(r) for r in reformulations], find_originals)
-    return [(*some, *others) for some, others in zip(lists, of_originals, strict=True)]
+    of_raw_queries = _by_sub_query([_original_of(r) for r in reformulations], search_raw)
+    return [(*some, *others) for some, others in zip(lists, of_raw_queries, strict=True)]
 
 
-def _by_sub_query(reformulations: Sequence[Reformulation], find: Find) -> list[tuple[Ranking, ...]]:
+def _by_sub_query(reformulations: Sequence[Reformulation], search: SearchTexts) -> list[tuple[Ranking, ...]]:
     wanted = [[s for s in r.sub_queries if one_line(s.text)] for r in reformulations]
     texts = {_key(s): searched_text(s) for sub_queries in wanted for s in sub_queries}
-    found = dict(zip(texts, find(list(texts.values())), strict=True)) if texts else {}
-    return [_by_lead([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
+    found = dict(zip(texts, search(list(texts.values())), strict=True)) if texts else {}
+    return [_by_margin([(s, _found_by(s, r)) for s in sub_queries for r in found[_key(s)]]) for sub_queries in wanted]
 
 
-def _by_lead(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
-    """The rankings; those of sub-queries that do not reach their ``lead`` are empty."""
+def _by_margin(found: Sequence[tuple[SubQuery, Ranking]]) -> tuple[Ranking, ...]:
+    """The rankings; those of sub-queries that do not reach their ``min_margin`` are empty."""
     best: dict[str, float] = {}
     for sub_query, ranking in found:
-        if sub_query.lead is None and ranking.scores:
+        if sub_query.min_margin is None and ranking.scores:
             best[ranking.retriever] = max(ranking.scores[0], best.get(ranking.retriever, -math.inf))
 
     def counts(sub_query: SubQuery, ranking: Ranking) -> bool:
-        if sub_query.lead is None or not ranking.scores:
+        if sub_query.min_margin is None or not ranking.scores:
             return True
-        return ranking.scores[0] - best.get(ranking.retriever, -math.inf) > sub_query.lead
+        return ranking.scores[0] - best.get(ranking.retriever, -math.inf) > sub_query.min_margin
 
     return tuple(ranking if counts(sub_query, ranking) else ranking.first(0) for sub_query, ranking in found)
 
