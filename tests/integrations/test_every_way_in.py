@@ -21,7 +21,7 @@ from mcp.client import Client
 from shared import PLACES
 
 from acqo_rl.cli import module_of
-from acqo_rl.cli.open_systems import open_bench
+from acqo_rl.cli.open_systems import open_components
 from acqo_rl.conversations import Turn
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.evaluation.cache import Cache
@@ -140,8 +140,8 @@ class Ways:
             self.data, "test", [self.index], "", reformulator=[given], fusion=[self.fusion]
         )
         with closing(Cache(self.output)) as cache:
-            bench = open_bench(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
-            [evaluation] = evaluate_systems(bench, {"": queries})[""].values()
+            components = open_components(config, StrategySettings(), cache, self.corpus, _judged(queries), {})
+            [evaluation] = evaluate_systems(components, {"": queries})[""].values()
         return [_seen(result, result.ranking) for result in evaluation.results]
 
     def by_script(self, name, query):
