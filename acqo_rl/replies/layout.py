@@ -12,6 +12,10 @@ _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-|:\s]*")
 _BETWEEN_TAGS = re.compile(r"(?<=>)\s*(?=</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>)", re.I)
 _BOLD_ROW = re.compile(r"\s*\*\*[^*]+\*\*:?\s*")
 _LABELLED = re.compile(r"\s*(?:[^\W\d_]+\s){0,2}[^\W\d_]+\s?[:\uff1a]\s*\S")
+_KEYED = re.compile(r"\s*(?P<item>-\s+)?(?P<key>[a-z][\w-]{0,30}):(?:\s+(?P<value>\S.*))?", re.A)
+_TEXT_KEY = re.compile(
+    r"(?:(?:search|sub|rewritten|new|standalone)[_-]?)?(?:query|question|search|text|term|q)[_-]?\d*"
+)
 _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 
 
@@ -19,7 +23,24 @@ def rows_of(text: str) -> list[str]:
     """The rows of a reply that may contain entries: cells of a table's query column, one XML element per row."""
     rows = [part for row in text.splitlines() for part in _BETWEEN_TAGS.split(row)]
     rows = [row for row in rows if not row.lstrip().startswith("```")]
-    return _without_notes(_without_groups(_without_table(rows)))
+    return _without_notes(_without_groups(_without_table(_without_keys(rows))))
+
+
+def _without_keys(rows: Sequence[str]) -> list[str]:
+    """Replaces YAML such as "- text: rent in Oslo" by bullets, without the other keys of the entries.
+
+    One key alone is read only in an item of a list or with "_", because "text: a definition" may be an entry.
+    """
+    keyed = {place: m for place, row in enumerate(rows) if (m := _KEYED.fullmatch(row))}
+    values = [m for m in keyed.values() if m["value"] and _TEXT_KEY.fullmatch(m["key"])]
+    others = [
+        row
+        for place, row in enumerate(rows)
+        if place not in keyed and row.strip() and not row.rstrip().endswith((*_ENDS, ":", "\uff1a"))
+    ]
+    if others or not (len(values) > 1 or any(m["item"] or "_" in m["key"] for m in values)):
+        return list(rows)
+    return [f"- {m['value']}" for m in values]
 
 
 def _without_table(rows: Sequence[str]) -> list[str]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, without_markup
-from acqo_rl.replies.remarks import is_refusal, is_remark
+from acqo_rl.replies.ordinals import without_counting_labels
+from acqo_rl.replies.refusals import is_refusal
+from acqo_rl.replies.remarks import is_remark
 from acqo_rl.replies.values import cut_value, value_at
 from acqo_rl.replies.wording import LABEL, NONE, names_queries
 from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
@@ -64,6 +66,7 @@ def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False
 def _read_lines(text: str) -> list[str]:
     rows = [one_line(row) for row in rows_of(text)]
     has_one_label = sum(LABEL.match(row) is not None for row in rows) == 1
+    rows = without_counting_labels(rows)
     lines = without_markup([part for row in rows for part in _apart(row, at_semicolons=has_one_label)])
     first = next(filter(None, lines), "")
     if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from acqo_rl.replies.answers import without_preface
 from acqo_rl.replies.marks import plain, unquoted
-from acqo_rl.replies.remarks import is_offer, is_refusal, is_remark
+from acqo_rl.replies.refusals import is_refusal
+from acqo_rl.replies.remarks import is_offer, is_remark
 from acqo_rl.replies.wording import ANSWERED, ASKED, WISHES
 from acqo_rl.text import normalised, one_line
 

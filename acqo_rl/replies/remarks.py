@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.wording import (
     ASKS_MORE,
     CLOSES,
     EXPLAINS,
     HERE_ARE,
     OFFERS,
-    REFUSALS,
     SURE,
     WISHES,
     here_listed,
@@ -42,20 +42,6 @@ _REMARK = re.compile(
     re.I,
 )
 _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
-_REFUSAL = re.compile(
-    rf"^(?:{REFUSALS})"
-    r"|^(?:i'm|i am) (?:very |really |so )?(?:sorry|afraid)(?:[,.!]|$| but\b| i (?:can|am|do)| (?:that )?i can)"
-    r"|^sorry, (?:but|i)\b|^my apologies\b|^i apologi[sz]e\b"
-    r"|^(?:unfortunately, )?i (?:can't|cannot|can not|won't|am unable to|am not able to|'m unable to)"
-    r" (?:help (?:you|with)|assist|answer|provide|comply|fulfil|generate|access|discuss)"
-    r"|\bas an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:language )?(?:model|assistant))?"
-    r"(?: (?:trained|made|developed|created) [^.,]*)?, i\b"
-    r"|^i(?:'m| am) (?:just |only )?an? (?:ai|(?:large )?language model)\b"
-    r"|^(?:\u5f88?\u62b1\u6b49|\u5bf9\u4e0d\u8d77|\u4e0d\u597d\u610f\u601d)[\uff0c,\u3002\uff01 ]*.{0,12}"
-    r"(?:\u65e0\u6cd5|\u4e0d\u80fd|\u6ca1\u6cd5|\u6ca1\u6709\u529e\u6cd5)"
-    r"|^\u6211(?:\u65e0\u6cd5|\u4e0d\u80fd)(?:\u56de\u7b54|\u63d0\u4f9b|\u5e2e\u52a9|\u534f\u52a9|\u6ee1\u8db3)",
-    re.I,
-)
 _OFFER = re.compile(OFFERS, re.I)
 
 
@@ -76,11 +62,6 @@ def is_remark(line: str) -> bool:
 def is_offer(sentence: str) -> bool:
     """Whether a sentence announces what the model will do: "I'd be happy to help!"."""
     return bool(_OFFER.match(_plain(sentence)))
-
-
-def is_refusal(line: str) -> bool:
-    """Whether a line is a refusal: "I'm sorry, but I can't help with that"."""
-    return bool(_REFUSAL.search(_plain(line)))
 
 
 def _plain(line: str) -> str:

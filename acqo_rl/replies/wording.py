@@ -28,6 +28,8 @@ ASKED = _stems(
     "soru, alt soru, sorgu, arama, otázka, dotaz, ερώτηση, câu hỏi, întrebare, kérdés, pertanyaan",
     "suche nach, rechercher, buscar, cercare, zoeken naar, szukaj, hledat, keresés, căutare, søk, hae, искать, ara",
     "खोज, คำค้น, คำค้นหา, 질문, 하위 질문, 검색어, 쿼리, سؤال, استعلام, प्रश्न, คำถาม",
+    "क्वेरी, खोज क्वेरी, खोज प्रश्न, उप-प्रश्न, उपप्रश्न, السؤال, الاستعلام, استعلام البحث, البحث, سؤال فرعي, 검색 쿼리, 검색",
+    "arama sorgusu, frågan, sökfrågan, termo de busca, termo de pesquisa, término de búsqueda, terme de recherche",
 )
 ANSWERED = _stems(
     "answer, final answer, the answer, the final answer, the answer is, hypothetical answer, passage, response",
@@ -40,6 +42,9 @@ _LISTED = _stems(
     "variante, version, suchbegriff, vorschlag, umformulierung, terme, mot-clé, reformulation, proposition, opción",
     "variación, término, reformulación, sugerencia, variazione, opzione, termine, riformulazione, variação, opção",
     "termo, reformulação, alternativa, zoekterm, optie, herformulering, wariant, opcja, fraza, вариант, seçenek",
+    "idea, proposal, sugestão, proposta, propuesta, idée, voorstel, förslag, alternativ, propozycja, предложение",
+    "öneri, arama terimi, 옵션, 제안, 案, 候補, 選択肢, プラン",
+    "选项, 方案, 建议, خيار, الخيار, اقتراح, الاقتراح, विकल्प, सुझाव",
 )
 _HAN = (
     r"(?:[子检検搜]|子の|サブ)?(?:查询|查詢|问题|問題|搜索|搜尋|检索|検索|索|クエリー?|質問|問い|关键词|關鍵詞|キーワード|改写)"
@@ -69,12 +74,19 @@ _BY_NUMBER = (
     r"[\s_]*(?:n[.°º]{1,2}\s*|nr\s*|no\s*|[^\W\d_]{1,3}\.\s*|№\s*|#\s*|\(\s*)?"
     r"(\d{1,2})(?:\s?(?:/|of)\s?\d{1,2})?\)?\s*(?:[:.)：]|[-–—](?=\s))"
 )
+ORDINAL_ENDING = (
+    r"\.?[ªº°]|st|nd|rd|th|er|re|ère|ème|eme|ième|e|è|a|o|['’]?(?:inci|nci|üncü|uncu|ıncı)|-?(?:й|я|е|ый|ая|ое|ий)"
+    r"|वाँ|वां|वीं|\."
+)
+"""Endings of ordinal numbers: "1st", "2ème", "3ª", "1'inci", "2-й"."""
 LABEL = re.compile(
     rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{ASKED}|{ANSWERED}|{_LISTED}){_BY_NUMBER}"
     rf"|(?:{ASKED}|{ANSWERED})(?:\s\(?(?:{_REWRITTEN})\)?)?\s*[:：])|(?:{_ORDINALS})\s*[:：]"
     rf"|(?:(?:{_REWRITTEN})\s){{1,3}}(?:{ASKED})\s*[:：]|(?:rewritten|reformulated|rephrased|standalone)\s*:"
     rf"|{_REWRITTEN_HAN}{_HAN}\s*[:：]"
     rf"|第\s*([\d一二三四五六七八九十]{{1,2}})\s*[个個の条]?(?:{_HAN})?\s*[:：]"
+    rf"|\d{{1,2}}(?:{ORDINAL_ENDING})\s+(?:{ASKED}|{_LISTED})\s*[:：]"
+    rf"|(?:\d{{1,2}}(?:つ目|番目|個目|번째|번)|最初)の?\s?(?:{ASKED}|{_HAN})?\s*[:：]"
     rf"|{_HAN}(?:{_BY_NUMBER}|\s*[一二三四五六七八九十①-⑳]?\s*[:：]))\s*",
     re.I,
 )
@@ -136,27 +148,12 @@ WISHES = (
     r"|bana bildirin\b|如(?:果|有)(?:您|你)?(?:还|仍)?(?:需要|有)|请(?:告诉|随时)"
     r"|(?:他に|さらに|もし|必要).*ください|.*알려 ?주"
 )
-REFUSALS = (
-    r"(?:es )?tut mir (?:wirklich |sehr )?leid(?:[,.!]| dass\b| aber\b)|leider kann ich\b"
-    r"|entschuldigung, (?:aber|ich)\b"
-    r"|ich kann (?:dir|ihnen|dabei|diese|das)\b.* nicht (?:helfen|beantworten)\b"
-    r"|(?:je suis )?(?:vraiment )?désolée?(?:[,.!]| mais\b)|malheureusement, je\b"
-    r"|je ne (?:peux|suis) pas (?:répondre|vous aider|t'aider|en mesure)\b"
-    r"|lo siento(?: mucho)?(?:[,.!]| pero\b)|lamentablemente, no\b|no puedo (?:ayudar|responder|proporcionar)"
-    r"|mi dispiace(?:[,.!]| ma\b)|purtroppo,? non (?:posso|sono)\b|non posso (?:aiutar|rispondere|fornire)"
-    r"|(?:sinto muito|desculpe|lamento)(?:[,.!]| mas\b)|infelizmente,? não (?:posso|consigo)\b"
-    r"|não (?:posso|consigo) (?:ajudar|responder|fornecer)|het spijt me(?:[,.!]| maar\b)|helaas kan ik\b"
-    r"|ik kan (?:je|u|dit|deze)\b.* niet (?:helpen|beantwoorden)\b|przepraszam(?:[,.!]| ale\b)"
-    r"|niestety,? nie (?:mogę|jestem)\b|nie mogę (?:pomóc|odpowiedzieć|udzielić)\b|tyvärr kan jag\b"
-    r"|jag kan (?:tyvärr )?inte (?:hjälpa|svara)\b|(?:извините|простите)[,.!]|к сожалению, я\b"
-    r"|я не могу (?:помочь|ответить)"
-    r"|(?:çok )?üzgünüm[,.!]|maalesef,? (?:bu|size)\b|申し訳(?:ありません|ございません)|すみませんが|恐れ入りますが"
-    r"|お答え(?:できません|できかねます)|죄송(?:합니다|하지만)"
-)
 CLOSES = (
     r"(?:done|that's (?:it|all)|that is (?:it|all)|good luck|fertig|das (?:war|ist)(?:'?s| es| alles)|viel erfolg|voilà"
     r"|c'est tout|bonnes? recherches?|listo|eso es todo|buena suerte|ecco fatto|è tutto|buona ricerca|é tudo|boa sorte"
-    r"|klaar|veel succes|gotowe|powodzenia|готово|удачи|以上(?:です)?|끝)\s?[.!\u3002\uff01]"
+    r"|boas? (?:pesquisas?|buscas?)"
+    r"|klaar|veel succes|lycka till|kolay gelsin|iyi aramalar|gotowe|powodzenia"
+    r"|готово|удачи|以上(?:です)?|끝)\s?[.!\u3002\uff01]"
 )
 ASKS_MORE = (
     r"(?:do you (?:want|need)|would you like|(?:shall|should|can|may) i|möchten sie|möchtest du|willst du|soll ich"
@@ -186,6 +183,14 @@ def names_queries(name: str) -> bool:
 _NAMES_QUERIES = re.compile(
     rf"quer|search|variant|term|text|(?<![^\W\d_])(?!(?:part|sub|q)\b)(?:{ASKED})(?![^\W\d_])|{_HAN}", re.I
 )
+
+
+def names_entries(words: str) -> bool:
+    """Whether words name a kind of entry: "query", "termo de busca", "质问"."""
+    return bool(_NAMES_ENTRIES.fullmatch(words))
+
+
+_NAMES_ENTRIES = re.compile(rf"(?:(?:{ASKED}|{ANSWERED}|{_LISTED}|{_HAN})\s?){{1,2}}", re.I)
 
 
 def here_listed(text: str) -> bool:

@@ -1,0 +1,76 @@
+"""Detects refusals of language models: an apology, or "I cannot help" and "I do not know", in many languages."""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001  (letters of other scripts are meant)
+import re
+
+_APOLOGIES = (
+    r"(?:i'm|i am) (?:very |really |so |truly )?(?:sorry|afraid)|sorry|my apologies|i apologi[sz]e"
+    r"|(?:es )?tut mir (?:wirklich |sehr )?leid|entschuldigung|(?:je suis )?(?:vraiment )?désolée?|je regrette"
+    r"|lo siento(?: mucho)?|lo lamento|lamento|perdón|disculp[ae]|mi dispiace|spiacente|sinto muito|het spijt me"
+    r"|przepraszam|przykro mi|(?:jag )?beklagar|förlåt|jag är ledsen|извините|простите|мне (?:очень )?жаль"
+    r"|(?:çok )?üzgünüm|özür dilerim"
+    r"|很?抱歉|对不起|對不起|不好意思|申し訳(?:ありません|ございません)|すみません|ごめんなさい"
+    r"|恐れ入ります|죄송(?:합니다|하지만|해요)|미안(?:합니다|하지만|해요)|عذر[اً]{1,2}|(?:أنا )?آسف[ةاً]*|أعتذر|معذرة"
+    r"|क्षमा (?:करें|कीजिए)|(?:मुझे )?(?:खेद|अफ़सोस|अफसोस) है|मा(?:फ़|फ़|फ) (?:करें|कीजिए|करना)"
+)
+_REGRETS = r"很?遗憾|很?遺憾|残念ながら|유감스럽게도|안타깝게도"
+_CANNOT = (
+    r"(?<!\bhow )(?<!\bwhy )\b(?:i|we) (?:can't|cannot|can not|won't|am unable to|am not able to|couldn't)"
+    r" (?:help (?:you|with)|assist|answer|provide|comply|fulfil|generate|access|discuss)"
+    r"|\bi'm unable to (?:help|assist|answer|provide|comply)"
+    r"|\bi (?:don't|do not) (?:know\W*$|have (?:any )?(?:information|access|enough))"
+    r"|\b(?:ich kann|kann ich)\b.{0,40}\bnicht .{0,20}(?:helfen|beantworten|weiterhelfen|bereitstellen)"
+    r"|\b(?:ich kann|kann ich)\b.{0,30} leider .{0,20}(?:helfen|beantworten)"
+    r"|\bje ne (?:peux|suis|sais|connais)\b.{0,12}\bpas\b.{0,16}(?:aid|répond|fourni|mesure)|\bje n'ai pas accès"
+    r"|\bno (?:puedo|podemos|soy capaz de|tengo acceso|dispongo)\b.{0,12}(?:ayud|respond|proporcion|inform)"
+    r"|\bno poder (?:ayud|respond)|\bnon (?:posso|sono in grado di|so)\b.{0,12}(?:aiut|rispond|forn)|\bnon ho accesso"
+    r"|\bnão (?:posso|consigo|sei|sou capaz de|tenho)\b.{0,12}(?:ajud|respond|fornec|atend|acesso|inform)"
+    r"|\b(?:ik kan|kan ik)\b.{0,30}\bniet .{0,20}(?:helpen|beantwoorden)|\bik weet (?:het )?niet\W*$"
+    r"|\bnie (?:mogę|jestem w stanie|potrafię|umiem|znam)\b.{0,12}(?:pomóc|pomagać|odpowie|udziel|spełni|wykona)"
+    r"|\bnie wiem\W*$|\b(?:jag kan|kan jag|jeg kan|kan jeg)\b.{0,12}\b(?:inte|ikke)\b.{0,16}(?:hj[aeä]l|svar|tillhanda)"
+    r"|\bне (?:могу|в состоянии|умею)\b.{0,20}(?:помо|ответ|предостав|выполн)|\bя не знаю\W*$"
+    r"|(?:yardımcı ol|yardım ed|yanıtlay?|cevaplay?|yerine getir|cevap ver)[ae]m(?:[ae]m|[ıiuü]yor(?:um|uz))"
+    r"|bilgim yok\W*$|bilmiyorum\W*$"
+    r"|我(?:们)?(?:无法|不能|没法|没有办法|無法).{0,8}(?:回答|提供|帮助|协助|满足|处理|完成|幫助)|我不知道\W*$|我没有(?:相关|足够|这方面)"
+    r"|お?(?:手伝い|答え|応え|力に).{0,10}(?:できません|できかね|いたしかね|なれません)"
+    r"|드릴 수 ?(?:가 )?없|저는 .{0,20}(?:도와|답변|대답|처리|제공).{0,10}(?:수 ?없|못)"
+    r"|(?:لا|لن) (?:أستطيع|يمكنني|أقدر|أتمكن من) .{0,8}(?:مساعد|المساعدة|إجابة|الإجابة|تقديم|الرد|تلبية|توفير)"
+    r"|لا (?:أعرف|أعلم)\W*$"
+    r"|मैं .{0,60}(?:मदद|सहायता|उत्तर|जवाब|पूरा|जानकारी).{0,12}नहीं .{0,8}सक(?:ता|ती|ते)"
+    r"|मुझे .{0,12}नहीं (?:पता|मालूम)|मैं नहीं जानत[ाी]"
+)
+"""The first person, so that a sentence about somebody else is no refusal."""
+_OF_A_MODEL = (
+    r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:language )?(?:model|assistant))?"
+    r"(?: (?:trained|made|developed|created) [^.,]*)?, i\b"
+    r"|^i(?:'m| am) (?:just |only )?an? (?:ai|(?:large )?language model)\b|^作为(?:一个|一名)?(?:人工智能|ai|语言模型)"
+)
+_CANNOT_WITHOUT_PERSON = (
+    r"(?:无法|不能|没法|没有办法|無法|没有)"
+    r"|(?:でき|わかり|分かり|かね|なれ)(?:ません|ます)|수 ?없|못 ?[해합하]|모르|모릅니다"
+)
+_APOLOGY = re.compile(rf"^(?:{_APOLOGIES})(?!\w)|^(?:{_APOLOGIES})(?=が|が、|만)", re.I)
+_APOLOGY_AND_CANNOT = re.compile(rf"^(?:{_APOLOGIES}|{_REGRETS}).{{0,30}}(?:{_CANNOT_WITHOUT_PERSON})", re.I)
+_REFUSES = re.compile(rf"{_CANNOT}|{_OF_A_MODEL}", re.I)
+_GOES_ON = re.compile(
+    r"^[\W_]*(?:but|aber|mais|pero|ma|mas|maar|ale|men|но|ama|ancak|fakat|但是?|可是|が|لكن|ولكن|लेकिन|पर)\b", re.I
+)
+_SENTENCE = re.compile(r"\s*[,.!\uff0c\u3001\u060c\u3002\uff01](?:.*[.!\u3002\uff01\u0964])?", re.S)
+
+
+def is_refusal(line: str) -> bool:
+    """Whether a line is a refusal: "I'm sorry, but I can't help with that".
+
+    A title that starts with an apology ("I'm sorry I haven't a clue BBC") is not, because it does not end like a
+    sentence, and does not say that the model cannot help.
+    """
+    text = line.strip().replace("\u2019", "'")
+    if _REFUSES.search(text) or _APOLOGY_AND_CANNOT.match(text):
+        return True
+    apology = _APOLOGY.match(text)
+    if apology is None:
+        return False
+    rest = text[apology.end() :]
+    return not rest.strip() or bool(_SENTENCE.fullmatch(rest) or _GOES_ON.match(rest))
