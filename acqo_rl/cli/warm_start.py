@@ -93,6 +93,13 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
             "--examples."
         },
     )
+    preserve_min_gain: float | None = field(
+        default=None,
+        metadata={
+            "help": "A candidate whose reward is higher by this than that of the policy's own reformulation becomes "
+            "the target of a preserved query. Without it, preserved queries have no candidates."
+        },
+    )
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
     learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
     epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
@@ -177,6 +184,7 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     from acqo_rl.training.warm_start import (
         balanced,
         decided_by_kind,
+        improved_examples,
         kinds_of,
         own_examples,
         read_examples,
@@ -197,20 +205,21 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
         )
     kept = [query for query in materials.train if kinds[query.id] in config.preserve_kinds]
     learned = [query for query in materials.train if kinds[query.id] not in config.preserve_kinds]
+    asked = learned if config.preserve_min_gain is None else materials.train
     settings = policy_settings(config, config.model)
     reward = materials.reward("converge", config, settings)
     scored_file = file.with_name("scored.jsonl")
     if config.reuse_scores and not scored_file.exists():
-        write_scored(scored_by(config.reuse_scores, learned), scored_file)
+        write_scored(scored_by(config.reuse_scores, asked), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
-    left = learned[len(options) :]
-    found = candidates_for(config, settings, learned, materials, file.with_name("teacher.sqlite")) if left else {}
+    left = asked[len(options) :]
+    found = candidates_for(config, settings, asked, materials, file.with_name("teacher.sqlite")) if left else {}
     for batch in score_candidates(left, materials.qrels, found, reward):
         options += batch
         write_scored(options, scored_file)
-    scored = decided_by_kind(
-        verified_examples(options, config.min_gain, config.tie_tolerance), kinds, config.min_helped_share
-    )
+    options_of_learned = [one for one in options if kinds[one.query_id] not in config.preserve_kinds]
+    verified = verified_examples(options_of_learned, config.min_gain, config.tie_tolerance)
+    scored = decided_by_kind(verified, kinds, config.min_helped_share)
     if kept:
         own = own_examples(list(rollouts(config, kept, 1, temperature=0.0)), materials.qrels, reward)
         worse = sum(e.reward < e.raw_reward for e in own)
@@ -218,6 +227,11 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
             f"Targets from the policy (--preserve_kinds): {len(own)} of {len(kept)} queries; {worse} of them have a "
             f"lower reward than the raw query."
         )
+        if config.preserve_min_gain is not None:
+            improved = improved_examples(own, options, config.preserve_min_gain, config.tie_tolerance)
+            changed = sum(new is not old for new, old in zip(improved, own, strict=True))
+            print(f"Replaced by a candidate (--preserve_min_gain): {changed} of {len(own)} targets.")
+            own = improved
         scored += own
     examples = balanced(scored, config.examples, config.seed)
     write_examples(examples, file)

@@ -50,7 +50,8 @@ _BREAK = re.compile(r"\s*(?:[,;?]|\band\b|\bor\b|\bvs\b\.?|\bversus\b|\bas well 
 _MAX_NAMES = 4
 _MAX_TURN_NAMES = 3
 _MAX_TITLES = 2
-_MAX_FEEDBACK_NAMES = 9
+_MAX_FEEDBACK_NAMES = 16
+_MAX_PAIRED_NAMES = 6
 _LONGEST = 1000
 
 
@@ -183,7 +184,7 @@ def _with_names_of_the_feedback(query: Query, most: int) -> Iterator[Candidate]:
         for i, name in enumerate(filter(None, map(one_line, some)), start=1):
             found.setdefault(name, f"{source} name {i}")
     names = list(found)[:most]
-    for name, other in (*((name, name) for name in names), *permutations(names, 2)):
+    for name, other in (*((name, name) for name in names), *permutations(names[:_MAX_PAIRED_NAMES], 2)):
         form = f"{found[name]}, question + {found[other]}"
         yield Candidate("decompose", (SubQuery(name, "part"), _expansion(query, other)), form)
 

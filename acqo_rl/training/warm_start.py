@@ -209,6 +209,41 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
     ]
 
 
+def improved_examples(
+    own: Sequence[Example], scored: Sequence[ScoredQuery], min_gain: float, tie_tolerance: float
+) -> list[Example]:
+    """Replaces a policy's own reformulation where a candidate has a much higher reward.
+
+    A small advantage of the best of many candidates is mostly chance, which a policy cannot learn. If ``min_gain`` is
+    large, few targets change, and the policy does not forget what it does well.
+
+    Args:
+        own: examples from :func:`own_examples`.
+        scored: the candidates of these queries; a query without candidates keeps its own reformulation.
+        min_gain: reward by which the best candidate must beat the own reformulation.
+        tie_tolerance: candidates within this reward of the best one count as equal; the target is chosen among them
+            as in :func:`verified_examples`.
+    """
+    options = {one.query_id: one.options for one in scored}
+    good = [_better(options.get(one.query_id, ()), one.reward, min_gain, tie_tolerance) for one in own]
+    order = forms_by_cover([{option.form for option in some} for some in good])
+    rank = {form: place for place, form in enumerate(order)}
+    targets = [min(some, key=lambda option: rank.get(option.form, len(rank)), default=None) for some in good]
+    return [
+        Example(one.query_id, target.route, target.completion, target.reward, one.raw_reward) if target else one
+        for one, target in zip(own, targets, strict=True)
+    ]
+
+
+def _better(
+    options: Sequence[ScoredCandidate], own: float, min_gain: float, tie_tolerance: float
+) -> list[ScoredCandidate]:
+    top = max((option.reward for option in options), default=-np.inf)
+    if top < own + min_gain:
+        return []
+    return [option for option in options if option.reward >= max(top - tie_tolerance, own)]
+
+
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The kind of each query: ``kind`` in its metadata, otherwise the route that the rules choose.
 

@@ -338,6 +338,13 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, inde
     assert all(e.completion == "split\nbank" and e.reward < e.raw_reward for e in kept)
     assert all(e.completion != "split\nbank" and e.reward >= e.raw_reward for e in learned)
 
+    improving = replace(config, preserve_min_gain=0.05)
+    (tmp_path / "scored.jsonl").unlink()
+    improved = {e.query_id: e for e in warm_start.collect(improving, materials, tmp_path / "improved.jsonl")}
+    changed = [e for e in improved.values() if e != examples[e.query_id]]
+    assert changed
+    assert all(e.query_id in simple and e.reward >= examples[e.query_id].reward + 0.05 for e in changed)
+
     with pytest.raises(ConfigError, match=r"talk.* compound, simple"):
         warm_start.collect(replace(config, preserve_kinds=["talk"]), materials, tmp_path / "other.jsonl")
 

@@ -21,6 +21,7 @@ from acqo_rl.training.warm_start import (
     balanced,
     decided_by_kind,
     forms_by_cover,
+    improved_examples,
     kinds_of,
     read_scored,
     score_candidates,
@@ -126,6 +127,28 @@ class TestVerifiedExamples:
         options = scored([Query("q", "raw"), Query("r", "Fran\u00e7ais")], {"q": [parts("plain")]})
         write_scored(options, tmp_path / "scored.jsonl")
         assert read_scored(tmp_path / "scored.jsonl") == options
+
+
+class TestImprovedExamples:
+    def own(self, reward):
+        return Example("q", "disambiguate", "resolve\nown", reward, 0.4)
+
+    def improved(self, reward, min_gain, found=(parts("bad"), parts("plain"))):
+        return improved_examples([self.own(reward)], scored([RAW], {"q": found}), min_gain, 0.0)
+
+    def test_a_much_better_candidate_replaces_the_own_reformulation(self):
+        expected = Example("q", "decompose", "split\nplain", pytest.approx(2), 0.4)
+        assert self.improved(1.5, min_gain=0.4) == [expected]
+
+    def test_a_little_better_candidate_does_not(self):
+        assert self.improved(1.5, min_gain=0.6) == [self.own(1.5)]
+
+    def test_passing_is_a_candidate_too(self):
+        [example] = self.improved(0.1, min_gain=0.5, found=(parts("bad"),))
+        assert (example.completion, example.reward) == ("pass", pytest.approx(16 / 9))
+
+    def test_a_query_without_candidates_keeps_its_own_reformulation(self):
+        assert improved_examples([self.own(0.0)], [], 0.1, 0.05) == [self.own(0.0)]
 
 
 class TestDecidedByKind:
