@@ -81,7 +81,7 @@ def score_difficulty(
             completions=[answer.completion if answer.calls else TAGS["pass"] for answer in answers],
             query=[query.text for query in batch],
             gold=[gold_of(qrels, query.id) for query in batch],
-            read=[text_of(query) for query in batch],
+            visible_text=[text_of(query) for query in batch],
         )
         yield [
             Difficulty(query.id, float(values.mean()), float(values.std()), float(values.max()))

@@ -118,7 +118,7 @@ class Reward:
         completions: Sequence[Any],
         query: Sequence[str],
         gold: Sequence[Sequence[str]],
-        read: Sequence[str] | None = None,
+        visible_text: Sequence[str] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **_: Any,
@@ -126,12 +126,13 @@ class Reward:
         """Returns one reward per completion, in input order.
 
         Args:
-            prompts: not read.
+            prompts: not used.
             completions: texts, or TRL's conversations of one assistant message.
             query: raw query of each completion (a column of the data set).
             gold: ids of the gold documents of each completion's query (a column of the data set).
-            read: the text that the policy read for each completion, including conversation and feedback (a column of
-                the data set); by default the raw query. The grammar uses it to decide which words may be repeated.
+            visible_text: the text that the policy read for each completion, including conversation and feedback (a
+                column of the data set); by default the raw query. The grammar uses it to decide which words may be
+                repeated.
             log_metric: TRL's hook for numbers.
             log_extra: TRL's hook for columns of the completions table.
 
@@ -139,7 +140,7 @@ class Reward:
             Exception: any error of the retriever; a failed search never becomes a reward.
         """
         texts = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
-        parsed = [self._parse(*row) for row in zip(texts, query, read or query, strict=True)]
+        parsed = [self._parse(*row) for row in zip(texts, query, visible_text or query, strict=True)]
         written = {i: reformulation for i, reformulation in enumerate(parsed) if reformulation is not None}
         valid, most = list(written), self.grammar.max_sub_queries
         searched = [as_searched(reformulation, self.raw_query_margin, most) for reformulation in written.values()]
@@ -167,8 +168,8 @@ class Reward:
             log_extra("route", [r.route if r else "invalid" for r in parsed])
         return rewards
 
-    def _parse(self, completion: str, text: str, read: str) -> Reformulation | None:
-        query = Query(id="", text=text, history=(Turn("user", read),))
+    def _parse(self, completion: str, text: str, visible_text: str) -> Reformulation | None:
+        query = Query(id="", text=text, history=(Turn("user", visible_text),))
         try:
             parsed = self.grammar.parse(completion, query)
         except GrammarError:

@@ -237,7 +237,7 @@ def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
     reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_rank_bonus=0)
     completions = [split("Oslo Oslo"), split("Oslo"), split("Duran Duran"), split("Duran Duran")]
     read = ["raw", "raw", "raw", "raw Who were Duran Duran?"]
-    found = reward(prompts=[""] * 4, completions=completions, query=["raw"] * 4, gold=[["g1"]] * 4, read=read)
+    found = reward(prompts=[""] * 4, completions=completions, query=["raw"] * 4, gold=[["g1"]] * 4, visible_text=read)
     assert found == pytest.approx([2, 2, 50 / 90, 2])
 
 

@@ -85,7 +85,7 @@ def main(config: QuestionsConfig) -> None:
     """Writes the questions, filters them and reports."""
     from acqo_rl.data.beir import corpus_hash, read_corpus
     from acqo_rl.labelling.drafts import choose_drafts, divide
-    from acqo_rl.labelling.filters import sift
+    from acqo_rl.labelling.filters import filter_questions
     from acqo_rl.labelling.questions import ask, cost_of, write_questions
     from acqo_rl.labelling.writing import conversation_for
     from acqo_rl.language_models.load import load_language_model
@@ -107,12 +107,12 @@ def main(config: QuestionsConfig) -> None:
     if config.plan:
         return
     replies = ask(drafts, model)
-    sieve = sift(
+    filtered = filter_questions(
         replies.questions, retriever, fusion_named(config.fusion),
         longest_copy=config.longest_copy, easy=config.easy, seed=config.seed,
     )  # fmt: skip
-    write_questions(folder, corpus, replies, sieve, model=config.model.partition("@")[0], command=command_of(config))
-    print(f"{len(sieve.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
+    write_questions(folder, corpus, replies, filtered, model=config.model.partition("@")[0], command=command_of(config))
+    print(f"{len(filtered.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
 
 
 def check(config: QuestionsConfig) -> None:

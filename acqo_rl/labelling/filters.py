@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass
-class Sieve:
+class FilteredQuestions:
     """The questions that are left, and what was dropped.
 
     Attributes:
@@ -46,9 +46,9 @@ class Sieve:
         self.kept = [q for q, kept in zip(self.kept, good, strict=True) if kept]
 
 
-def sift(
+def filter_questions(
     questions: Sequence[Question], retriever: Retriever, fusion: Fusion, *, longest_copy: int, easy: float, seed: int
-) -> Sieve:
+) -> FilteredQuestions:
     """Applies all filters.
 
     Args:
@@ -60,17 +60,17 @@ def sift(
         easy: maximum share of kept questions for which the raw query already ranks the relevant documents first.
         seed: of the choice among easy questions.
     """
-    sieve = Sieve(list(questions))
-    sieve.keep(COPIED, lambda question: copied_words(question) <= longest_copy)
-    sieve.keep(OTHER_KIND, fits_its_kind)
-    sieve.keep(NOT_GROUNDED, is_grounded)
+    filtered = FilteredQuestions(list(questions))
+    filtered.keep(COPIED, lambda question: copied_words(question) <= longest_copy)
+    filtered.keep(OTHER_KIND, fits_its_kind)
+    filtered.keep(NOT_GROUNDED, is_grounded)
     seen = _Seen()
-    sieve.keep(DUPLICATE, seen.is_new)
-    ranks = best_ranks(sieve.kept, retriever, fusion)
-    sieve.keep(NOT_FOUND, lambda question: max(ranks[question.query.id].by_any) <= DEPTH)
-    surplus = _surplus([q.query.id for q in sieve.kept if ranks[q.query.id].is_easy], len(sieve.kept), easy, seed)
-    sieve.keep(EASY, lambda question: question.query.id not in surplus)
-    return sieve
+    filtered.keep(DUPLICATE, seen.is_new)
+    ranks = best_ranks(filtered.kept, retriever, fusion)
+    filtered.keep(NOT_FOUND, lambda question: max(ranks[question.query.id].by_any) <= DEPTH)
+    surplus = _surplus([q.query.id for q in filtered.kept if ranks[q.query.id].is_easy], len(filtered.kept), easy, seed)
+    filtered.keep(EASY, lambda question: question.query.id not in surplus)
+    return filtered
 
 
 def copied_words(question: Question) -> int:

@@ -11,7 +11,7 @@ from acqo_rl.data.beir import write_atomic, write_beir
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.labelling.drafts import KINDS, SPLITS, Draft
-from acqo_rl.labelling.filters import EASY, NOT_WRITTEN, REASONS, Sieve
+from acqo_rl.labelling.filters import EASY, NOT_WRITTEN, REASONS, FilteredQuestions
 from acqo_rl.labelling.writing import VERSION, Question, conversation_for, read_question
 from acqo_rl.text import one_line
 from acqo_rl.types import Conversation, Document, LanguageModel, Qrels
@@ -64,7 +64,13 @@ def cost_of(conversations: Sequence[Conversation]) -> str:
 
 
 def write_questions(
-    folder: Path, documents: Mapping[str, Document], replies: Replies, sieve: Sieve, *, model: str, command: str
+    folder: Path,
+    documents: Mapping[str, Document],
+    replies: Replies,
+    filtered: FilteredQuestions,
+    *,
+    model: str,
+    command: str,
 ) -> None:
     """Writes the BEIR folder with its report.
 
@@ -72,49 +78,50 @@ def write_questions(
         DataError: no question is left for training or for dev.
     """
     qrels: dict[str, Qrels] = {split: {} for split in SPLITS}
-    for question in sieve.kept:
+    for question in filtered.kept:
         qrels[question.draft.split][question.query.id] = {d.id: 1 for d in question.draft.documents}
-    report = report_of(replies, sieve, model=model, command=command)
+    report = report_of(replies, filtered, model=model, command=command)
     write_atomic(folder / "report.md", [report])
     if not qrels["train"] or not qrels["dev"]:
         raise DataError(
             f"{len(qrels['train'])} train and {len(qrels['dev'])} dev questions are left, and both are needed; see "
             f"{folder / 'report.md'} for what was dropped. Write more (--number), or use a better model."
         )
-    metadata = {q.query.id: {"kind": q.draft.kind, "written_by": f"{model}, prompts {VERSION}"} for q in sieve.kept}
-    write_beir(folder, documents.values(), [q.query for q in sieve.kept], qrels, metadata)
+    metadata = {q.query.id: {"kind": q.draft.kind, "written_by": f"{model}, prompts {VERSION}"} for q in filtered.kept}
+    write_beir(folder, documents.values(), [q.query for q in filtered.kept], qrels, metadata)
     write_atomic(folder / "README.md", [f"# Questions written by a language model\n\n`{command}`\n\nSee report.md."])
 
 
-def report_of(replies: Replies, sieve: Sieve, *, model: str, command: str) -> str:
+def report_of(replies: Replies, filtered: FilteredQuestions, *, model: str, command: str) -> str:
     """The report in Markdown: counts by kind, what was dropped and why, samples."""
     asked = len(replies.questions) + sum(map(len, replies.lost.values()))
-    good = len(sieve.kept) + len(sieve.dropped[EASY])
+    good = len(filtered.kept) + len(filtered.dropped[EASY])
     lines = [
         f"# Questions written by {model}",
         f"`{command}`",
-        f"{len(sieve.kept)} of {asked} questions are kept. {good / asked:.0%} are good (with those that are too easy).",
+        f"{len(filtered.kept)} of {asked} questions are kept. {good / asked:.0%} are good (with those that are "
+        "too easy).",
     ]
     if good < _POOR * asked:
         lines.append(
             f"**Fewer than {_POOR:.0%} are good, so this model is too weak for this corpus.** Read the samples below, "
             "and use a better model if you can."
         )
-    lines += ["## Kept and dropped", aligned(_counts(replies, sieve)), "## Samples of what is kept"]
+    lines += ["## Kept and dropped", aligned(_counts(replies, filtered)), "## Samples of what is kept"]
     for kind in KINDS:
-        if some := [q for q in sieve.kept if q.draft.kind == kind][:_SAMPLES]:
+        if some := [q for q in filtered.kept if q.draft.kind == kind][:_SAMPLES]:
             lines.append("\n".join([f"{kind}:", "", *(f"- {_shown(question)}" for question in some)]))
     lines.append("## Samples of what was dropped")
-    for reason, some in sieve.dropped.items():
+    for reason, some in filtered.dropped.items():
         if some:
             lines.append("\n".join([f"{reason}:", "", *(f"- {q.draft.kind}: {_shown(q)}" for q in some[:_SAMPLES])]))
     return "\n\n".join(lines)
 
 
-def _counts(replies: Replies, sieve: Sieve) -> Table:
+def _counts(replies: Replies, filtered: FilteredQuestions) -> Table:
     dropped = {reason: Counter(draft.kind for draft in drafts) for reason, drafts in replies.lost.items()}
-    dropped |= {reason: Counter(q.draft.kind for q in some) for reason, some in sieve.dropped.items()}
-    kept = Counter((q.draft.kind, q.draft.split) for q in sieve.kept)
+    dropped |= {reason: Counter(q.draft.kind for q in some) for reason, some in filtered.dropped.items()}
+    kept = Counter((q.draft.kind, q.draft.split) for q in filtered.kept)
     rows = []
     for kind in KINDS:
         numbers = [*(dropped[reason][kind] for reason in REASONS), *(kept[kind, split] for split in SPLITS)]

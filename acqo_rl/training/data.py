@@ -22,7 +22,7 @@ def with_gold(queries: Sequence[Query], qrels: Qrels) -> list[Query]:
 def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Dataset:
     """Creates the data set for GRPO.
 
-    Columns: ``prompt`` (conversation), ``row``, ``query_id``, ``query`` (raw text), ``read`` (raw text with
+    Columns: ``prompt`` (conversation), ``row``, ``query_id``, ``query`` (raw text), ``visible_text`` (raw text with
     conversation and feedback) and ``gold`` (document ids).
     """
     from datasets import Dataset
@@ -34,7 +34,7 @@ def grpo_dataset(queries: Sequence[Query], qrels: Qrels, prompt: Prompt) -> Data
                 "row": row,
                 "query_id": query.id,
                 "query": query.text,
-                "read": text_of(query),
+                "visible_text": text_of(query),
                 "gold": gold_of(qrels, query.id),
             }
             for row, query in enumerate(queries)

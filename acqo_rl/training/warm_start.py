@@ -102,7 +102,7 @@ def score_candidates(
             completions=[completion for *_, completion in rows],
             query=[q.text for q, *_ in rows],
             gold=[gold_of(qrels, q.id) for q, *_ in rows],
-            read=[text_of(q) for q, *_ in rows],
+            visible_text=[text_of(q) for q, *_ in rows],
         )
         scored: dict[str, list[ScoredCandidate]] = {q.id: [] for q in batch}
         for (query, form, route, completion), value in zip(rows, values, strict=True):
@@ -200,7 +200,7 @@ def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward)
         reward.grammar.render(a.route, (s for s in a.sub_queries if s.min_margin is None), a.query) for a in written
     ]
     values = reward(
-        prompts=texts, completions=completions, query=texts, gold=gold, read=[text_of(a.query) for a in written]
+        prompts=texts, completions=completions, query=texts, gold=gold, visible_text=[text_of(a.query) for a in written]
     )
     raw = reward(prompts=texts, completions=[TAGS["pass"]] * len(written), query=texts, gold=gold)
     return [

@@ -20,8 +20,8 @@ from acqo_rl.labelling.filters import (
     NOT_FOUND,
     NOT_GROUNDED,
     OTHER_KIND,
+    filter_questions,
     longest_shared_run,
-    sift,
 )
 from acqo_rl.labelling.writing import Question, conversation_for, read_question
 from acqo_rl.types import Completion, Document, Query
@@ -111,21 +111,23 @@ class TestReplies:
 
 
 class TestFilters:
-    def sift(self, *questions, found=None, easy=1.0):
+    def filter_questions(self, *questions, found=None, easy=1.0):
         rankings = {q.query.text: ["x", *(d.id for d in q.draft.documents)] for q in questions} | (found or {})
-        return sift(questions, ScriptedRetriever(rankings), RankScoreFusion(), longest_copy=4, easy=easy, seed=0)
+        return filter_questions(
+            questions, ScriptedRetriever(rankings), RankScoreFusion(), longest_copy=4, easy=easy, seed=0
+        )
 
-    def reasons(self, sieve):
-        return {reason: [q.query.text for q in some] for reason, some in sieve.dropped.items() if some}
+    def reasons(self, filtered):
+        return {reason: [q.query.text for q in some] for reason, some in filtered.dropped.items() if some}
 
     def test_a_copied_run_of_words_is_measured(self):
         assert longest_shared_run(["a", "b", "c", "d"], ["x", "b", "c", "y", "b", "c", "d"]) == 3
 
     def test_a_question_that_copies_its_passage_is_dropped(self):
-        sieve = self.sift(
+        filtered = self.filter_questions(
             question("is it built by Anna Smit in 1790"), question("who was the builder of the Veld mill")
         )
-        assert self.reasons(sieve) == {COPIED: ["is it built by Anna Smit in 1790"]}
+        assert self.reasons(filtered) == {COPIED: ["is it built by Anna Smit in 1790"]}
 
     @pytest.mark.parametrize(
         ("kind", "text", "documents"),
@@ -140,8 +142,8 @@ class TestFilters:
     )
     def test_a_question_of_another_kind_is_dropped(self, kind, text, documents):
         history = ["U: who is Anna Smit of the mill", "S: an engineer"] if kind == "follow_up" else ()
-        sieve = self.sift(question(text, kind, documents, history=history))
-        assert self.reasons(sieve) == {OTHER_KIND: [text]}
+        filtered = self.filter_questions(question(text, kind, documents, history=history))
+        assert self.reasons(filtered) == {OTHER_KIND: [text]}
 
     @pytest.mark.parametrize(
         ("kind", "text", "documents"),
@@ -153,7 +155,7 @@ class TestFilters:
         ],
     )
     def test_a_question_that_does_not_name_its_passages_is_dropped(self, kind, text, documents):
-        assert self.reasons(self.sift(question(text, kind, documents))) == {NOT_GROUNDED: [text]}
+        assert self.reasons(self.filter_questions(question(text, kind, documents))) == {NOT_GROUNDED: [text]}
 
     @pytest.mark.parametrize(
         ("kind", "text", "documents", "history"),
@@ -168,34 +170,36 @@ class TestFilters:
     def test_a_good_question_of_each_kind_is_kept(self, kind, text, documents, history):
         one = question(text, kind, documents, history=history)
         searched = {" ".join([*history[-2:], text]): [document.id for document in documents]}
-        assert self.sift(one, found=searched).kept == [one]
+        assert self.filter_questions(one, found=searched).kept == [one]
 
     def test_nearly_the_same_words_about_the_same_document_are_a_duplicate(self):
-        sieve = self.sift(
+        filtered = self.filter_questions(
             question("who was the builder of the Veld mill", query_id="1"),
             question("of the Veld mill, who was the builder?", query_id="2"),
             question("who was the builder of the Veld ferry", documents=(FERRY,), query_id="3"),
         )
-        assert self.reasons(sieve) == {DUPLICATE: ["of the Veld mill, who was the builder?"]}
+        assert self.reasons(filtered) == {DUPLICATE: ["of the Veld mill, who was the builder?"]}
 
     def test_the_same_follow_up_after_another_question_is_no_duplicate(self):
         one = question("who was it", "follow_up", query_id="3", history=["U: tell me about a mill", "S: one"])
         other = question("who was it", "follow_up", (FERRY,), "4", history=["U: which ferry goes", "S: one"])
-        assert self.sift(one, other, found={"who was it": ["mill", "ferry"]}).kept == [one, other]
+        assert self.filter_questions(one, other, found={"who was it": ["mill", "ferry"]}).kept == [one, other]
 
     def test_every_relevant_document_must_be_found(self):
         found = {"which mill is like a ferry": ["mill"]}
-        sieve = self.sift(question("which mill is like a ferry", "comparison", (MILL, FERRY)), found=found)
-        assert self.reasons(sieve) == {NOT_FOUND: ["which mill is like a ferry"]}
+        filtered = self.filter_questions(
+            question("which mill is like a ferry", "comparison", (MILL, FERRY)), found=found
+        )
+        assert self.reasons(filtered) == {NOT_FOUND: ["which mill is like a ferry"]}
 
     def test_the_share_of_easy_questions_is_bounded(self):
         words = ["north", "south", "east", "west", "up", "down", "left", "right"]
         easy = [question(f"who built mill {word} {word}er", query_id=word) for word in words]
         hard = [question(f"what mill {word} {word}ish", query_id=f"{word}2") for word in words[:4]]
         found = {one.query.text: ["mill"] for one in easy}
-        sieve = self.sift(*easy, *hard, found=found, easy=0.5)
-        assert (len(sieve.dropped[EASY]), len(sieve.kept)) == (4, 8)
-        assert all(one in sieve.kept for one in hard)
+        filtered = self.filter_questions(*easy, *hard, found=found, easy=0.5)
+        assert (len(filtered.dropped[EASY]), len(filtered.kept)) == (4, 8)
+        assert all(one in filtered.kept for one in hard)
 
 
 @pytest.fixture

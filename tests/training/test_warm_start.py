@@ -229,7 +229,7 @@ def test_columns_of_the_data_sets(tokenizer):
     qrels = {"a": {"g": 1, "x": 0}, "b": {"x": 0}}
     assert with_gold(queries, qrels) == queries[:1]
     row = grpo_dataset(queries, qrels, prompt)[0]
-    read = {"query": "one", "read": "one", "gold": ["g"]}
+    read = {"query": "one", "visible_text": "one", "gold": ["g"]}
     assert row == {"prompt": prompt.render(queries[0]), "row": 0, "query_id": "a"} | read
     learned = sft_dataset([(queries[1], "pass")], prompt)
     assert learned.to_list() == [
