@@ -133,18 +133,19 @@ class TestImprovedExamples:
     def own(self, reward):
         return Example("q", "disambiguate", "resolve\nown", reward, 0.4)
 
-    def improved(self, reward, min_gain, found=(parts("bad"), parts("plain"))):
+    def improved(self, reward, min_gain, *texts):
+        found = [parts(text) for text in texts]
         return improved_examples([self.own(reward)], scored([RAW], {"q": found}), min_gain, 0.0)
 
     def test_a_much_better_candidate_replaces_the_own_reformulation(self):
         expected = Example("q", "decompose", "split\nplain", pytest.approx(2), 0.4)
-        assert self.improved(1.5, min_gain=0.4) == [expected]
+        assert self.improved(1.5, 0.4, "bad", "plain") == [expected]
 
     def test_a_little_better_candidate_does_not(self):
-        assert self.improved(1.5, min_gain=0.6) == [self.own(1.5)]
+        assert self.improved(1.5, 0.6, "bad", "plain") == [self.own(1.5)]
 
     def test_passing_is_a_candidate_too(self):
-        [example] = self.improved(0.1, min_gain=0.5, found=(parts("bad"),))
+        [example] = self.improved(0.1, 0.5, "bad")
         assert (example.completion, example.reward) == ("pass", pytest.approx(16 / 9))
 
     def test_a_query_without_candidates_keeps_its_own_reformulation(self):
