@@ -6,8 +6,9 @@ A history can be a list (oldest turn first) of
 - messages with a role and a content: dictionaries, or objects of OpenAI, LangChain, LlamaIndex, Haystack or MCP;
 - pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``.
 
-Instead of a list it can be one text with the whole conversation (a transcript, a rendered chat template, JSON), an
-object with such a list in ``messages``, or a table with a column of roles and a column of contents.
+Instead of a list it can be one text with the whole conversation (a transcript, an exported chat, subtitles, a rendered
+chat template, JSON), an object with such a list in ``messages``, or a table with a column of roles and a column of
+contents.
 
 Turns without a speaker mark alternate, starting with the user. The reader skips empty turns, thoughts, tool calls and
 their results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. If only ``system`` answers
@@ -24,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from acqo_rl.chat_exports import read_export
 from acqo_rl.errors import ConversationError
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
@@ -117,12 +119,18 @@ def read_turns(history: object) -> list[Turn]:
     """
     items = list(_items(history))
     texts = [item for item in items if isinstance(item, str)]
-    said = named_speakers(texts) if len(texts) == len(items) else []
+    said = (_exported(texts) or named_speakers(texts)) if len(texts) == len(items) else []
     said = said or [part for item in items for part in _read(item)]
     marked = sum(one.role is not None for one in said)
     if 2 * marked <= len(said):
         said = [one if one.unmarked is None else Said(None, one.unmarked) for one in said]
     return list(_with_speakers(_without_skipped(said)))
+
+
+def _exported(texts: Sequence[str]) -> list[Said]:
+    """Reads strings that are the messages of an export, each with its header; empty if they are something else."""
+    said = read_export("\n".join(text.strip() for text in texts)) if len(texts) > 1 else []
+    return said if len(said) == len(texts) else []
 
 
 def _without_skipped(said: Sequence[Said]) -> list[Said]:
@@ -155,8 +163,9 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if history is None:
         return ()
     if isinstance(history, str):
-        written = _parsed(history)
-        return transcript(history) if written is None else _items(written)
+        if (written := _parsed(history)) is not None:
+            return _items(written)
+        return read_export(history) or transcript(history)
     if callable(get_all := getattr(history, "get_all", None)):  # a LlamaIndex memory
         return _items(get_all())
     if rows := _rows(history):
@@ -220,6 +229,8 @@ def _is_list(value: object) -> bool:
 def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if item is None:
         return [Said(None, "")]
+    if isinstance(item, Said):
+        return [item]
     if isinstance(item, Turn):
         return [Said(item.speaker, item.text)]
     if isinstance(item, str):
