@@ -1,7 +1,7 @@
-"""Fills the tables and sentences of README.md and docs/ with the figures of configs/figures.json.
+"""Fills the tables, sentences and plots of README.md and docs/ with the figures of configs/figures.json.
 
 python docs/make_results.py           writes the pages
-python docs/make_results.py --check   exits with status 1 if a page is out of date
+python docs/make_results.py --check   exits with status 1 if a page or a plot is out of date
 
 A table is described by a comment before it: a cell is described by its row and its column together. ``measure`` and
 ``difference`` stand for the row's measure and its difference to the first system; ``name of the measure`` prints it.
@@ -23,6 +23,17 @@ In a sentence, a figure is written as {result/system/figure}:
     -->
     (the sentence)
     <!-- end -->
+
+A plot shows differences to the raw query with their confidence intervals. Its file is in docs/figures/results:
+
+    <!-- plot
+    file: conversations.svg
+    caption: nDCG@10, difference to the raw query
+    rows:
+      policy: {result: conv_dstc11_dense, system: four_sets, measure: nDCG@10}
+    -->
+    (the picture)
+    <!-- end -->
 """
 
 from __future__ import annotations
@@ -38,7 +49,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-_BLOCK = re.compile(r"<!-- (?P<kind>table|text)\n(?P<source>.*?)-->\n.*?<!-- end -->", re.S)
+PLOTS = ROOT / "docs" / "figures" / "results"
+
+_BLOCK = re.compile(r"<!-- (?P<kind>table|text|plot)\n(?P<source>.*?)-->\n.*?<!-- end -->", re.S)
 _FIGURE = re.compile(r"\{([^{}/]+)/([^{}/]+)/([^{}]+)\}")
 _COUNTS = ("searches", "tokens")
 
@@ -50,7 +63,7 @@ def filled(page: str, figures: Figures) -> str:
 
     def fill(block: re.Match[str]) -> str:
         source = block["source"]
-        made = _table(source, figures) if block["kind"] == "table" else _sentence(source, figures)
+        made = {"table": _table, "text": _sentence, "plot": _picture}[block["kind"]](source, figures)
         return f"<!-- {block['kind']}\n{source}-->\n{made}\n<!-- end -->"
 
     return _BLOCK.sub(fill, page)
@@ -84,6 +97,30 @@ def _sentence(source: str, figures: Figures) -> str:
     return _FIGURE.sub(value, source).rstrip("\n")
 
 
+def _picture(source: str, figures: Figures) -> str:
+    import yaml
+
+    spec = yaml.safe_load(source)
+    return f"\n![{spec['caption']}](../figures/results/{spec['file']})\n"
+
+
+def plots(page: str, figures: Figures) -> dict[str, str]:
+    """File name -> SVG of the plots of a page."""
+    import yaml
+    from interval_plot import Row, interval_plot
+
+    drawn = {}
+    for block in _BLOCK.finditer(page):
+        if block["kind"] == "plot":
+            spec = yaml.safe_load(block["source"])
+            rows = [
+                Row(label, *figures[row["result"]][row["system"]][f"{row['measure']}, difference"])
+                for label, row in spec["rows"].items()
+            ]
+            drawn[spec["file"]] = interval_plot(rows, spec["caption"])
+    return drawn
+
+
 def _shown(figures: Figures, result: str, system: str, figure: str) -> str:
     """A figure as it is printed; empty if the result has no such system or figure."""
     value = figures[result].get(system, {}).get(figure)
@@ -106,15 +143,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare only; status 1 if a page is out of date")
     check = parser.parse_args(arguments).check
     figures = json.loads((ROOT / "configs" / "figures.json").read_text(encoding="utf-8"))
-    outdated = []
+    files: dict[Path, str] = {}
     for page in PAGES:
-        there = page.read_text(encoding="utf-8")
-        if (made := filled(there, figures)) != there:
-            outdated.append(page)
-            if not check:
-                page.write_text(made, encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        files[page] = filled(text, figures)
+        files |= {PLOTS / name: picture for name, picture in plots(text, figures).items()}
+    outdated = [f for f, text in files.items() if not f.is_file() or f.read_text(encoding="utf-8") != text]
+    for file in [] if check else outdated:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(files[file], encoding="utf-8")
     if check and outdated:
-        names = ", ".join(str(page.relative_to(ROOT)) for page in outdated)
+        names = ", ".join(str(file.relative_to(ROOT)) for file in outdated)
         sys.stderr.write(f"{names} out of date; run: python docs/make_results.py\n")
         return 1
     return 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from test_entry_points import ROOT, accept
@@ -38,7 +39,7 @@ def shown_pictures(text):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_picture_that_a_document_shows_is_there(document):
     for address in shown_pictures(document.read_text()):
-        assert (document.parent / address).read_bytes().startswith(b"\x89PNG"), address
+        assert (document.parent / address).read_bytes().startswith((b"\x89PNG", b"<svg")), address
 
 
 def test_pictures_are_found_in_a_document():
@@ -109,10 +110,13 @@ FIGURES = {
 }
 
 
-def test_tables_and_sentences_are_filled_with_figures():
-    spec = importlib.util.spec_from_file_location("make_results", ROOT / "docs" / "make_results.py")
-    make_results = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_results)
+@pytest.fixture
+def make_results(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    return importlib.import_module("make_results")
+
+
+def test_tables_and_sentences_are_filled_with_figures(make_results):
     made = make_results.filled(PAGE, FIGURES)
     assert "| raw query | .500 | 1.00 |  |\n| policy | .612 | 1.25 | +.112 [-.050, +.200] |" in made
     assert "The policy gains +.112 [-.050, +.200].\n<!-- end -->" in made
@@ -120,3 +124,31 @@ def test_tables_and_sentences_are_filled_with_figures():
     assert make_results.filled(made, FIGURES) == made
     with pytest.raises(SystemExit):
         make_results.filled(PAGE.replace("{set/policy/", "{set/rules/"), FIGURES)
+
+
+PLOT = """<!-- plot
+file: gains.svg
+caption: AP & more
+rows:
+  one <system>: {result: set, system: clear, measure: AP@10}
+  another: {result: set, system: open, measure: AP@10}
+  a third: {result: set, system: worse, measure: AP@10}
+-->
+old
+<!-- end -->
+"""
+
+
+def test_a_plot_has_one_interval_per_row_coloured_by_its_sign(make_results):
+    differences = {"clear": [0.2, 0.1, 0.3], "open": [0.05, -0.05, 0.15], "worse": [-0.2, -0.3, -0.1]}
+    figures = {"set": {system: {"AP@10, difference": values} for system, values in differences.items()}}
+    assert "![AP & more](../figures/results/gains.svg)" in make_results.filled(PLOT, figures)
+    drawing = ElementTree.fromstring(make_results.plots(PLOT, figures)["gains.svg"])
+    name = "{http://www.w3.org/2000/svg}"
+    circles = drawing.findall(f"{name}circle")
+    assert [circle.get("class") for circle in circles] == ["gain", "unclear", "loss"]
+    bars = [line for line in drawing.findall(f"{name}line") if line.get("stroke-width")]
+    middles = [(float(bar.get("x1")) + float(bar.get("x2"))) / 2 for bar in bars]
+    assert middles == pytest.approx([float(circle.get("cx")) for circle in circles], abs=0.1)
+    assert middles[0] > middles[1] > middles[2]
+    assert "one <system>" in [text.text for text in drawing.findall(f"{name}text")]
