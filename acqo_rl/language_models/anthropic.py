@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.language_models.remote import ODD_ANSWERS, client_settings, complete_each, counted, failed
+from acqo_rl.language_models.remote import (
+    ODD_ANSWERS,
+    accepted_limit,
+    client_settings,
+    complaint_of,
+    complete_each,
+    counted,
+    failed,
+    seen_in,
+)
 from acqo_rl.types import Completion, Conversation
+
+if TYPE_CHECKING:
+    from anthropic.types import Message
 
 
 class AnthropicModel:
@@ -71,13 +83,25 @@ class AnthropicModel:
     def _ask(self, conversation: Conversation) -> Completion:
         system = "\n\n".join(m["content"] for m in conversation if m["role"] == "system")
         turns = [m for m in conversation if m["role"] != "system"]
-        reply = self._client.messages.create(
-            model=self.name, max_tokens=self._max_new_tokens, system=system, messages=cast(Any, turns)
-        )
+        reply = self._create(system, cast(Any, turns))
         text = "".join(block.text for block in getattr(reply, "content", None) or [] if block.type == "text")
         if not text and getattr(reply, "stop_reason", None) == "max_tokens":
             return failed(f"the limit of {self._max_new_tokens} tokens left no answer; raise max_new_tokens")
         if not text:
-            return failed(f"the server returned no text: {str(reply)[:150]}")
+            return failed(f"the server returned no text: {seen_in(reply)}")
         tokens = counted(getattr(reply.usage, "output_tokens", None))
         return Completion(text, tokens, finished=reply.stop_reason != "max_tokens")
+
+    def _create(self, system: str, turns: Any) -> Message:
+        """Makes a call; if the limit of new tokens is too large for the model, repeats it with the limit named."""
+        import anthropic
+
+        most = self._max_new_tokens
+        while True:
+            try:
+                return self._client.messages.create(model=self.name, max_tokens=most, system=system, messages=turns)
+            except anthropic.BadRequestError as error:
+                accepted = accepted_limit(complaint_of(error), most)
+                if accepted is None:
+                    raise
+                most = accepted

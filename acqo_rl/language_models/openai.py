@@ -13,12 +13,14 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.remote import (
     ODD_ANSWERS,
+    accepted_limit,
     client_settings,
     complaint_of,
     complete_each,
     counted,
     failed,
     failed_call,
+    seen_in,
 )
 from acqo_rl.types import Completion, Conversation
 
@@ -119,7 +121,9 @@ class OpenAIModel:
         reason = getattr(choice, "finish_reason", None)
         if not text and (refusal := getattr(message, "refusal", None)):
             return failed(f"the model refused: {refusal}")
-        return self._completion(text, tokens, reason, has_thoughts=_has_thoughts(message), seen=str(reply)[:150])
+        return self._completion(
+            text, tokens, reason, has_thoughts=_has_thoughts(message), seen="" if choice else seen_in(reply)
+        )
 
     def _completion(
         self, text: str, tokens: int, reason: str | None, *, has_thoughts: bool, seen: str = ""
@@ -135,7 +139,10 @@ class OpenAIModel:
         return failed(f"the server returned no text: {seen}" if seen else "the server returned no text")
 
     def _create(self, conversation: Conversation, *, stream: bool = False) -> Any:
-        """Makes a call; settings that the server rejects are omitted in a retry and in all later calls."""
+        """Makes a call; settings that the server rejects are omitted in a retry and in all later calls.
+
+        If the limit of new tokens is too large for the server, the call is repeated with the limit that it names.
+        """
         import openai
 
         refused = set(self._refused)
@@ -146,7 +153,11 @@ class OpenAIModel:
                 messages = cast(Any, folded(conversation) if _SYSTEM in refused else conversation)
                 reply = self._client.chat.completions.create(model=self.name, messages=messages, **sent)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                named = _refused_by(complaint_of(error), sent, conversation)
+                complaint = complaint_of(error)
+                if (most := accepted_limit(complaint, wanted["max_tokens"])) is not None:
+                    wanted = {**wanted, "max_tokens": most}
+                    continue
+                named = _refused_by(complaint, sent, conversation)
                 if not named:
                     raise
                 logger.warning("%s does not support %s", self.name, ", ".join(sorted(named)))

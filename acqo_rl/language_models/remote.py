@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,23 @@ from acqo_rl.types import Completion, Conversation
 
 ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """Exceptions after an invalid response: the clients do not catch JSON errors and do not check the shape of the data."""
+_STATUS = re.compile(r"^status \d+: ")
+_OF_TOKENS = re.compile(
+    r"max_(?:completion_|new_|output_)?tokens|completion tokens|context (?:length|window|size)", re.I
+)
+_TOO_LARGE = re.compile(
+    r"too (?:large|high|many|long)|exceed|maximum|less than|at most|valid range|up to|larger than|greater than|[<>]",
+    re.I,
+)
+_AT_MOST = re.compile(
+    r"max_(?:completion_|new_|output_)?tokens.{0,60}?(?:at most|less than or equal to|<=|up to|no more than"
+    r"|maximum (?:is|of)|\[\d+, ?|between \d+ and|from \d+ to)\D{0,12}?(\d+)",
+    re.I | re.S,
+)
+_CONTEXT = re.compile(r"(?:context (?:length|window|size)|model length)\D{0,20}(\d+)", re.I)
+_PROMPT = re.compile(
+    r"(\d+) (?:input tokens|in the (?:messages|prompt)|prompt tokens)|(?:prompt|input) (?:has|contains) (\d+)", re.I
+)
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
@@ -66,6 +84,30 @@ def complaint_of(error: Exception) -> str:
     except ODD_ANSWERS:
         said = one_line(response.text)
     return f"status {response.status_code}: {said}" if said else ""
+
+
+def accepted_limit(complaint: str, sent: int) -> int | None:
+    """The number of new tokens that a server accepts, if its error message says that ``sent`` is too large.
+
+    A message about the context length ("4096 tokens ... 30 input tokens") leaves the rest of the context.
+    """
+    said = _STATUS.sub("", complaint)
+    named = _AT_MOST.search(said)
+    if not (named or (_OF_TOKENS.search(said) and _TOO_LARGE.search(said) and re.search(rf"\b{sent}\b", said))):
+        return None
+    context, prompt = _CONTEXT.search(said), _PROMPT.search(said)
+    if context and prompt:
+        most = int(context[1]) - int(prompt[1] or prompt[2])
+    else:
+        below = [int(number) for number in re.findall(r"\d+", said) if int(number) < sent]
+        most = int(named[1]) if named else max(below, default=0)
+    return most if 0 < most < sent else None
+
+
+def seen_in(reply: Any) -> str:
+    """The beginning of a server's reply, in JSON."""
+    to_json = getattr(reply, "to_json", None)
+    return str(to_json(indent=None) if callable(to_json) else reply)[:150]
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -74,8 +74,13 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send(400, {"object": "error", "message": complaint, "code": 400})
         if body.get("stream"):
             return self.send(200, _STREAMED, {"Content-Type": "text/event-stream"})
-        if wish == "too many tokens":
-            return self.send(400, {"error": {"message": "max_tokens is too large: this model writes at most 5."}})
+        if wish.startswith("at most "):
+            most, complaint = wish.removeprefix("at most ").split(": ", 1)
+            sent = body.get("max_tokens") or body["max_completion_tokens"]
+            if sent > int(most):
+                return self.send(400, {"error": {"message": complaint.replace("{}", str(sent))}})
+        if wish == "too long":
+            return self.send(400, {"error": {"message": "the messages are too long for this model"}})
         if wish == "malformed":
             return self.send(200, "{this is no JSON")
         if wish == "something else":

@@ -74,6 +74,39 @@ def test_one_failure_is_one_items_problem_position_for_position(connect):
     assert all(len(problem) <= 300 for problem in problems.values() if problem)
 
 
+@pytest.mark.parametrize(
+    ("most", "complaint"),
+    [
+        (5, "max_tokens is too large: {}. This model supports at most 5 completion tokens, whereas you provided {}."),
+        (4066, "'max_tokens' or 'max_completion_tokens' is too large: {}. This model's maximum context length is 4096"
+         " tokens and your request has 30 input tokens ({} > 4096 - 30)."),
+        (4066, "This model's maximum context length is 4096 tokens. However, you requested 5030 tokens (30 in the"
+         " messages, {} in the completion). Please reduce the length of the messages or completion."),
+        (4096, "max_tokens: {} > 4096, which is the maximum allowed number of output tokens for this model"),
+        (4096, "`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens`"),
+        (4096, "Invalid max_tokens value, the valid range of max_tokens is [1, 4096]"),
+        (4096, "max_tokens must be at most 4096, got {}"),
+    ],
+)  # fmt: skip
+def test_a_limit_that_is_too_large_is_lowered_to_the_one_that_the_server_names(connect, server, most, complaint):
+    wish = f"at most {most}: {complaint}"
+    [completion] = connect(max_new_tokens=5000).generate([say(wish)])
+    assert (completion.text, completion.problem) == (f"reply to {wish}", None)
+    assert [body["max_tokens"] for _, body, _ in server.requests] == [5000, most]
+
+
+def test_a_complaint_without_a_smaller_limit_is_the_reason(connect, server):
+    [completion] = connect(max_new_tokens=9).generate([say("at most 5: max_tokens is too large: {}")])
+    assert "too large" in completion.problem
+    assert len(server.requests) == 1
+
+
+def test_an_empty_reply_is_reported_without_the_names_of_classes(connect):
+    for problem in (c.problem for c in connect().generate([say("empty"), say("something else")])):
+        assert "(" not in problem
+        assert "ChatCompletion" not in problem
+
+
 ODD = [
     '{"choices": "text"}',
     '{"choices": {"a": 1}}',
@@ -195,7 +228,7 @@ class TestWhatAServerTakes:
         assert "the queue is full" in model.generate([say(f"refuse seed: {body}")])[0].problem
 
     def test_another_complaint_is_the_reason_and_changes_no_request(self, model, server):
-        assert "this model writes at most 5" in model.generate([say("too many tokens")])[0].problem
+        assert "the messages are too long" in model.generate([say("too long")])[0].problem
         assert len(server.requests) == 1
 
     def test_an_answer_that_its_thoughts_left_no_room_for_says_which_limit_to_raise(self, model):
