@@ -13,7 +13,7 @@ from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.replies.answers import read_answer
 from acqo_rl.replies.fields import first_of, read_ids, read_search, read_text
 from acqo_rl.replies.lists import entries_of
-from acqo_rl.replies.marks import counted, is_marked
+from acqo_rl.replies.marks import counted, is_marked, with_colon
 from acqo_rl.replies.values import read_json
 from acqo_rl.text import normalised
 from acqo_rl.types import Query
@@ -155,7 +155,8 @@ def _from_json(value: Any) -> Iterator[SubQuestion]:
 
 def _from_lines(reply: str) -> Iterator[SubQuestion]:
     part: SubQuestion | None = None
-    for line in reply.splitlines():
+    lines = list(map(with_colon, reply.splitlines()))
+    for line in lines:
         depends, sub = _DEPENDS.match(line), counted(line)
         if depends and part:
             part.depends_on = read_ids(depends.group(1))
@@ -165,5 +166,5 @@ def _from_lines(reply: str) -> Iterator[SubQuestion]:
             part = SubQuestion(sub[0], read_search(sub[1]))
     if part:
         yield part
-    elif sum(map(is_marked, reply.splitlines())) > 1:
+    elif sum(map(is_marked, lines)) > 1:
         yield from (SubQuestion(number, text) for number, text in enumerate(entries_of(reply), start=1))

@@ -28,6 +28,8 @@ _NO_PERSON = re.compile(
 )
 """A place, a thing with an article, what somebody asks who made it, and what is said of a person named before."""
 _THEY = re.compile(r"\b(?:they|them|their|theirs|both)\b", re.I)
+_IT = re.compile(r"\b(?:it|its)\b", re.I)
+_WHO = re.compile(r"\W*(?:and |so )?who\b", re.I)
 _WHO_DID = re.compile(r"\s*(?:and )?who (?:(?P<be>is|was) the|(?!(?:is|was|are|were)\b)(?P<did>\w+)) ", re.I)
 _PERSON = r"(?!(?:it|he|she|they|i|the|an?|yes|no|not|this|that|nobody|unknown)\b)[^\W\d]+(?: [^\W\d]+){1,2}"
 _WHERE = re.compile(r"(?:and )?(?:where|(?:in |from )?(?:which|what) (?:country|city|town|place))\b", re.I)
@@ -41,9 +43,9 @@ _MOST_LISTED = 3
 def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
     """The names that a question refers to and does not contain, most likely first.
 
-    "He" and "she" refer to one person, and "they" to the names of the newest list ("Goethe and Schiller"), if there is
-    one. Otherwise, these are the two newest names. If the user wrote no capitalised names, the topic of the user's last
-    question that has a topic comes first.
+    "He" and "she" refer to one person, "they" to the names of the newest list ("Goethe and Schiller"), if there is one,
+    and "it" to the thing that the user named last. Otherwise, these are the two newest names. If the user wrote no
+    capitalised names, the topic of the user's last question that has a topic comes first.
     """
     found, most = _referred(text, history)
     return [name for name in without_shorter_forms(found)[:most] if not _has(text, name)]
@@ -59,7 +61,35 @@ def _referred(text: str, history: Sequence[Turn]) -> tuple[Sequence[str], int]:
             return without_shorter_forms(filter(None, [person, *topics]))[:1], 1
     if _THEY.search(text) and (listed := _last_list(history)):
         return listed, _MOST_LISTED
+    if _IT.search(text) and (thing := _thing(history)):
+        return thing, _MOST_NAMES
     return [*topics, *last_said(user_turns_first(history), names_of_own)], _MOST_NAMES
+
+
+def _thing(history: Sequence[Turn]) -> list[str]:
+    """The thing that the user named last, with the newest other name in the answers to it: "Norway" and "Oslo".
+
+    Of listed things, it is the one that the answers name first, otherwise the last one. An answer to "who" names a
+    person.
+    """
+    answers: list[str] = []
+    for turn in reversed(history):
+        if turn.speaker != "user":
+            answers.append(turn.text)
+        elif asked := names_of_own(turn.text):
+            said = [name for answer in answers for name in reversed(names_of_own(answer))]
+            if len(asked) > 1 and find_list(turn.text):
+                chosen = [name for name in reversed(said) if any(is_form(name, one) for one in asked)]
+                return [*chosen, asked[-1]][:1]
+            others = [name for name in said if not any(is_form(name, one) for one in asked)]
+            return [_longest(asked[-1], history), *([] if _WHO.match(turn.text) else others[:1])]
+    return []
+
+
+def _longest(name: str, history: Sequence[Turn]) -> str:
+    """The longest form of a name in the conversation."""
+    forms = (one for turn in history for one in names(turn.text) if is_form(name, one))
+    return without_shorter_forms([name, *forms])[0]
 
 
 def _last_list(history: Sequence[Turn]) -> list[str]:
@@ -100,8 +130,7 @@ def _person(asked: str, history: Sequence[Turn]) -> str:
         if people:
             makers = _MAKER.findall(turn)
             found = max(people, key=lambda name: (name in makers, " " in name))
-            longer = (name for said in turns for name in names(said) if f" {found} " in f" {name} ")
-            return without_shorter_forms([found, *longer])[0]
+            return _longest(found, history)
     return ""
 
 

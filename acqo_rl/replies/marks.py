@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from acqo_rl.replies.wording import LABEL
+from acqo_rl.replies.wording import ASSIGNED_LABEL, LABEL
 from acqo_rl.text import one_line, unnumbered
 
 _COUNTED = re.compile(
@@ -40,6 +40,22 @@ _NUMBER = re.compile(r"\d{1,2}(?=[.)\u3001\uff0e\uff09])")
 def plain(line: str) -> str:
     """The line without bold marks."""
     return _BOLD.sub(r"\1", line)
+
+
+def with_colon(line: str) -> str:
+    """Replaces a label with another sign than a colon, such as "SUB_QUERY_1 = ", by "Query 1: ".
+
+    Empty if the line has only a label. "Part 1 = part 2" has no label.
+    """
+    match = ASSIGNED_LABEL.match(line)
+    if match is None:
+        return line
+    label, rest = match["label"], line[match.end() :]
+    word, number = re.sub(r"[\W\d_]+$", "", label), re.search(r"\d+", label)
+    has_sign = match.end("label") < len(line[: match.end()].rstrip())
+    if re.search(rf"\b{re.escape(word)}[\s_]*\d", rest, re.I) or not (has_sign or word.lower().startswith("sub")):
+        return line
+    return f"{match['bullet'] or ''}Query{f' {int(number[0])}' if number else ''}: {rest}" if rest else ""
 
 
 def is_marked(line: str) -> bool:

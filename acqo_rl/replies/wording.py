@@ -91,6 +91,14 @@ LABEL = re.compile(
     re.I,
 )
 """A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "Rewritten query:", "子查询3："."""
+_SUB_QUERY = r"(?:sub|search|rewritten|standalone)[ _-]?(?:quer(?:y|ies)|questions?)"
+ASSIGNED_LABEL = re.compile(
+    r"(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])\s+)?(?:(?:const|let|var)\s+)?\$?(?P<open>[\[<(`*]{0,3})"
+    rf"(?P<label>(?:{ASKED}|{_HAN})[\s_]*[\[(#]?\d{{1,2}}[\])]?|{_SUB_QUERY}|(?:{_LISTED})_\d{{1,2}})(?:[\])>`*]{{0,3}})\s*"
+    r"(?::=|={1,2}>?|[-=]>|\u2192|\u21d2|\||is\s*:|(?<=[\]>)])\s*[:.-]?(?=\s)|(?<=_\d)(?=\s|$))\s*",
+    re.I,
+)
+"""A label without a colon: "SUB_QUERY_1 = ", "[SUB_QUERY_1] ", "q1 -> ", "sub_queries[0] := "."""
 ANSWER_LABEL = rf"(?:{ANSWERED})[*_\s]*[:：]"
 """A label before an answer, without emphasis marks."""
 

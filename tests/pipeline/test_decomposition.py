@@ -25,6 +25,7 @@ QUERY = Query("q", "Who owns the developer of BERT?")
         "SUB1: Who made BERT?\nDEPENDS: none\nSUB2: Who owns it?\nDEPENDS: SUB1",
         "  - **sub 1:** Who made BERT?\n  depends: none\n  - **Sub-query 2:** Who owns it?\n  **Depends on:** sub 1.",
         "Here they are:\n1. Who made BERT?\n2) Who owns it?\ndepends_on: 1",
+        "SUB_QUERY_1 = Who made BERT?\nDEPENDS = none\nSUB_QUERY_2 = Who owns it?\nDEPENDS = SUB_QUERY_1",
         "sub1: Who made BERT?\nsub2: Who owns it?\nDEPENDENCY: sub1, sub7",
     ],
 )

@@ -38,6 +38,16 @@ from acqo_rl.types import Query
         (("who is the ceo of apple", "tim cook"), "how old is he?", ["tim cook"]),
         (("How do I reach Oslo?", "By train."), "Is it far?", ["Oslo"]),
         (("Tell me about Oslo.", "It's Lima."), "Is it far from Oslo?", ["Lima"]),
+        # one thing, and not what was spoken of before it
+        (("Compare Chad and Mali", "So.", "Where is Oslo?", "In Norway."), "and its currency?", ["Oslo", "Norway"]),
+        (("Compare Chad and Mali", "So.", "Tell me about Oslo.", "A city."), "and its currency?", ["Oslo"]),
+        (("Compare Chad and Mali", "Both are large."), "and its currency?", ["Mali"]),
+        (("Compare Chad and Mali", "Chad is larger than Mali."), "What is its currency?", ["Chad"]),
+        (("Where is the Louvre?", "Here.", "And the Prado?", "There."), "its opening hours?", ["Prado"]),
+        (("Which is larger, the Louvre or the Prado?", "The Louvre."), "its opening hours?", ["Louvre"]),
+        (("Tell me about the Louvre and the Prado", "So."), "their opening hours?", ["Louvre", "Prado"]),
+        (("Who wrote Emma?", "Jane Austen."), "When was it published?", ["Emma"]),
+        (("Who wrote Emma?", "Jane Austen."), "opening words?", ["Emma", "Jane Austen"]),
         # one form of a name
         (
             ("Who is Picasso?", "Pablo Ruiz Picasso painted.", "So Pablo Picasso?", "Yes."),

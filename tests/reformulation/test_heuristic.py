@@ -110,7 +110,7 @@ def test_ambiguous_names_get_their_readings(text, readings):
     assert reformulation.sub_queries == tuple(SubQuery(reading, "reading") for reading in readings)
 
 
-@pytest.mark.parametrize("question", ["Where was it shown?", "birthplace?"])
+@pytest.mark.parametrize("question", ["How many people live there?", "birthplace?"])
 def test_a_question_that_leans_on_the_conversation_gets_its_last_names_behind_it(question):
     """The user's names come before those of an answer."""
     assert searched(question, GUERNICA) == [f"{question} Guernica Pablo Picasso"]
@@ -175,7 +175,7 @@ def test_a_known_ambiguous_name_keeps_its_readings_in_a_conversation():
 
 def test_each_name_is_added_once():
     talk = ("Is Picasso buried in Vauvenargues?", "Pablo Picasso is.", "And Picasso's wife?", "She is, too.")
-    assert searched("when was it built?", talk) == ["when was it built? Pablo Picasso Vauvenargues"]
+    assert searched("when was that built?", talk) == ["when was that built? Pablo Picasso Vauvenargues"]
     assert searched("how high is it?", ("Quito", "Quito is high.", "Quito?", "Quito.")) == ["how high is it? Quito"]
 
 
@@ -224,7 +224,8 @@ def test_surer_rules_add_names_only_for_a_pronoun():
 
 def test_no_more_than_two_names_and_the_newest_ones():
     talk = ("Tell me about Oslo.", "A city.", "And about Bergen?", "Another one.", "Is Trondheim older?", "It is.")
-    assert searched("how large is it?", talk) == ["how large is it? Trondheim Bergen"]
+    assert searched("how large?", talk) == ["how large? Trondheim Bergen"]
+    assert searched("how large is it?", talk) == ["how large is it? Trondheim"]
 
 
 def test_classify_and_rewrite_can_be_used_apart():
@@ -244,7 +245,7 @@ def test_no_more_than_the_limit():
 @pytest.mark.parametrize(
     ("text", "query_type", "named"),
     [
-        ("Where was it shown?", "factual", "'Guernica Pablo Picasso'"),
+        ("Where was it shown?", "factual", "'Guernica'"),
         ("And Las Meninas?", "factual", "last question"),
         ("compare tin and zinc", "comparison", "2 things"),
         ("python", "simple", "several meanings"),

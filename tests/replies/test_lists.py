@@ -177,6 +177,8 @@ COUNTS = [
     "Zoekopdracht {n}: ", "Pesquisa {n} \u2013 ", "\u0417\u0430\u043f\u0440\u043e\u0441 {n}: ",
     "\u67e5\u8be2{n}\uff1a", "**{n}.** ", "**Frage {n}:** ", "[{n}] ", "<{n}> ", "- [ ] ", "### {n}. ", "{n}.) ",
     "{n}\\. ", "*{n}.* ", "{n}\ufe0f\u20e3 ", "\u2192 ", "\u25cf ", "Query #{n}: ", "Fr\u00e5ga: ", "Soru {n}: ",
+    "SUB_QUERY_{n} = ", "sub_query_{n}=", "- SUB_QUERY_{n} := ", "Query {n} -> ", "[SUB_QUERY_{n}] ", "`q{n}` = ",
+    "SUB_QUERY_{n} ", "sub_queries[{n}] = ", "Teilfrage {n} \u2192 ", "\u5b50\u67e5\u8be2{n} = ",
     "\uc9c8\ubb38: ", "\u092a\u094d\u0930\u0936\u094d\u0928 {n}: ", "\u7b2c{n}\uff1a",
 ]  # fmt: skip
 QUOTES = [
@@ -372,3 +374,24 @@ def test_a_list_of_nothing_is_empty(text):
 )
 def test_searches_that_only_look_like_remarks_or_markup_survive(entries):
     assert read("\n".join(entries)) == entries
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E = mc^2 derivation",
+        "q = mc delta t formula",
+        "query = select in mongodb",
+        "query -> plan in postgres",
+        "part 1 = part 2 in geometry",
+        "part_1 gcode",
+        "1 = 1 sql injection",
+    ],
+)
+def test_a_sign_in_a_query_makes_no_label(text):
+    assert read(text) == [text]
+
+
+@pytest.mark.parametrize("label", ["SUB_QUERY = ", "SUB_QUERY_1 = ", "q1: ", "const q1 = ", "search query -> "])
+def test_a_single_query_has_no_label_either(label):
+    assert read(f"{label}capital of Peru") == ["capital of Peru"]
