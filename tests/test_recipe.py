@@ -10,6 +10,7 @@ from test_entry_points import ROOT
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import write_beir
+from acqo_rl.data.embedded import write_embedded
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import Document, Query
 
@@ -81,6 +82,28 @@ class TestPlan:
         dense, words, both = (planned("beir.yaml", "--index_kind", kind) for kind in ("dense", "bm25", "hybrid"))
         assert ["HNSW64" in printed for printed in (dense, words, both)] == [True, False, True]
         assert ["BM25" in printed for printed in (dense, words, both)] == [False, True, True]
+
+    def test_the_embedded_data_need_neither_files_nor_sizes(self, planned, tmp_path):
+        write_embedded(tmp_path / "embedded")
+        number = len((tmp_path / "embedded" / "corpus.jsonl").read_text(encoding="utf-8").splitlines())
+        assert f"of {number:,} passages" in planned("embedded.yaml", data="embedded")
+
+    def test_an_index_on_the_gpu_takes_memory_there(self, planned):
+        """20 million vectors of 384 floats take 30.7 GB, beside 76 GB of the model and vLLM on a card of 80 GB."""
+        sizes = ("--passages", "20000000", "--queries", "1000", "--index_factory", "Flat", "--encoder", "minilm")
+
+        def fits(device, *more):
+            return "DOES NOT FIT" not in planned(
+                "hotpotqa.yaml", *sizes, "--index_device", device, *more, data="nowhere"
+            )
+
+        assert fits("cpu") and fits("auto") and not fits("gpu")
+        printed = planned("hotpotqa.yaml", *sizes, "--index_device", "gpu", "--index_float16", "True", data="nowhere")
+        assert "15.4 GB on the GPU of each process" in printed
+
+    def test_an_index_that_cannot_be_on_a_gpu_is_refused(self, planned):
+        with pytest.raises(ConfigError, match="IndexHNSWFlat"):
+            planned("hotpotqa.yaml", "--index_device", "gpu")
 
     @pytest.mark.parametrize("name", ["beir.yaml", "hotpotqa.yaml", "topiocqa.yaml"])
     def test_stages_that_do_not_fit_a_card_are_reported(self, planned, name):

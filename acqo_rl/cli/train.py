@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -224,11 +224,7 @@ def show_plan(config: RecipeConfig) -> None:
         f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; "
         f"{processes} {'process' if processes == 1 else 'processes'} {sharding}".rstrip()
     )
-    if not config.index and config.index_kind != "bm25":
-        index = estimate.index_gigabytes(passages, estimate.dimension_of(config.encoder), config.index_factory)
-        print(f"dense index ({config.index_factory}) of {passages:,} passages: {index:.1f} GB in memory")
-    if not config.index and config.index_kind != "dense":
-        print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
+    on_gpu = show_indexes(config, passages)
     total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
     policy = policy_settings(config, config.model)
     for stage in plan(config):
@@ -269,9 +265,11 @@ def show_plan(config: RecipeConfig) -> None:
         )
         completion = min(estimate.MEAN_COMPLETION, policy.max_new_tokens)
         for card, cards in ((estimate.H100, 1), (estimate.H20, 8)):
+            copies = min(1, processes / cards) if config.index_device == "shards" else 1
+            index = on_gpu * copies + (estimate.FAISS_RESERVES if on_gpu else 0)
             hours = estimate.hours_of(shape, wanted, prompt, completion, card, cards, checkpointing=checkpointing)
             total[card.name] += hours
-            needed = memory.on(card, vllm)
+            needed = replace(memory, index=index).on(card, vllm)
             fits = "" if needed <= card.gigabytes else f"; DOES NOT FIT: {needed:.0f} GB of {card.gigabytes:.0f}"
             print(f"  about {hours:.1f} hours on {cards} x {card.name}{fits}")
     print("\nBoth stages (with all queries in Stage II, although its band keeps fewer): about", end=" ")
@@ -284,10 +282,36 @@ def show_plan(config: RecipeConfig) -> None:
     )
 
 
+def show_indexes(config: RecipeConfig, passages: int) -> float:
+    """Prints the memory of the indexes that the recipe builds, and returns the GB of an index on the GPU.
+
+    Raises:
+        ConfigError: the index cannot be on a GPU.
+    """
+    from acqo_rl.training import estimate
+
+    on_gpu = 0.0
+    if not config.index and config.index_kind != "bm25":
+        shape = (passages, estimate.dimension_of(config.encoder), config.index_factory)
+        named, size = f"dense index ({config.index_factory}) of {passages:,} passages", estimate.index_gigabytes(*shape)
+        if config.index_device in ("gpu", "shards"):
+            on_gpu = estimate.gpu_index_gigabytes(*shape, float16=config.index_float16)
+            places = {"gpu": "on the GPU of each process", "shards": "divided over the GPUs, for each process"}
+            print(f"{named}: {on_gpu:.1f} GB {places[config.index_device]}, and {estimate.FAISS_RESERVES} GB per GPU")
+        else:
+            print(f"{named}: {size:.1f} GB in memory")
+    if not config.index and config.index_kind != "dense":
+        print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
+    return on_gpu
+
+
 def sizes_of(config: RecipeConfig) -> tuple[int, int]:
     """The numbers of passages and training queries, from the data if they exist, otherwise from the settings."""
     from acqo_rl.data.beir import read_beir
+    from acqo_rl.data.embedded import QUERIES, count_passages
 
+    if config.data == "embedded" and not (config.passages or config.queries):
+        return count_passages(config.seed), QUERIES["train"]
     if Path(config.data).is_dir():
         data = read_beir(config.data, "train")
         return len(data.corpus), len(data.queries["train"])

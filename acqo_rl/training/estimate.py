@@ -8,7 +8,8 @@ Formulas, for a model with N parameters (1 GB = 1e9 bytes):
 - Activations: 34 x hidden x layers bytes per token (Korthikanti et al. 2022, Eq. 2, without attention scores, which are
   not stored). With checkpointing: 2 x hidden x layers, plus one layer. Logits: 8 bytes x vocabulary per token of a
   completion.
-- Index: codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`.
+- Index: codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`. With ``index_device`` gpu,
+  each process has a copy on its GPU; with shards, the copies are divided over the GPUs. FAISS reserves 1.5 GB more.
 - Training step: 6 N operations per token (8 N with checkpointing), and 2 N for the log-probabilities before it, at 35 %
   of the peak.
 - Generation: the prompt of a group is computed once. For each further token, the time is the maximum of reading the
@@ -29,6 +30,8 @@ from acqo_rl.errors import ConfigError
 
 MEAN_COMPLETION = 28
 """Mean number of tokens that the paper's policy writes."""
+FAISS_RESERVES = 1.5
+"""GB that FAISS reserves on each GPU for its calculations."""
 MEAN_PROMPT = 60
 """Tokens of the instructions, the template and a query without conversation."""
 
@@ -106,14 +109,16 @@ class Memory:
     Attributes:
         model: weights, gradients and optimizer state.
         activations: activations of a forward pass, including logits.
+        index: index on the GPU; 0 if it is on the CPU.
     """
 
     model: float
     activations: float
+    index: float = 0.0
 
     def on(self, card: Card, vllm_share: float) -> float:
         """Total GB on a card, including the share that vLLM reserves."""
-        return self.model + self.activations + vllm_share * card.gigabytes
+        return self.model + self.activations + self.index + vllm_share * card.gigabytes
 
 
 def shape_of(model: str) -> Shape:
@@ -180,7 +185,7 @@ def memory_of(
 
 
 def index_gigabytes(passages: int, dimension: int, factory: str) -> float:
-    """Memory of a FAISS index, in GB.
+    """Memory of a FAISS index on the CPU, in GB.
 
     Raises:
         ConfigError: FAISS does not know the factory string.
@@ -188,6 +193,19 @@ def index_gigabytes(passages: int, dimension: int, factory: str) -> float:
     from acqo_rl.retrieval.faiss_index import estimate_bytes
 
     return estimate_bytes(dimension, factory, passages) / 1e9
+
+
+def gpu_index_gigabytes(passages: int, dimension: int, factory: str, *, float16: bool = False) -> float:
+    """Memory of a FAISS index on the GPU, in GB, without what FAISS reserves for its calculations.
+
+    Raises:
+        ConfigError: FAISS does not know the factory string, or does not support the index type on GPUs.
+    """
+    from acqo_rl.retrieval.faiss_index import estimate_bytes, make_index
+    from acqo_rl.retrieval.gpu import gpu_bytes
+
+    size = estimate_bytes(dimension, factory, passages)
+    return gpu_bytes(make_index(dimension, factory), size, float16=float16) / 1e9
 
 
 def bm25_gigabytes(passages: int) -> float:
