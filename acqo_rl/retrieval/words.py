@@ -5,7 +5,9 @@ Terms that people search as a whole give one token for the whole term and one fo
 hosts, acronyms, C++ and C#, versions and dates, numbers with units. Compounds also give a token without hyphens or dots
 (Wi-Fi, Node.js). Korean words also give pairs of their syllables.
 
-Accents are removed from Latin letters, unless the accented letter belongs to the alphabet of the language.
+Accents are removed from Latin and Greek letters, unless the accented letter belongs to the alphabet of the language.
+Digits of all scripts are the same, and so are the Arabic and Persian forms of a letter
+(:mod:`acqo_rl.retrieval.letters`).
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.letters import one_form
 from acqo_rl.text import compatible, folded
 
-VERSION = 4
+VERSION = 5
 """Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
@@ -58,6 +61,8 @@ _LATIN = r"[^\W_\u0590-\u1dff\u1f00-\U0010ffff]"
 """Latin, Greek and Cyrillic letters, and digits."""
 _HYPHENATED = re.compile(rf"(?<!\w){_LATIN}+(?:[-\u2010]{_LATIN}+)+")
 _HYPHEN = re.compile("[-\u2010]")
+_DOT_NET = re.compile(r"\w+\.NET|(?:asp|ado|vb|ml)\.net", re.A)
+"""Names that contain .NET; "example.net" is a host."""
 _INNER_SIGN = re.compile(r"[._](?=[^\W\d_])")
 _LONG_NUMBER = 7  # digits; with fewer digits, "10-20" may be a range, and 1020 is a different number
 _UNIT = r"(?!(?i:st|nd|rd|th|s)\Z)[^\W\d_]+\d?\Z"
@@ -116,7 +121,7 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
         return stem([_without_accents(key, own_letters) for key in keys])
 
     def tokenize(text: str) -> list[str]:
-        text = compatible(text)
+        text = one_form(compatible(text))
         words = list(_words(text))
         shouted = len(words) > 1 and text.isupper()
         keys = [
@@ -136,11 +141,11 @@ def _without_accents(word: str, own_letters: str = "") -> str:
 
 @cache
 def _without_accent(character: str) -> str:
-    """A Latin letter without its accent; an empty string for a combining accent; other characters unchanged."""
+    """A Latin or Greek letter without its accent; an empty string for a combining accent; others unchanged."""
     if "\u0300" <= character <= "\u036f":
         return ""
     base = unicodedata.normalize("NFD", character)[0]
-    return _PLAIN_LATIN.get(base, base if base.isascii() else character)
+    return _PLAIN_LATIN.get(base, base if base.isascii() or "\u0370" <= base <= "\u03ff" else character)
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
@@ -186,6 +191,8 @@ def _compound(segment: str) -> Iterator[str]:
         yield from filter(None, _APOSTROPHE.split(segment))
     else:
         yield from _with_parts(segment)
+        if _DOT_NET.fullmatch(segment):
+            yield ".net"
         if (joined := _INNER_SIGN.sub("", segment)) != segment:
             yield joined
 

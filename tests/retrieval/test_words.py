@@ -83,6 +83,55 @@ def test_words_of_any_script_are_found(document, query, beside):
     assert finds(document, query, "none", beside)
 
 
+@pytest.mark.parametrize("language", ["none", "english", "hindi", "arabic", "greek"])
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        ("भारत २०२०", "2020"),
+        ("বাংলা ১৯৭১", "1971"),
+        ("ปี ๒๕๖๓", "2563"),
+        ("سال ۱۳۹۹", "1399"),
+        ("عام ٢٠٢٠", "2020"),
+        ("عام 2020", "٢٠٢٠"),
+        ("संस्करण ३.११.४", "3.11"),
+        ("علی", "علي"),
+        ("كتاب", "کتاب"),
+        ("أحمد", "احمد"),
+        ("إيران", "ایران"),
+        ("آب", "اب"),
+        ("นํ้า", "น้ำ"),
+        ("ก่ิง", "กิ่ง"),
+        ("เเม่", "แม่"),
+        ("ज़मीन", "जमीन"),
+        ("\u0958लम", "कलम"),
+        ("ΑΘΗΝΑ", "Αθήνα"),
+        ("ΟΔΟΣ", "οδός"),
+        ("Όμηρος", "ΟΜΗΡΟΣ"),
+        ("ёлка", "елка"),
+        ("ASP.NET Core", ".NET"),
+        ("new in vb.net", ".net"),
+    ],
+)
+def test_digits_letters_and_marks_that_are_written_in_several_ways_are_the_same(language, document, query):
+    assert finds(document, query, language, "xyz")
+
+
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        ("بيت", "بنت"),
+        ("कल", "खल"),
+        ("น้า", "น่า"),
+        ("\u09a1", "\u09a1\u09bc"),
+        ("й", "и"),
+        ("example.net", ".NET"),
+        ("²", "2"),
+    ],
+)
+def test_letters_and_marks_that_tell_words_apart_stay(document, query):
+    assert not finds(document, query, "none", "xyz")
+
+
 @pytest.mark.parametrize(
     ("document", "query", "beside"),
     [
