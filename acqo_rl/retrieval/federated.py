@@ -31,7 +31,7 @@ class InCollection:
         self.name = f"{collection}/{retriever.name}"
         self.scale = scale
         self.retriever = retriever
-        self._collection = collection
+        self.collection = collection
 
     @property
     def fingerprint(self) -> str:
@@ -45,14 +45,14 @@ class InCollection:
 
     def restrict(self, scope: Scope) -> InCollection:
         """The retriever of a part of the documents."""
-        return InCollection(restrict(self.retriever, scope), self._collection, self.scale)
+        return InCollection(restrict(self.retriever, scope), self.collection, self.scale)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns the retriever's rankings, with document ids of the form ``COLLECTION/DOCUMENT``."""
         return [self._of_collection(ranking) for ranking in self.retriever.search(texts, k)]
 
     def _of_collection(self, ranking: Ranking) -> Ranking:
-        doc_ids = tuple(f"{self._collection}/{doc_id}" for doc_id in ranking.doc_ids)
+        doc_ids = tuple(f"{self.collection}/{doc_id}" for doc_id in ranking.doc_ids)
         ceiling = 1.0 if self.cosine else ranking.ceiling
         return replace(ranking, doc_ids=doc_ids, retriever=self.scale, ceiling=ceiling)
 
@@ -80,9 +80,9 @@ class FederatedRetriever:
             raise ConfigError(f"The collections are {names}; give at least one, each with a different name.")
         scales = {part.scale for part in parts}
         self.name = name
-        self.parts: Sequence[Retriever] = parts
+        self.parts: Sequence[InCollection] = parts
         self.cosine = all(map(has_cosines, parts)) and len(scales) == 1
-        self._scale = scales.pop() if len(scales) == 1 else name
+        self.scale = scales.pop() if len(scales) == 1 else name
 
     @property
     def fingerprint(self) -> str:
@@ -116,7 +116,7 @@ class FederatedRetriever:
                 best[doc_id] = max(share, best.get(doc_id, share))
         top = sorted(best.items(), key=lambda item: -item[1])
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
-        return Ranking(doc_ids, scores, self._scale, rankings[0].query if rankings else "", ceiling=1.0)
+        return Ranking(doc_ids, scores, self.scale, rankings[0].query if rankings else "", ceiling=1.0)
 
 
 class FederatedFusion:

@@ -17,7 +17,7 @@ from acqo_rl.searching.feedback import document_of, fetch
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.serving.answer_schemas import AnswerRequest
 from acqo_rl.serving.answers import stream_answer
-from acqo_rl.serving.collections import Collection, DocumentsOf
+from acqo_rl.serving.collections import Collection, DocumentsOf, cosine_lists
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
@@ -170,8 +170,9 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
     places = _places(found) if with_places else {}
     results = []
     top = found.fused.first(limit)
+    cosines = _best_cosines(found, collections)
     fetch(documents, top.doc_ids)
-    for rank, (key, score, similarity) in enumerate(zip(top.doc_ids, top.scores, top.similarities, strict=True), 1):
+    for rank, (key, score, best) in enumerate(zip(top.doc_ids, top.scores, top.similarities, strict=True), 1):
         pool, doc_id = split_id(key)
         document = document_of(documents, key)
         results.append(
@@ -183,12 +184,24 @@ def _results(found: SearchResult, collections: tuple[Collection, ...], limit: in
                 text=document.text,
                 rank=rank,
                 score=score,
-                similarity=similarity,
+                similarity=cosines.get(key, best),
+                similarity_kind="cosine" if key in cosines else "score",
                 metadata=dict(document.metadata),
                 places=places.get(key, []),
             )
         )
     return results
+
+
+def _best_cosines(found: SearchResult, collections: tuple[Collection, ...]) -> dict[str, float]:
+    """The best cosine of each document, over the rankings that contain cosines."""
+    lists = cosine_lists(collections)
+    best: dict[str, float] = {}
+    for ranking in found.rankings:
+        for key, score in zip(ranking.doc_ids, ranking.scores, strict=True):
+            if (ranking.retriever, split_id(key)[0]) in lists:
+                best[key] = max(score, best.get(key, score))
+    return best
 
 
 def _places(found: SearchResult) -> dict[str, list[DocumentRank]]:

@@ -183,6 +183,21 @@ def searched_apart(collections: Sequence[Collection]) -> list[RawQueryOnly]:
     return [RawQueryOnly(searched_as_one(apart, "raw query, indexes"))] if len(apart) == len(collections) else []
 
 
+def cosine_lists(collections: Sequence[Collection]) -> set[tuple[str, str]]:
+    """The rankings that contain cosines, as pairs: the ``retriever`` of the ranking and the name of a collection.
+
+    In one ranking of several collections, the scores of some may be cosines and those of others not.
+    """
+    lists = [searched_as_one(collections), *(apart.retriever for apart in searched_apart(collections))]
+    return {
+        (one.scale, part.collection)
+        for one in lists
+        if isinstance(one, (InCollection, FederatedRetriever))
+        for part in (one.parts if isinstance(one, FederatedRetriever) else [one])
+        if part.cosine
+    }
+
+
 def _scale(collection: str, info: IndexInfo) -> str:
     return f"dense {info.encoder[:8]}" if info.kind == "dense" else f"{collection}/{info.kind}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import (
@@ -260,7 +260,13 @@ class Result(BaseModel):
     score: float = Field(
         description="Score of the fusion (high if several rankings have the document near the top) or the reranker."
     )
-    similarity: float = Field(description="Highest score of the document in one ranking; a cosine for dense indexes.")
+    similarity: float = Field(
+        description="Best cosine of the document in rankings of dense indexes; without one, its best score in others."
+    )
+    similarity_kind: Literal["cosine", "score"] = Field(
+        description="What `similarity` is: a cosine, or another score (BM25, hybrid), which is not comparable to those "
+        "of other collections or requests."
+    )
     metadata: Metadata
     places: list[DocumentRank] = Field(description="Ranks in the rankings before fusion; only with `include_rankings`.")
 

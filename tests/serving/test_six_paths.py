@@ -20,7 +20,7 @@ from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.serving import strategies
 from acqo_rl.serving.collections import Collection, open_collection
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import Query, Reformulation, SubQuery
+from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
 QUERY = "capital of Peru"
 VARIANTS = ["seat of government Peru", "Lima Peru", "main city of Peru"]
@@ -31,10 +31,10 @@ class Counted(Words):
     """Like BM25: no cosines, and a known maximum score."""
 
     def __init__(self, documents=DOCUMENTS):
-        super().__init__(documents, "bm25", cosine=False)
+        super().__init__(documents, "bm25", cosine=False, extra=20.0)
 
     def search(self, texts, k):
-        return [replace(ranking, ceiling=1.0) for ranking in super().search(texts, k)]
+        return [replace(ranking, ceiling=21.0) for ranking in super().search(texts, k)]
 
 
 def collection(name, original=None, documents=DOCUMENTS):
@@ -69,6 +69,27 @@ def test_six_paths(six):
     places = {place["ranking"] for result in body["results"] for place in result["places"]}
     assert 5 in places
     assert body["failures"] == []
+
+
+def test_the_similarity_is_a_cosine_although_bm25_scores_are_larger(six):
+    for collections in ([collection("world")], [collection("world"), collection("moon")]):
+        body, _ = six(collections)
+        for result in body["results"]:
+            cosines = [place["score"] for place in result["places"] if place["ranking"] < 5]
+            assert (result["similarity"], result["similarity_kind"]) == (max(cosines), "cosine")
+
+
+def test_a_result_says_whether_its_similarity_is_a_cosine(six):
+    other = {"bean": Document("bean", "", "capital of Peru bean")}
+    words = Collection("words", other, (InCollection(Counted(other), "words", "words/bm25"),))
+    dense = Collection("dense", DOCUMENTS, (InCollection(Words(), "dense", "dense 1"),))
+    body, _ = six([words, dense])
+    kinds = {result["knowledge_pool"]: result["similarity_kind"] for result in body["results"]}
+    assert kinds == {"words": "score", "dense": "cosine"}
+    both = (*dense.retrievers, InCollection(Counted(), "dense", "dense/bm25"))
+    for one in (words, replace(dense, retrievers=both)):
+        body, _ = six([one])
+        assert {result["similarity_kind"] for result in body["results"]} == {"score"}
 
 
 def test_several_collections_have_one_list_for_the_raw_query(six):
