@@ -16,7 +16,7 @@ search engine, --update True adds and deletes documents until the collection con
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -24,14 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
-from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.errors import ConfigError
+from acqo_rl.retrieval.embedding_files import read_embeddings, read_ids
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location
 
 if TYPE_CHECKING:
-    import numpy as np
     from accelerate import PartialState
-    from numpy.typing import NDArray
 
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
     from acqo_rl.types import Document, Encoder
@@ -44,11 +43,16 @@ class BuildIndexConfig:
     output: str = field(metadata={"help": "Folder of the index, or collection of a search engine."})
     data: str | None = field(default=None, metadata={"help": "BEIR folder with corpus.jsonl."})
     embeddings: str | None = field(
-        default=None, metadata={"help": "Precomputed embeddings, float[documents, dim], as .npy or .npz."}
+        default=None,
+        metadata={
+            "help": "Precomputed embeddings, float[documents, dim], as .npy or .npz; a .npz may also hold their ids."
+        },
     )
     ids: str | None = field(
         default=None,
-        metadata={"help": "File with the ids of the embeddings, one per line; by default the ids of --data."},
+        metadata={
+            "help": "File with the ids of the embeddings, one per line; by default those in the .npz, else of --data."
+        },
     )
     kind: Literal["dense", "bm25", "hybrid"] = field(
         default="dense", metadata={"help": "hybrid builds a dense and a BM25 index, which are searched together."}
@@ -161,7 +165,7 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError("A bm25 index has no length limit; omit split_passages.")
     if config.kind == "hybrid" and not config.data:
         raise ConfigError("The bm25 part of a hybrid index is built from text; give data as well.")
-    if not config.data and not (config.embeddings and config.ids):
+    if not config.data and not (config.embeddings and (config.ids or config.embeddings.endswith(".npz"))):
         raise ConfigError("There is nothing to index; give data, or embeddings and ids.")
     if config.update and not is_engine(config.output):
         raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
@@ -202,7 +206,7 @@ def build_in_engine(config: BuildIndexConfig) -> None:
 
     documents = list(read_corpus(config.data or "").values())
     encoder = load_encoder(encoder_settings(config))
-    embeddings = read_embeddings(config) if config.embeddings else None
+    embeddings = read_embeddings(config.embeddings)[0] if config.embeddings else None
     if embeddings is None and (cost := cost_of(documents, encoder)):
         print(cost, flush=True)
     note = build_engine_index(config.output, documents, encoder, embeddings=embeddings, update=config.update)
@@ -256,7 +260,7 @@ def estimate(
     """A description of the index and its estimated size."""
     from acqo_rl.retrieval import bm25, faiss_index
 
-    count = len(documents) if documents else len(read_embeddings(config))
+    count = len(documents) if documents else len(read_embeddings(config.embeddings or "")[0])
     size, kinds = 0, []
     if encoder:
         size += faiss_index.estimate_bytes(encoder.dim, config.factory, len(passages) if passages else count)
@@ -308,55 +312,9 @@ def build_dense(
         "threads": config.threads,
     }
     if config.embeddings:
-        embeddings = read_embeddings(config)
-        ids = read_ids(config.ids) if config.ids else [document.id for document in documents or []]
+        embeddings, own_ids = read_embeddings(config.embeddings)
+        ids = read_ids(config.ids) if config.ids else own_ids or [document.id for document in documents or []]
         return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
     return build_dense_index(
         folder, documents or [], encoder, passages=passages, shard_size=config.shard_size, **faiss_settings
     )
-
-
-def read_embeddings(config: BuildIndexConfig) -> NDArray[np.floating]:
-    """Reads the precomputed embeddings; a .npy file is memory-mapped."""
-    import zipfile
-    import zlib
-
-    import numpy as np
-
-    try:
-        with Path(config.embeddings or "").open("rb") as file:
-            zipped = file.read(2) == b"PK"
-            file.seek(0)
-            loaded = only_array(np.load(file)) if zipped else np.load(file.name, mmap_mode="r")
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"{config.embeddings} cannot be read as a .npy or .npz array: {error}") from error
-    if loaded.dtype.kind not in "fiu":
-        raise DataError(f"{config.embeddings} contains {loaded.dtype}; it must contain numbers, float[documents, dim].")
-    return loaded
-
-
-def only_array(arrays: Mapping[str, NDArray[np.floating]]) -> NDArray[np.floating]:
-    """The only array of a .npz file."""
-    names = list(arrays)
-    if len(names) != 1:
-        raise ValueError(f"it contains {len(names)} arrays ({', '.join(names)}), expected one")
-    return arrays[names[0]]
-
-
-def read_ids(path: str) -> list[str]:
-    """Reads one id per line, without the white space around it; blank lines at the end are ignored."""
-    from acqo_rl.data.lines import Faults
-
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as a list of ids in UTF-8: {error}") from error
-    ids = [line.strip() for line in text.rstrip().split("\n")]
-    faults = Faults()
-    for number, doc_id in enumerate(ids, start=1):
-        if not doc_id:
-            faults.add(Path(path), number, "the line is blank; write one id per line, without blank lines.")
-        elif len(doc_id.split()) > 1:
-            faults.add(Path(path), number, f"the id {doc_id!r} contains white space; replace it, for example by '_'.")
-    faults.check()
-    return ids

@@ -5,9 +5,10 @@
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
 Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
-order mark or Windows line ends; numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN;
-``history`` in any shape that :mod:`acqo_rl.conversations` reads, also outside ``metadata``; judgements as in
-:mod:`acqo_rl.data.qrels`.
+order mark or Windows line ends; a JSON array instead of lines; other names of ``_id`` and ``text`` (``docid`` and
+``contents`` of Anserini); numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata
+of documents as fields of their own (``url``); ``history`` in any shape that :mod:`acqo_rl.conversations` reads, also
+outside ``metadata``; judgements as in :mod:`acqo_rl.data.qrels`.
 
 All other faults are collected and raised as one error with file and line of each.
 """
@@ -19,7 +20,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,8 @@ from acqo_rl.data.qrels import HEADER, read_judged
 from acqo_rl.errors import ConversationError, DataError
 from acqo_rl.types import Document, Qrels, Query
 
+_ID = ("_id", "id", "docid", "doc_id", "docno", "query_id", "qid")
+_TEXT = ("text", "contents", "content", "query", "question")
 _AddFault = Callable[[str], None]
 
 
@@ -212,7 +215,10 @@ def _read_documents(folder: Path, faults: Faults) -> dict[str, Document]:
         fault = partial(faults.add, path, number)
         doc_id = _read_id(row, documents, fault)
         title = _read_text(row, "title", fault) if row.get("title") is not None else ""
-        text, metadata = _read_text(row, "text", fault), _read_metadata(row, fault)
+        text_key = _first_of(row, _TEXT)
+        text, metadata = _read_text(row, text_key, fault), _read_metadata(row, fault)
+        others = ((key, row[key]) for key in row if key not in (_first_of(row, _ID), "title", text_key, "metadata"))
+        metadata = {**{sys.intern(key): value for key, value in others if value is not None}, **metadata}
         if metadata:
             _check_json(metadata, fault)
         documents[doc_id] = Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
@@ -229,7 +235,7 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
     for number, row in read_jsonl(path, faults):
         fault = partial(faults.add, path, number)
         query_id = _read_id(row, queries, fault)
-        text, metadata[query_id] = _read_text(row, "text", fault), _read_metadata(row, fault)
+        text, metadata[query_id] = _read_text(row, _first_of(row, _TEXT), fault), _read_metadata(row, fault)
         history = _read_history(metadata[query_id].pop("history", row.get("history")), fault)
         queries[query_id] = Query(query_id, text, history)
     return queries, metadata
@@ -245,7 +251,7 @@ def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str
 
 
 def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault) -> str:
-    key = "id" if "_id" not in row and "id" in row else "_id"
+    key = _first_of(row, _ID)
     row_id = _read_text(row, key, fault).strip()
     if not row_id and isinstance(row.get(key), str):
         fault(f"{key} is empty; give each line a unique id.")
@@ -254,6 +260,11 @@ def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault) -> str
     elif row_id and row_id in seen:
         fault(f"{key} {row_id!r} is also on an earlier line; ids must be unique.")
     return row_id
+
+
+def _first_of(row: dict[str, Any], keys: Sequence[str]) -> str:
+    """The first of the keys that the row has; the first key if it has none."""
+    return next((key for key in keys if key in row), keys[0])
 
 
 def _read_text(row: dict[str, Any], key: str, fault: _AddFault) -> str:

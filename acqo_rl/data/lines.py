@@ -8,6 +8,7 @@ import logging
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -126,19 +127,24 @@ def warn_of_broken(path: Path, texts: int) -> None:
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields line numbers (from 1) and the JSON object of each line."""
+    """Yields line numbers (from 1) and the JSON object of each line; of a JSON array, the numbers of its objects."""
     broken = 0
-    for number, line in read_lines(path, faults):
+    lines = read_lines(path, faults)
+    first = next(lines, None)
+    is_array = first is not None and first[1].lstrip().startswith("[")
+    for number, line in chain([first] if first else [], lines if not is_array else []):
+        text = "\n".join([line, *(rest for _, rest in lines)]) if is_array else line
         try:
-            row, is_broken = decode_json(line)
+            value, is_broken = decode_json(text)
             broken += is_broken
         except (ValueError, RecursionError) as error:
             faults.add(path, number, f"not JSON ({error}); write one JSON object per line.")
             continue
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            faults.add(path, number, f"found {shorten(row)}, expected a JSON object.")
+        for place, row in enumerate(value, start=1) if isinstance(value, list) and is_array else [(number, value)]:
+            if isinstance(row, dict):
+                yield place, row
+            else:
+                faults.add(path, place, f"found {shorten(row)}, expected a JSON object.")
     warn_of_broken(path, broken)
 
 

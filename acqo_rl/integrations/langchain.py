@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -42,6 +44,9 @@ try:
     from pydantic import Field, SkipValidation
 except ImportError as error:
     raise missing("langchain", error) from error
+
+
+_OF_A_SEARCH = re.compile("score|distance|similarity|rank", re.I)
 
 
 class AdaptiveRetriever(BaseRetriever):
@@ -82,7 +87,7 @@ class AdaptiveRetriever(BaseRetriever):
         ``invoke`` and ``ainvoke`` work with both.
 
         Args:
-            base_retriever: the retriever to search. Documents without an id are identified by their text.
+            base_retriever: the retriever to search. Documents without an id are identified by text and metadata.
             llm: called once per query; without a model, the rules write the sub-queries.
             strategy: name of the strategy; see :func:`acqo_rl.reformulation.load.load_reformulator`.
             k: default number of documents.
@@ -151,7 +156,7 @@ class LangChainSource:
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
         by_id: dict[str, Document] = {}
         for document in documents:
-            by_id.setdefault(document.id or _content_id(document.page_content), document)
+            by_id.setdefault(document.id or _content_id(document), document)
         for doc_id, document in by_id.items():
             title = str(document.metadata.get("title") or "")
             self.documents[doc_id] = types.Document(doc_id, title, document.page_content, document.metadata)
@@ -203,5 +208,8 @@ def _is_truncated(reply: BaseMessage | str) -> bool:
     return bool(reasons & {"length", "max_tokens"})
 
 
-def _content_id(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _content_id(document: Document) -> str:
+    """A hash of text and metadata, because pages may have equal texts; scores differ from query to query."""
+    own = {str(key): value for key, value in document.metadata.items() if not _OF_A_SEARCH.search(str(key))}
+    written = json.dumps([document.page_content, own], sort_keys=True, default=str)
+    return hashlib.sha256(written.encode()).hexdigest()[:32]

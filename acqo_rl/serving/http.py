@@ -129,7 +129,8 @@ async def _refuse_schema(_: Request, error: Exception) -> JSONResponse:
             problem["msg"] = "The text is empty; write at least one letter, digit or sign."
     if isinstance(error.body, bytes):  # FastAPI does not parse the body if the content type is not JSON
         shown[0]["msg"] = "Send JSON with the header Content-Type: application/json."
-    return JSONResponse({"detail": shown}, 422)
+    is_json = all(problem["type"] != "json_invalid" for problem in shown)
+    return JSONResponse({"detail": shown}, 422 if is_json else 400)
 
 
 async def _refuse_history(_: Request, error: Exception) -> JSONResponse:

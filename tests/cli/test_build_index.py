@@ -234,11 +234,21 @@ def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, buil
         build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.txt", "--output", tmp_path / "gap")
 
 
-@pytest.mark.parametrize("content", ["two arrays", "words", "empty", "no zip"])
+@pytest.mark.parametrize("ids", [["d1", "d2", "d3"], [11, 12, 13], [b"d1", b"d2", b"d3"]])
+def test_a_npz_file_may_hold_embeddings_and_their_ids(tmp_path, build, vectors, ids):
+    np.savez(tmp_path / "both.npz", ids=np.array(ids), embeddings=vectors)
+    build("--embeddings", tmp_path / "both.npz", "--output", tmp_path / "index")
+    found = load_retriever(tmp_path / "index").search(["x"], 3)[0].doc_ids
+    assert sorted(found) == [one.decode() if isinstance(one, bytes) else str(one) for one in ids]
+
+
+@pytest.mark.parametrize("content", ["two arrays", "two lists of ids", "words", "empty", "no zip"])
 def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
     file = tmp_path / "vectors.npz"
     if content == "two arrays":
         np.savez(file, one=vectors, two=vectors)
+    elif content == "two lists of ids":
+        np.savez(file, vectors=vectors, ids=np.array(["a", "b", "c"]), labels=np.array([1, 2, 3]))
     elif content == "words":
         np.savez(file, np.array([["a"], ["b"], ["c"]]))
     else:

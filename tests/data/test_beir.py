@@ -97,6 +97,44 @@ def test_byte_order_mark_blank_lines_and_windows_line_ends(folder):
     assert read_qrels(folder, "test") == QRELS["test"]
 
 
+def test_fields_of_their_own_are_metadata_of_the_document(tmp_path):
+    row = {"_id": "a", "title": "A", "text": "x", "url": "http://a", "page": 3, "none": None, "metadata": {"page": 4}}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    assert read_corpus(tmp_path) == {"a": Document("a", "A", "x", {"url": "http://a", "page": 4})}
+
+
+def test_fields_of_their_own_must_be_json(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "x", "weight": 1e999}\n')
+    with pytest.raises(DataError, match="line 1"):
+        read_corpus(tmp_path)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_is_read_like_lines(folder, indent):
+    lines = (folder / "queries.jsonl").read_text().splitlines()
+    before = read_queries(folder)
+    (folder / "queries.jsonl").write_text(json.dumps([json.loads(line) for line in lines], indent=indent))
+    assert read_queries(folder) == before
+    (folder / "queries.jsonl").write_text(json.dumps([{"_id": "q1", "text": "x"}, 5]))
+    with pytest.raises(DataError, match="line 2"):
+        read_queries(folder)
+
+
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        ({"docid": "a", "contents": "x"}, {"qid": "q", "query": "y"}),
+        ({"id": "a", "contents": "x"}, {"query_id": "q", "text": "y"}),
+        ({"doc_id": "a", "text": "x"}, {"id": "q", "question": "y"}),
+    ],
+)
+def test_field_names_of_other_programs_are_read(tmp_path, document, query):
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(document))
+    (tmp_path / "queries.jsonl").write_text(json.dumps(query))
+    assert read_corpus(tmp_path) == {"a": Document("a", "", "x")}
+    assert read_queries(tmp_path) == [Query("q", "y")]
+
+
 def test_title_and_metadata_may_be_missing(tmp_path):
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')

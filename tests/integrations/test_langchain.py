@@ -217,6 +217,17 @@ def test_documents_without_id_are_identified_by_their_full_text():
     assert [document.metadata["title"] for document in found] == [None, None]
 
 
+def test_documents_without_id_with_equal_texts_stay_apart_and_scores_tell_nothing_apart():
+    class Nameless(BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            pages = [(1, 0.9), (2, 0.8), (1, 0.7)]
+            return [Document(page_content="Left blank.", metadata={"page": p, "_score": s}) for p, s in pages]
+
+    found = AdaptiveRetriever.from_retriever(Nameless()).invoke("blank")
+    assert [document.metadata["page"] for document in found] == [1, 2]
+    assert found[0].id != found[1].id
+
+
 def test_metadata_of_a_store_is_never_lost():
     """Its keys are the names of details, and the key of an inner search."""
     own = dict.fromkeys(("doc_id", "title", "rank", "score", "similarity", "route", "found_by", "failures"), "theirs")

@@ -329,7 +329,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("content", "status"),
         [
-            (b"{", 422),
+            (b"{", 400),
+            (b'{"query": "a', 400),
             (b'{"query": "a", "score_threshold": NaN}', 422),
             (b'{"query": "a", "\\ud800": 1}', 422),
             (b"\xff\xfe", 400),
@@ -338,7 +339,7 @@ class TestErrors:
     )
     def test_invalid_json_is_rejected(self, client, content, status):
         answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
-        assert answer.status_code in {status, 400, 422}
+        assert answer.status_code == status
         assert answer.json()["detail"]
 
     @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])

@@ -147,6 +147,12 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
             elif rows is None:
                 faults.add(file, None, f"missing, or not a TREC file or one of {', '.join((*TABLES, *PAGES))}.")
             for number, row in rows or ():
+                if row is None and path.is_dir():
+                    left_out["pages that are not UTF-8"] += 1
+                if row is None and not path.is_dir():
+                    faults.add(file, None, "not UTF-8; convert the file to UTF-8.")
+                if row is None:
+                    continue
                 count += 1
                 names |= dict.fromkeys(row)
                 name = str(count) if number else file.relative_to(path if path.is_dir() else path.parent).as_posix()
@@ -164,8 +170,11 @@ def _files_of(folder: Path) -> list[Path]:
     return [file for inside, file in sorted(files) if not any(part.startswith(".") for part in inside.parts)]
 
 
-def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row]] | None:
-    """Yields line number and row (no line number for pages); ``None`` if the file is missing or of another type."""
+def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row | None]] | None:
+    """Yields line number and row; ``None`` if the file is missing or of another type.
+
+    Pages have no line number, and no row if their encoding is unknown.
+    """
     if not file.is_file():
         return None
     if _ending(file) in TABLES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,11 +30,12 @@ _FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 _TITLE = re.compile(r"<title\b[^>]*>(.*?)</title>", re.I | re.S)
 _HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.I | re.S)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.I)
+_MOSTLY_ASCII = 10  # at most one byte in ten is no ASCII
 _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
 
 
-def read_page(file: Path, faults: Faults) -> dict[str, Any]:
-    """Returns title and text of a page, and the other fields of its front matter.
+def read_page(file: Path, faults: Faults) -> dict[str, Any] | None:
+    """Returns title and text of a page, and the other fields of its front matter; ``None`` in an unknown encoding.
 
     The title comes from the front matter, else from the title of the page, else from its first heading, else from the
     name of the file. A PDF without text, such as a scan, has no title either.
@@ -41,7 +43,9 @@ def read_page(file: Path, faults: Faults) -> dict[str, Any]:
     suffix, stem = file.suffix.lower(), re.sub(r"[\s_-]+", " ", file.stem)
     if suffix == _PDF:
         return _read_pdf(file, stem, faults)
-    content = _decode(file, faults)
+    content = _decode(file)
+    if content is None:
+        return None
     if suffix == ".txt":
         return {"title": stem, "text": content.strip()}
     front: dict[str, Any] = {}
@@ -67,17 +71,23 @@ def _read_pdf(file: Path, stem: str, faults: Faults) -> dict[str, Any]:
     return {"title": (title or stem) if text else "", "text": text}
 
 
-def _decode(file: Path, faults: Faults) -> str:
-    """Decodes UTF-8, else the encoding that an HTML page declares."""
+def _decode(file: Path) -> str | None:
+    """Decodes UTF-8, UTF-16 with a byte order mark, or the encoding of an HTML page; ``None`` if it is unknown.
+
+    A page that declares no encoding is read as browsers do (Windows-1252), if most of its letters are ASCII.
+    """
     content = file.read_bytes()
-    declared = _CHARSET.search(content[:4096]) if file.suffix.lower() in _HTML else None
-    for encoding in ("utf-8-sig", declared[1].decode() if declared else ""):
-        try:
-            return content.decode(encoding or "utf-8")
-        except (UnicodeDecodeError, LookupError):
-            continue
-    faults.add(file, None, "not UTF-8; convert the file to UTF-8.")
-    return ""
+    is_html = file.suffix.lower() in _HTML
+    declared = _CHARSET.search(content[:4096]) if is_html else None
+    encodings = ["utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"]
+    if declared:
+        encodings.append(declared[1].decode())
+    if is_html and sum(byte > 127 for byte in content) < len(content) / _MOSTLY_ASCII:
+        encodings.append("windows-1252")
+    for encoding in encodings:
+        with suppress(UnicodeDecodeError, LookupError):
+            return content.decode(encoding)
+    return None
 
 
 def _read_front(file: Path, content: str, faults: Faults) -> tuple[dict[str, Any], str]:

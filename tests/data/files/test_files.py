@@ -97,6 +97,23 @@ def test_rows_without_an_id_are_numbered_and_those_without_text_left_out(write, 
     assert "1 documents without text" in caplog.text
 
 
+def test_a_page_in_another_encoding_is_read_or_left_out_of_its_folder_and_counted(write, imported, caplog):
+    words = "The caf\u00e9 in K\u00f6ln opens at nine and closes at ten every day."
+    folder = write("pages/a.htm", f"<title>Caf\u00e9</title><p>{words}".encode("latin-1")).parent
+    write("pages/b.htm", f"<title>Euro</title><p>{words} \u20ac \u201cyes\u201d".encode("windows-1252"))
+    write("pages/c.html", f"<meta charset=utf-16><p>{words}".encode("utf-16"))
+    write("pages/d.htm", ("\u041f\u0440\u0438\u0432\u0435\u0442 " * 20).encode("windows-1251"))
+    write("pages/e.txt", words.encode("latin-1"))
+    read = documents_of(imported([folder]))
+    assert [(document.id, words in document.text) for document in read] == [
+        (f"{c}", True) for c in ("a.htm", "b.htm", "c.html")
+    ]
+    assert "\u20ac \u201cyes\u201d" in read[1].text
+    assert "2 pages that are not UTF-8" in caplog.text
+    with pytest.raises(DataError, match=r"e\.txt"):
+        imported([folder / "e.txt"])
+
+
 def test_a_table_without_a_header(write, imported):
     two = imported([write("collection.tsv", 'd1\t"Quoted" start\nd2\tplain\n')])
     assert documents_of(two) == [Document("d1", "", '"Quoted" start'), Document("d2", "", "plain")]
