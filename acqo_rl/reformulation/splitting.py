@@ -39,7 +39,9 @@ _ENDS_A_NAME = re.compile(
     r"|Sisters|Sons?)\b"
 )
 """Firms, bands and shows: "Bain and Company", "Mumford and Sons"."""
-_BEGINS_A_NAME = re.compile(r"(?<=[a-z] )(?:At|By|For|From|In|Of|On|To|With)(?: [A-Z][\w'-]*)+ and [A-Z][\w'-]*")
+_BEGINS_A_NAME = re.compile(
+    r"(?P<before>\b[a-z][\w'-]* )(?P<name>(?:At|By|For|From|In|Of|On|To|With)(?: [A-Z][\w'-]*)+ and [A-Z][\w'-]*)"
+)
 """Titles: "Of Mice and Men"."""
 _QUOTED = re.compile(r"""(?<!\w)(?:"[^"]+"|'[^']+'|\u201c[^\u201d]+\u201d)(?!\w)""")
 _WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
@@ -128,8 +130,9 @@ def _states(whole: str, text: str) -> bool:
 
 def _mark_names(text: str, lexicon: Lexicon) -> str:
     text = re.sub(r"(?<=\w) ?&(?=\w)|(?<=\w)& (?=\w)", lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
-    for name in (_QUOTED, _ENDS_A_NAME, _BEGINS_A_NAME):
+    for name in (_QUOTED, _ENDS_A_NAME):
         text = name.sub(lambda m: m[0].replace(" ", SPACE), text)
+    text = _BEGINS_A_NAME.sub(lambda m: m["before"] + m["name"].replace(" ", SPACE), text)
     if not _CHANGES.search(text) or re.search(r" (?:and|or|vs\.?|versus|with|to) ", text):
         text = _AND_NAME.sub(lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
     return lexicon.mark_names(text, SPACE)

@@ -95,6 +95,7 @@ def test_what_may_be_one_thing_is_left_whole(text):
         ("salaries in Chad and Mali", ["salaries in Chad", "salaries in Mali"]),
         # a joined name next to another name
         ("revenue of Bain and Company and Lego", ["revenue of Bain and Company", "revenue of Lego"]),
+        ("mayors of Isle Of Wight and Malmo", ["mayors of Isle Of Wight", "mayors of Malmo"]),
         ("Who wrote Of Mice and Men and East of Eden?", ["Who wrote Of Mice and Men", "Who wrote East of Eden"]),
         # an article or a preposition before each, or a word for both
         ("Opening hours of the Prado and the Louvre", ["Opening hours of the Prado", "Opening hours of the Louvre"]),
