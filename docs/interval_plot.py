@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 WIDTH, LABELS, RIGHT, ROW, TOP, BOTTOM = 720, 200, 30, 26, 12, 46
 _STYLE = (
-    "text{font:13px system-ui,sans-serif;fill:#222}.axis{stroke:#bbb}.zero{stroke:#222}"
+    ".ground{fill:#fff}text{font:13px system-ui,sans-serif;fill:#222}.axis{stroke:#bbb}.zero{stroke:#222}"
     ".gain{stroke:#0072b2;fill:#0072b2}.loss{stroke:#d55e00;fill:#d55e00}.unclear{stroke:#777;fill:#777}"
-    "@media(prefers-color-scheme:dark){text{fill:#ddd}.axis{stroke:#555}.zero{stroke:#ddd}"
+    "@media(prefers-color-scheme:dark){.ground{fill:#181a1b}text{fill:#ddd}.axis{stroke:#555}.zero{stroke:#ddd}"
     ".gain{stroke:#56b4e9;fill:#56b4e9}.loss{stroke:#e69f00;fill:#e69f00}.unclear{stroke:#aaa;fill:#aaa}}"
 )
 
@@ -36,6 +36,7 @@ def interval_plot(rows: Sequence[Row], caption: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + BOTTOM}" role="img">',
         f"<title>{escape(caption)}</title><style>{_STYLE}</style>",
+        '<rect class="ground" width="100%" height="100%"/>',
     ]
     for tick in ticks:
         kind = "zero" if tick == 0 else "axis"

@@ -63,9 +63,9 @@ def test_figures_are_of_listed_results_and_of_their_systems(listed):
         result = listed[1][name]
         assert result.file, name
         assert result.tolerance > 0, name
-        named = re.search(r"--reformulator ([^-]+)", result.command)
+        named = " ".join(re.findall(r"--(?:reformulator|pipeline) ([^-]+)", result.command)).split()
         if named:
-            assert set(systems) == {word.partition("=")[0] for word in named[1].split()}, name
+            assert set(systems) == {word.partition("=")[0] for word in named}, name
 
 
 def test_files_of_figures_are_made_by_the_command(listed):
