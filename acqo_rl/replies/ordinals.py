@@ -22,10 +22,11 @@ _WORDS = (
     "eerste/een/één tweede/twee derde/drie vierde/vier vijfde/vijf",
     "för_det_första för_det_andra för_det_tredje för_det_fjärde för_det_femte",
     "första/förste/ett/en andra/andre/två tredje/tre fjärde/fyra femte/fem",
+    "pertama kedua ketiga keempat kelima",
     "første/en/ett anden/andre/to tredje/tre fjerde/fire femte/fem",
     "pierwszy/pierwsza/pierwsze/jeden drugi/druga/drugie/dwa trzeci/trzecia/trzecie/trzy czwarty/czwarta/czwarte/cztery"
     " piąty/piąta/piąte/pięć",
-    "birinci/bir/birincisi ikinci/iki/ikincisi üçüncü/üç/üçüncüsü dördüncü/dört beşinci/beş",
+    "birinci/ilk/bir/birincisi ikinci/iki/ikincisi üçüncü/üç/üçüncüsü dördüncü/dört beşinci/beş",
     "первый/первая/первое/во-первых/один второй/вторая/второе/во-вторых/два третий/третья/третье/в-третьих/три"
     " четвёртый/четвертый/четвёртая/четвертая/в-четвёртых/четыре пятый/пятая/в-пятых/пять",
     "الأول/الأولى/أولا/أولاً/أولًا/الاول/واحد الثاني/الثانية/ثانيا/ثانياً/ثانيًا/اثنان "
@@ -42,7 +43,7 @@ _NUMBER_OF = {
     for number, forms in enumerate(line.split(), start=1)
     for word in forms.split("/")
 }
-_LAST = "last lastly finally zuletzt enfin finalmente infine 最後 最后 마지막"
+_LAST = "son last lastly finally zuletzt enfin finalmente infine 最後 最后 마지막"
 _HAN_NUMBERS = {han: str(number) for number, han in enumerate("一二三四五六七八九十", start=1)}
 _SUFFIX = rf"(?:{ORDINAL_ENDING}|:[ae]|번째|번)(?!\w)"
 _UNSPACED = r"(?:番目|つ目|個目|件目|本目|回目|个|個|つ|番|件|条|條|项|項|点|點|组|組|種|种)?の?"

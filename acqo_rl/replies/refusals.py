@@ -34,8 +34,8 @@ _CANNOT = (
     r"|(?:yardımcı ol|yardım ed|yanıtlay?|cevaplay?|yerine getir|cevap ver)[ae]m(?:[ae]m|[ıiuü]yor(?:um|uz))"
     r"|bilgim yok\W*$|bilmiyorum\W*$"
     r"|我(?:们)?(?:无法|不能|没法|没有办法|無法).{0,8}(?:回答|提供|帮助|协助|满足|处理|完成|幫助)|我不知道\W*$|我没有(?:相关|足够|这方面)"
-    r"|お?(?:手伝い|答え|応え|力に).{0,10}(?:できません|できかね|いたしかね|なれません)"
-    r"|드릴 수 ?(?:가 )?없|저는 .{0,20}(?:도와|답변|대답|처리|제공).{0,10}(?:수 ?없|못)"
+    r"|お?(?:手伝い|答え|応え|力に).{0,10}(?:できません|かねます|なれません)"
+    r"|드릴 수 ?(?:가 )?없|드리지 못해 죄송|저는 .{0,20}(?:도와|답변|대답|처리|제공).{0,10}(?:수 ?없|못)"
     r"|(?:لا|لن) (?:أستطيع|يمكنني|أقدر|أتمكن من) .{0,8}(?:مساعد|المساعدة|إجابة|الإجابة|تقديم|الرد|تلبية|توفير)"
     r"|لا (?:أعرف|أعلم)\W*$"
     r"|मैं .{0,60}(?:मदद|सहायता|उत्तर|जवाब|पूरा|जानकारी).{0,12}नहीं .{0,8}सक(?:ता|ती|ते)"
@@ -47,6 +47,19 @@ _OF_A_MODEL = (
     r"(?: (?:trained|made|developed|created) [^.,]*)?, i\b"
     r"|^i(?:'m| am) (?:just |only )?an? (?:ai|(?:large )?language model)\b|^作为(?:一个|一名)?(?:人工智能|ai|语言模型)"
 )
+_UNKNOWN = re.compile(
+    r"(?:i (?:don't|do not) know(?: that| the answer)?"
+    r"|i have no (?:information|data)(?: (?:about|on) (?:that|this|it))?"
+    r"|(?:ich weiß|das weiß ich)(?: es)?(?: leider)? nicht|ich habe (?:dazu )?keine informationen(?: (?:dazu|darüber))?"
+    r"|je (?:ne )?sais pas|je n'ai pas d'informations?.{0,20}|no (?:lo )?sé|no tengo información.{0,20}"
+    r"|non (?:lo )?so|não sei|não tenho informações.{0,20}"
+    r"|ik weet (?:het )?niet|jag vet inte|jeg vet ikke|jeg ved det ikke"
+    r"|nie wiem|nie mam (?:takich|tych|żadnych) informacji|я не знаю|не знаю|bilmiyorum|모르겠(?:습니다|어요)"
+    r"|わかりません|分かりません|(?:我)?不知道|لا (?:أعرف|أعلم)|لا أملك معلومات.{0,20}"
+    r"|(?:मुझे )?(?:इस .{0,12})?जानकारी नहीं है)\W*",
+    re.I,
+)
+"""A whole reply that says that the model does not know."""
 _CANNOT_WITHOUT_PERSON = (
     r"(?:无法|不能|没法|没有办法|無法|没有)"
     r"|(?:でき|わかり|分かり|かね|なれ)(?:ません|ます)|수 ?없|못 ?[해합하]|모르|모릅니다"
@@ -67,7 +80,7 @@ def is_refusal(line: str) -> bool:
     sentence, and does not say that the model cannot help.
     """
     text = line.strip().replace("\u2019", "'")
-    if _REFUSES.search(text) or _APOLOGY_AND_CANNOT.match(text):
+    if _UNKNOWN.fullmatch(text) or _REFUSES.search(text) or _APOLOGY_AND_CANNOT.match(text):
         return True
     apology = _APOLOGY.match(text)
     if apology is None:

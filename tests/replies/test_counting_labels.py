@@ -11,6 +11,8 @@ from acqo_rl.types import Completion
 
 ENTRIES = ["bread prices Lyon", "rent Oslo 2020", "who won 1998"]
 LABELS = (
+    "İlk sorgu:|İkinci sorgu:|Son sorgu:",
+    "Pertanyaan pertama:|Pertanyaan kedua:|Pertanyaan ketiga:",
     "1ª opção:|2ª opção:|3ª opção:",
     "Primeira pergunta:|Segunda pergunta:|Terceira pergunta:",
     "Opção A:|Opção B:|Opção C:",
@@ -183,6 +185,17 @@ AROUND = (
 )
 """A sentence before or after a list."""
 REFUSALS = (
+    "도움을 드리지 못해 죄송합니다.",
+    "その質問にはお答えしかねます。",
+    "لا أملك معلومات عن ذلك.",
+    "मुझे इस विषय की जानकारी नहीं है।",
+    "Jag vet inte.",
+    "Ich weiß es nicht.",
+    "Je ne sais pas.",
+    "No lo sé.",
+    "Não sei.",
+    "わかりません。",
+    "I have no information about that.",
     "Desculpe, não posso ajudar com isso.",
     "Lamento, mas não tenho informações sobre isso.",
     "Não sei responder a essa pergunta.",
@@ -257,6 +270,9 @@ REFUSALS = (
     "Unfortunately, I can't answer that.",
 )
 TITLES = (
+    "não sei dançar letra",
+    "je ne sais pas quoi signification",
+    "わかりません 意味",
     "I'm sorry, I haven't a clue BBC",
     "I'm sorry, I haven't a clue episodes",
     "sorry, i love you drama cast",
