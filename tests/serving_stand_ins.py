@@ -19,6 +19,12 @@ DOCUMENTS = {
         ("tokyo", "Tokyo is the capital of Japan.", {}),
     )
 }
+PERU_AND_CHAD = "capital of Peru and capital of Chad"
+
+
+def post(client, path="/v1/search", **body):
+    """Sends the question, or the given fields, and returns the response."""
+    return client.post(path, json={"query": PERU_AND_CHAD, **body})
 
 
 @contextmanager

@@ -1,0 +1,244 @@
+"""Faults of a BEIR folder are listed at once, each with its file and line."""
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_data_set import QUERIES
+
+from acqo_rl.data.beir import (
+    read_beir,
+    read_corpus,
+    read_qrels,
+    read_queries,
+    write_beir,
+)
+from acqo_rl.errors import DataError
+
+BAD_LINES = [
+    ('{"_id": "d3", "text": ', "not JSON"),
+    ("[1, 2]", "[1, 2]"),
+    ('{"text": "t"}', "no '_id'"),
+    ('{"_id": "d3"}', "no 'text'"),
+    ('{"_id": true, "text": "t"}', "_id is True"),
+    ('{"_id": null, "text": "t"}', "_id is null or NaN"),
+    ('{"_id": "d3", "text": null}', "text is null or NaN"),
+    ('{"_id": "d3", "text": NaN}', "text is null or NaN"),
+    ('{"_id": "d3", "text": 1e999}', "text is inf"),
+    ('{"_id": "d3", "text": -Infinity}', "not JSON"),
+    (f'{{"_id": "d3", "text": {"9" * 5000}}}', "not JSON"),
+    ('{"_id": "d3", "title": ["t"], "text": "t"}', "title is"),
+    ('{"_id": "", "text": "t"}', "_id is empty"),
+    ('{"_id": " ", "text": "t"}', "_id is empty"),
+    ('{"_id": "d 3", "text": "t"}', "_id is 'd 3'"),
+    ('{"_id": "d1", "text": "t"}', "_id 'd1'"),
+    ('{"_id": " d1 ", "text": "t"}', "_id 'd1'"),
+    ("[" * 100_000, "not JSON"),
+    ('{"_id": "d3", "text": "t", "metadata": ["url"]}', "metadata is ['url']"),
+    ('{"_id": "d3", "text": "t", "metadata": {"score": 1e999}}', "metadata is {'score': inf}"),
+]
+
+
+def test_a_broken_emoji_is_read_as_a_replacement_character_and_counted(folder, caplog):
+    """A whole emoji that is written as two escapes is read as it is."""
+    lines = {
+        "corpus.jsonl": [r'{"_id": "d3", "title": "\ud83d", "text": "\uD83D\uDE00", "metadata": {"url": "a\ude00"}}'],
+        "queries.jsonl": [r'{"_id": "q3", "text": "b\ud83d", "metadata": {"history": ["U: c\ud83d", "S: d"]}}'],
+    }
+    for name, more in lines.items():
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in more)
+    document, query = read_corpus(folder)["d3"], read_queries(folder)[-1]
+    assert (document.title, document.text, document.metadata) == ("\ufffd", "\U0001f600", {"url": "a\ufffd"})
+    assert (query.text, [str(turn) for turn in query.history]) == ("b\ufffd", ["U: c\ufffd", "S: d"])
+    assert [(record.args[0].name, record.args[1]) for record in caplog.records] == [(name, 1) for name in lines]
+
+
+@pytest.mark.parametrize(("line", "problem"), BAD_LINES)
+def test_a_bad_corpus_line_is_named(folder, line, problem):
+    path = folder / "corpus.jsonl"
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_corpus(folder)
+    assert f"{path}, line 3: " in str(error.value)
+    assert problem in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "metadata", [[1], "x", {"history": 3}, {"history": ["U: hi", 2]}, {"history": [{"role": "user"}]}]
+)
+def test_bad_metadata_is_named(folder, metadata):
+    path = folder / "queries.jsonl"
+    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": metadata}) + "\n")
+    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: metadata"):
+        read_queries(folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "problem"),
+    [
+        (["frage\tdokument\twert", "q1\td1\t1"], 1, "score is 'wert'"),
+        (["query-id\tcorpus-id", "q1\td1"], 1, "found 2 columns"),
+        (["q1 d 1 1 1"], 1, "found 5 columns"),
+        (["q1\t\t1"], 1, "an empty id"),
+        (["q1\td1\tNaN"], 1, "score is 'NaN'"),
+        (["q1\td1\t1", "q1 0 d2"], 2, "score is 'd2'"),
+        (["query-id\tcorpus-id\tscore", "q1\td1"], 2, "found 2 columns"),
+        (["query-id\tcorpus-id\tscore", "q1\td1\t0.5"], 2, "score is '0.5'"),
+        (["query-id\tcorpus-id\tscore", "q1\td1\t1", "q1\td1\t2"], 3, "judged 1 before and 2 here"),
+    ],
+)
+def test_bad_qrels_are_named(folder, lines, number, problem):
+    (folder / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(DataError, match=rf"test\.tsv, line {number}: .*{problem}"):
+        read_qrels(folder, "test")
+
+
+def test_every_fault_of_a_folder_is_listed_at_once(folder, caplog):
+    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "test.tsv"
+    corpus.write_text('{"_id": "d 1", "title": ["x"], "text": null}\nno JSON\n{"_id": "d2", "text": "t"}\n')
+    queries.write_text('{"_id": "q1"}\n{"_id": "q2", "text": "t", "metadata": {"history": 3}}\n')
+    qrels.write_text("q1\td2\t0.5\nq1\td2\nq1\td1\t1\nq1\td2\t1\n")
+    with pytest.raises(DataError) as error:
+        read_beir(folder, "test", "train")
+    lines = str(error.value).split("\n")
+    assert lines[0].startswith("9 faults")
+    assert not caplog.records  # d1 is missing only because of a fault
+    numbers = {corpus: [1, 1, 1, 2], queries: [1, 2], qrels: [1, 2]}
+    wanted = [f"{path}, line {number}: " for path, lines in numbers.items() for number in lines]
+    assert len(lines[1:]) == len([*wanted, "train"])
+    assert all(
+        line.startswith(start) for line, start in zip(lines[1:], [*wanted, f"{folder}/qrels/train.tsv: "], strict=True)
+    )
+
+
+def test_faults_beyond_twenty_are_counted(folder):
+    (folder / "corpus.jsonl").write_text('{"_id": "d"}\n' * 1000 + "{\n" * 500)
+    (folder / "queries.jsonl").write_text('{"_id": ""}\n' * 2)
+    with pytest.raises(DataError) as error:
+        read_beir(folder)
+    lines = str(error.value).split("\n")
+    assert len(lines) <= 24
+    assert any(line.startswith(f"{folder}/queries.jsonl, line 1: ") for line in lines)
+    assert "2,503" in lines[0]
+
+
+def test_every_empty_file_is_named(folder):
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        (folder / name).write_text("")
+    with pytest.raises(DataError) as error:
+        read_beir(folder, "test")
+    assert all(f"{folder}/{name}: " in str(error.value) for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"))
+
+
+@pytest.mark.parametrize(("faults_of_corpus", "shown"), [(13, 16), (30, 20)])
+def test_as_many_faults_are_shown_as_there_is_room_for(folder, faults_of_corpus, shown):
+    (folder / "corpus.jsonl").write_text("no JSON\n" * faults_of_corpus)
+    (folder / "queries.jsonl").write_text("no JSON\n" * 3)
+    with pytest.raises(DataError) as error:
+        read_beir(folder)
+    assert str(error.value).count("not JSON") == shown
+
+
+def test_judgements_of_what_is_not_there_are_left_out_and_counted(folder, caplog):
+    path = folder / "qrels" / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t1\nq9\td1\t1\nq2\td8\t1\nq2\td1\t0\n")
+    data = read_beir(folder, "test")
+    assert data.qrels["test"] == {"q1": {"d1": 1}}
+    assert data.queries["test"] == QUERIES[:1]
+    [record] = caplog.records
+    assert all(said in record.message for said in (str(path), " 3 ", " 1 ", "'d9'"))
+    assert [query.id for query in read_queries(folder, "test")] == ["q1", "q2"]
+    assert read_qrels(folder, "test")["q9"] == {"d1": 1}
+
+
+def test_a_split_without_any_judgement_of_the_folder_is_refused(folder):
+    (folder / "qrels" / "test.tsv").write_text("q1\td8\t1\nq1\td9\t1\n")
+    with pytest.raises(DataError, match=r"test\.tsv: .*'d8'"):
+        read_beir(folder, "test")
+
+
+def test_missing_and_empty_files(folder):
+    with pytest.raises(DataError, match=r"train\.tsv: .* dev, test"):
+        read_qrels(folder, "train")
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n")
+    with pytest.raises(DataError, match=r"test\.tsv"):
+        read_qrels(folder, "test")
+    (folder / "corpus.jsonl").write_text("\n\n")
+    with pytest.raises(DataError, match=r"corpus\.jsonl"):
+        read_corpus(folder)
+    (folder / "corpus.jsonl").unlink()
+    with pytest.raises(DataError, match=r"corpus\.jsonl: no such file"):
+        read_corpus(folder)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(DataError, match="missing: no such folder; give a BEIR folder"):
+        read_qrels(tmp_path / "missing", "train")
+
+
+def test_bytes_that_are_not_text(folder):
+    path = folder / "corpus.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"_id": "d3", "text": "K\xf6ln"}\n')
+    with pytest.raises(DataError, match=r"line 3: not UTF-8"):
+        read_corpus(folder)
+    zipped = path.with_name("corpus.jsonl.gz")
+    zipped.write_bytes(gzip.compress(b'{"_id": "d", "text": "t"}\n')[:-8])
+    path.unlink()
+    with pytest.raises(DataError, match=r"corpus\.jsonl\.gz"):
+        read_corpus(folder)
+    zipped.write_bytes(b"no gzip")
+    with pytest.raises(DataError, match=r"corpus\.jsonl\.gz"):
+        read_corpus(folder)
+
+
+IDS = st.sampled_from(["d1", "d2", "q1", 1, 1.0, "1", "d 1", " d1", "caf\u00e9", "cafe\u0301", "", None, True, [], {}])
+
+
+VALUES = st.one_of(IDS, st.text(max_size=5), st.floats(), st.integers(), st.lists(st.text(max_size=3), max_size=2))
+
+
+HISTORIES = st.one_of(VALUES, st.lists(VALUES), st.dictionaries(st.sampled_from(["role", "content", "text"]), VALUES))
+
+
+ANY_METADATA = st.one_of(VALUES, st.fixed_dictionaries({}, optional={"history": HISTORIES, "url": VALUES}))
+
+
+ROWS = st.fixed_dictionaries(
+    {}, optional={"_id": IDS, "id": IDS, "title": VALUES, "text": VALUES, "metadata": ANY_METADATA}
+)
+
+
+JSON_LINES = st.one_of(ROWS.map(json.dumps), VALUES.map(json.dumps), st.text(max_size=8)).map(
+    lambda line: line.encode("utf-8", "surrogatepass")
+)
+
+
+CELLS = st.one_of(IDS.map(str), st.sampled_from(["query-id", "docid", "score", "1", "0", "1.0", "2e3", "-1", "x"]))
+
+
+QRELS_LINES = st.builds(
+    lambda cells, separator: separator.join(cells).encode("utf-8", "surrogatepass"),
+    st.lists(CELLS, max_size=5),
+    st.sampled_from(["\t", " ", ",", ";", "\t\t"]),
+)
+
+
+@given(*(st.lists(lines, max_size=6) for lines in (JSON_LINES, JSON_LINES, QRELS_LINES)))
+def test_any_folder_is_read_or_its_faults_are_listed(tmp_path_factory, corpus, queries, qrels):
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "qrels").mkdir()
+    for name, lines in (("corpus.jsonl", corpus), ("queries.jsonl", queries), ("qrels/test.tsv", qrels)):
+        (folder / name).write_bytes(b"\n".join(lines))
+    try:
+        data = read_beir(folder, "test")
+    except DataError as error:
+        assert str(folder) in str(error)
+        return
+    assert {query.id for query in data.queries["test"]} == set(data.qrels["test"])
+    assert {doc_id for judged in data.qrels["test"].values() for doc_id in judged} <= set(data.corpus)
+    write_beir(folder / "again", data.corpus.values(), data.queries["test"], data.qrels, data.metadata)
+    again = read_beir(folder / "again", "test")
+    assert (again.corpus, again.queries, again.qrels) == (data.corpus, data.queries, data.qrels)

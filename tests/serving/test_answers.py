@@ -1,0 +1,186 @@
+"""Answers over HTTP: steps, text and the result arrive as events."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from pipeline_stand_ins import BrokenModel, ModelByRole
+from serving_stand_ins import PERU_AND_CHAD, Back, Gate, Parts, Scripted, Words, events, post
+
+from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.types import Completion
+
+MODEL = {"analyzer": "simple", "synthesis": "Lima.", "grounding": '{"claims": [{"claim": "Lima", "source": 1}]}'}
+
+
+class TestAnswers:
+    def test_steps_are_streamed_before_the_result(self, serving):
+        with serving(answer_model=ModelByRole(**MODEL)) as client:
+            answer = post(client, "/v1/answer", query="capital of Peru")
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            stream = events(answer.text)
+            again = events(post(client, "/v1/answer", query="Capital of Peru?").text)
+            metrics = client.get("/metrics").text
+        assert {name for name, _ in stream[:-1]} == {"step"}
+        name, result = stream[-1]
+        assert (name, result["answer"], result["model_calls"]) == ("result", "Lima.", 3)
+        assert result["passages"][0]["document_id"] == "lima"
+        assert result["passages"][0]["knowledge_pool"] == "world"
+        assert result["passages"][0]["metadata"] == {"url": "https://lima.example"}
+        assert result["confidence_label"] in ("High", "Medium", "Low", "Very Low")
+        assert [data["name"] for _, data in stream[:-1]].index("synthesis") > 0
+        assert (again[-1][1]["cached"], again[-1][1]["model_calls"]) == (True, 0)
+        assert "acqo_budget_used_ratio_sum 0.15" in metrics
+        assert 'acqo_cache_requests_total{cache="answer",outcome="hit"} 1.0' in metrics
+
+    def test_claims_have_their_supporting_passages(self, serving):
+        grounding = '{"claims": [{"claim": "Lima", "source": 1}, {"claim": "It rains", "source": null}]}'
+        model = ModelByRole(**{**MODEL, "grounding": grounding, "gap": '{"answerable": true}'})
+        with serving(answer_model=model) as client:
+            chain = "Which company acquired the firm that built the capital of Peru?"
+            result = events(post(client, "/v1/answer", query=chain).text)[-1][1]
+        first, second = result["claims"]
+        assert (first["claim"], first["source"]["document_id"]) == ("Lima", result["passages"][0]["document_id"])
+        assert first["source"]["text"] == result["passages"][0]["text"]
+        assert second == {"claim": "It rains", "source": None}
+        assert result["strategies"] == ["multi_hop"]
+
+    @pytest.mark.parametrize(
+        ("claims", "label"),
+        [("[1, 1]", "High"), ("[1, null]", "Medium"), ("[null, null]", "Low"), ("[]", "Low")],
+    )
+    def test_the_label_depends_on_the_grounding(self, serving, in_collection, claims, label):
+        """With cosines of 0.8 and three passages: 0.30 + 0.15 + 0.55 x share of supported claims."""
+        grounding = json.dumps({"claims": [{"claim": "c", "source": source} for source in json.loads(claims)]})
+        pools = [in_collection("world", Words(extra=0.7))]
+        with serving(pools, answer_model=ModelByRole(**{**MODEL, "grounding": grounding})) as client:
+            result = events(post(client, "/v1/answer", query="capital").text)[-1][1]
+        assert result["confidence_label"] == label
+
+    def test_without_a_passage_the_label_is_the_lowest(self, serving):
+        with serving(answer_model=ModelByRole(**MODEL)) as client:
+            result = events(post(client, "/v1/answer", query="nothing fits").text)[-1][1]
+        assert (result["confidence_label"], result["claims"], result["passages"]) == ("Very Low", [], [])
+
+    def test_the_first_search_uses_the_strategy(self, serving):
+        with serving(answer_model=ModelByRole(**MODEL)) as client:
+            split, raw = (
+                events(post(client, "/v1/answer", rewriting_strategy=strategy).text)[-1][1]
+                for strategy in ("parts", "raw")
+            )
+        parts = ["capital of Peru", "capital of Chad"]
+        assert [v["text"] for v in split["query_rewrite_info"]["variants"]] == parts
+        assert split["query_rewrite_info"]["original_query"] == PERU_AND_CHAD
+        assert [v["text"] for v in raw["query_rewrite_info"]["variants"]] == [PERU_AND_CHAD]
+
+    @pytest.mark.parametrize("mode", ["pipeline", "simple", "multi_hop"])
+    def test_the_user_context_is_added_to_readings(self, serving, mode):
+        """It is part of the cache key."""
+        with serving(answer_model=ModelByRole(**MODEL), strategies=Scripted(back=Back())) as client:
+            asked = {"query": "the capital", "mode": mode}
+            plain, with_context, _ = (
+                events(post(client, "/v1/answer", **asked, user_context=context).text)[-1][1]["query_rewrite_info"]
+                for context in ("", "for tourists", "")
+            )
+        assert [v["text"] for v in plain["variants"]] == ["capital of Peru", "the capital"]
+        assert [v["text"] for v in with_context["variants"]] == ["capital of Peru for tourists", "the capital"]
+
+    def test_a_follow_up_is_rewritten_by_the_strategy_of_the_request(self, serving):
+        """The steps show the searched texts; the cached reformulation of an earlier search is used."""
+        parts, turns = Parts(), ["U: capital of Peru and capital of Chad?"]
+        strategies = Scripted(parts=parts, turns=RecentTurns())
+        with serving(answer_model=ModelByRole(**MODEL), strategies=strategies) as client:
+            asked = {"query": "its currency and Peru", "history": turns}
+            post(client, **asked)
+            stream = events(post(client, "/v1/answer", **asked).text)
+            by_turns = events(post(client, "/v1/answer", **asked, rewriting_strategy="turns").text)
+            unknown = post(client, "/v1/answer", **asked, rewriting_strategy="magic")
+        assert {"name": "initial", "ms": 0.0, "detail": "searched ['its currency', 'Peru']"} in [d for _, d in stream]
+        _, result = stream[-1]
+        info = result["query_rewrite_info"]
+        assert (info["strategy"], [v["text"] for v in info["variants"]]) == ("parts", ["its currency", "Peru"])
+        assert (result["model_calls"], len(parts.batches)) == (2, 1)
+        [variant] = by_turns[-1][1]["query_rewrite_info"]["variants"]
+        assert variant["text"] == f"{turns[0]} its currency and Peru"
+        assert unknown.status_code == 404
+
+    def test_a_step_is_sent_while_the_next_one_runs(self, serving):
+        """The model waits; earlier steps have arrived already."""
+        gate = Gate()
+
+        class Waiting(ModelByRole):
+            def generate(self, conversations):
+                gate.reformulate([])
+                return super().generate(conversations)
+
+        with (
+            serving(answer_model=Waiting(**MODEL)) as client,
+            client.stream("POST", "/v1/answer", json={"query": "capital of Peru"}) as answer,
+        ):
+            lines = answer.iter_lines()
+            assert next(lines) == "event: step"
+            assert not gate.open.is_set()
+            gate.open.set()
+            assert "event: result" in list(lines)
+
+    def test_the_answer_is_streamed(self, serving):
+        """The second piece is written only after the first has reached the client."""
+        received = threading.Event()
+
+        class Writing(ModelByRole):
+            def stream(self, conversation, on_text):
+                on_text("Li")
+                assert received.wait(10)
+                on_text("ma.")
+                return self.generate([conversation])[0]
+
+        with (
+            serving(answer_model=Writing(**MODEL)) as client,
+            client.stream("POST", "/v1/answer", json={"query": "capital of Peru"}) as answer,
+        ):
+            text = ""
+            for line in answer.iter_lines():
+                text += line + "\n"
+                if line == 'data: {"text": "Li"}':
+                    received.set()
+        stream = events(text)
+        assert [data["text"] for name, data in stream if name == "token"] == ["Li", "ma."]
+        assert stream[-1][1]["answer"] == "Lima."
+
+    def test_thoughts_are_neither_streamed_nor_part_of_the_answer(self, serving):
+        class Thinking(ModelByRole):
+            def stream(self, conversation, on_text):
+                for piece in ("<thi", "nk>Quito?</th", "ink>\n\nLi", "ma."):
+                    on_text(piece)
+                return Completion("<think>Quito?</think>\n\nLima.", 9)
+
+        with serving(answer_model=Thinking(**MODEL)) as client:
+            stream = events(post(client, "/v1/answer", query="capital of Peru").text)
+        assert "".join(data["text"] for name, data in stream if name == "token") == "Lima."
+        assert stream[-1][1]["answer"] == "Lima."
+
+    def test_a_failing_model_is_reported(self, serving):
+        with serving(answer_model=BrokenModel()) as client:
+            _, result = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
+        assert result["answer"] == ""
+        assert "the model server is down" in " ".join(result["failures"])
+        assert result["passages"]
+
+    def test_a_failing_index_is_an_error_event(self, serving):
+        with serving() as client:
+            [*_, (name, data)] = events(post(client, "/v1/answer", query="broken one").text)
+        assert name == "error"
+        assert "No search succeeded" in data["detail"]
+
+    def test_a_failing_collection_is_skipped_and_reported(self, serving, in_collection):
+        class Down(Words):
+            def search(self, texts, k):
+                raise ConnectionError("the index is down")
+
+        pools = [in_collection("world"), in_collection("other", Down())]
+        with serving(pools, answer_model=ModelByRole(**MODEL)) as client:
+            name, data = events(post(client, "/v1/answer", query="capital of Peru").text)[-1]
+        assert (name, data["passages"][0]["document_id"]) == ("result", "lima")
+        assert "other/dense ConnectionError: the index is down" in data["failures"][0]
