@@ -45,6 +45,8 @@ _WEAK: dict[str, Role] = {
         ("użytkownik", "användare", "пользователь", "kullanici", "用户", "用戶", "ユーザー", "사용자", "المستخدم"),
         "user",
     ),
+    **dict.fromkeys(("kunde", "kundin", "cliente", "klant", "klient", "клиент", "müşteri", "客户", "고객"), "user"),
+    **dict.fromkeys(("berater", "beraterin", "agente", "conseiller", "оператор", "客服", "상담원"), "assistant"),
     **dict.fromkeys(("assistent", "asistente", "assistente", "asystent", "ассистент", "asistan"), "assistant"),
     **dict.fromkeys(("助手", "助理", "アシスタント", "어시스턴트", "المساعد"), "assistant"),
     "system": "system",

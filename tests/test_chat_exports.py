@@ -70,6 +70,12 @@ def test_two_names_that_alternate_before_a_dash_are_speakers():
     assert len(read("Oslo - capital\nBergen - city\nOslo - mayor")) == 1
 
 
+@pytest.mark.parametrize("names", [("Kunde", "Berater"), ("Cliente", "Agente"), ("客户", "客服"), ("고객", "상담원")])
+@pytest.mark.parametrize("sign", [":", " -"])
+def test_customers_and_agents_of_other_languages_are_known(names, sign):
+    assert read("\n".join(f"{name}{sign} {text}" for name, (_, text) in zip(names, TURNS, strict=True))) == TURNS
+
+
 def test_messages_in_a_row_are_one_turn_and_a_bot_is_the_assistant_even_if_it_begins():
     text = "HelpBot — Today at 10:30\nHello!\nAda — Today at 10:31\nAbout Oslo:\nAda — Today at 10:32\nits mayor?"
     assert read(text) == [("assistant", "Hello!"), ("user", "About Oslo:\nits mayor?")]
