@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, reformulator_key
+from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, reformulation_of, reformulator_key
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
@@ -221,3 +222,12 @@ def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_tha
     assert reformulator_key("multi_query", "m", three) != reformulator_key("multi_query", "m", four)
     (tmp_path / "weights").write_text("renewed")
     assert policy != reformulator_key("policy", str(tmp_path), three)
+
+
+def test_a_cache_of_an_earlier_version_calls_the_minimum_margin_lead():
+    raw = SubQuery("raw", "original", min_margin=0.05)
+    made = Reformulation(Query("q", "raw"), "disambiguate", (SubQuery("reading", "reading"), raw), "policy")
+    row = asdict(made)
+    for sub_query in row["sub_queries"]:
+        sub_query["lead"] = sub_query.pop("min_margin")
+    assert reformulation_of(row) == made
