@@ -34,14 +34,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import machine
 import psutil
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.reformulation.load import ENGINE_HELP, Engine
+from acqo_rl.reformulation.load import ENGINE_HELP
 from acqo_rl.retrieval.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ HEADINGS = (
     "engine", "batching", "clients", "answers/s", "CPU ms", "MB", "p50 ms", "p95 ms", "p99 ms", "batch", *VERDICTS,
     "requests",
 )  # fmt: skip
-Batching = Literal["off", "on"]
 
 
 @dataclass
@@ -63,10 +62,10 @@ class BenchmarkConfig(IndexSettings):
     collection: str = field(metadata={"help": "NAME=DATA,INDEX, as in acqo serve."})
     split: str = field(default="dev", metadata={"help": "Split of the queries: DATA/qrels/SPLIT.tsv."})
     strategy: str = field(default="rules", metadata={"help": "NAME or NAME=MODEL, as in acqo serve."})
-    engines: list[Engine] = field(
+    engines: list[str] = field(
         default_factory=lambda: ["auto"], metadata={"help": f"One or several engines. {ENGINE_HELP}"}
     )
-    batching: list[Batching] = field(
+    batching: list[str] = field(
         default_factory=lambda: ["off", "on"], metadata={"help": "Servers without or with batching, or both."}
     )
     clients: list[int] = field(default_factory=lambda: [1, 8, 32], metadata={"help": "Numbers of concurrent requests."})
@@ -115,6 +114,8 @@ def main(config: BenchmarkConfig) -> None:
 
     if min(config.requests, config.turns, *config.clients) < 1:
         raise ConfigError("requests, turns and clients must be at least 1.")
+    if unknown := set(config.batching) - {"off", "on"}:
+        raise ConfigError(f"batching contains {min(unknown)!r}; give off, on or both.")
     data = split_paths(config.collection.partition("=")[2])[0]
     texts = list(dict.fromkeys(query.text for query in read_queries(data, config.split)))[: config.requests]
     load = machine.load()
@@ -136,7 +137,7 @@ def main(config: BenchmarkConfig) -> None:
 
 
 @contextmanager
-def serving(config: BenchmarkConfig, engine: Engine, batching: Batching) -> Iterator[Callable[[], Server]]:
+def serving(config: BenchmarkConfig, engine: str, batching: str) -> Iterator[Callable[[], Server]]:
     """A server process that caches nothing and refuses nobody; the function waits until it is up and returns it."""
     settings = {
         "engine": engine, "collections": config.collection, "strategies": config.strategy, "port": 0,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 _LONGEST_MATCH = 3
 _MOST = 4
-"""Maximum number of tokens per guess; longer ones are seldom right to the end."""
+"""Number of tokens per guess; longer ones are seldom right to the end."""
 _TOKENS_PER_PASS = 16
 """Above about this number of tokens, a pass takes longer with each token on a CPU."""
 _EARLIER = 8
@@ -38,12 +38,20 @@ class Drafts:
             texts: prompt and tokens written so far of each completion.
 
         Returns:
-            At most 4 tokens per completion; fewer or none for many completions.
+            4 tokens per completion; fewer or none for many completions. All guesses are equally long, because engines
+            take longer for a pass whose number of tokens differs from that of the last one.
         """
-        most = min(_MOST, _TOKENS_PER_PASS // max(len(texts), 1) - 1)
-        if most < 1:
-            return [[] for _ in texts]
-        return [_followers([[*prompt, *written], *reversed(self._earlier)], most) for prompt, written in texts]
+        size = max(0, min(_MOST, _TOKENS_PER_PASS // max(len(texts), 1) - 1))
+        return [_guess([[*prompt, *written], *reversed(self._earlier)], size) for prompt, written in texts]
+
+
+def _guess(texts: list[list[int]], size: int) -> list[int]:
+    """Tokens that may follow the first text; any token where nothing is known."""
+    first, *others = texts
+    guess: list[int] = []
+    while len(guess) < size:
+        guess += _followers([first + guess, *others], size - len(guess)) or first[-1:]
+    return guess
 
 
 def _followers(texts: list[list[int]], most: int) -> list[int]:

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 PREFIXES: dict[str, Weights] = {"openvino:": "float16", "openvino-int8:": "int8"}
 """Prefix of a model's name that chooses this engine -> type of the stored weights.
 
-Weights in float16 are converted to float32 when they are loaded, and change almost no completion. Weights in int8 take
-a quarter of the memory, and CPUs that are fast in bfloat16 compute with it. They take less time, but change more
-completions.
+CPUs that support bfloat16 compute in it, others in float32. Weights in float16 are converted when they are loaded.
+Weights in int8 take half the memory of bfloat16, but they are slower and change more completions.
 """
 
 GRAPH_FILE = "openvino_model.xml"
 _WEIGHTS_FILE = "openvino_model.bin"
-_VERSION = "3"
+_VERSION = "4"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
 _OUT_OF_SIGHT = -1e9

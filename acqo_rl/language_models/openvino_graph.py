@@ -97,7 +97,7 @@ class _Builder:
         head = self.tensors.get("lm_head.weight")
         logits = ops.matmul(x, vocabulary if head is None else self._stored(head), False, True)
         graph = ov.Model([ops.result(output) for output in (logits, *outputs)], inputs)
-        graph.set_rt_info("bf16" if self.weights == "int8" else "f32", _PRECISION)
+        graph.set_rt_info("f32" if self.weights == "float32" else "bf16", _PRECISION)
         return graph
 
     def _rotations(self, positions: Any) -> tuple[Any, Any]:

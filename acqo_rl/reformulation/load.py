@@ -30,7 +30,7 @@ Engine = Literal["auto", "transformers", "int8"]
 
 ENGINE_HELP = (
     "What runs a policy on a CPU. auto: OpenVINO, if it is installed, for policies exported for it and those of this "
-    "package. int8: OpenVINO with 8-bit weights, which is faster but changes some completions."
+    "package. int8: OpenVINO with 8-bit weights, which take less memory but are slower and change more completions."
 )
 
 ELSE_RULES = "_else_rules"

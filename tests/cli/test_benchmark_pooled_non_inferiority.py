@@ -1,0 +1,46 @@
+"""The test over several evaluations pools their queries."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def evaluation(folder, values):
+    """A folder with the measure of each query: reformulator -> values."""
+    folder.mkdir()
+    rows = [f",{name},{i},{value}" for name, seen in values.items() for i, value in enumerate(seen)]
+    changed = "typos,new,0,0.0"
+    (folder / "queries.csv").write_text("\n".join(["variant,reformulator,query_id,nDCG@10", *rows, changed]))
+    return folder
+
+
+def run(*folders):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    script = str(ROOT / "benchmarks" / "pooled_non_inferiority.py")
+    arguments = ["--evaluations", *map(str, folders), "--baseline", "old", "--system", "new"]
+    return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, env=environment)
+
+
+def test_the_last_row_is_over_all_queries(tmp_path):
+    worse = evaluation(tmp_path / "worse", {"old": [0.5, 0.5], "new": [0.4, 0.4]})
+    better = evaluation(tmp_path / "better", {"old": [0.5] * 8, "new": [0.6] * 8})
+    done = run(worse, better)
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    assert [row[:3] for row in rows] == [
+        ["worse", "2", "-0.1000"],
+        ["better", "8", "+0.1000"],
+        ["all", "10", "+0.0600"],
+    ]
+    assert [row[4] for row in rows] == ["no", "yes", "no"]
+
+
+def test_other_queries_are_refused(tmp_path):
+    done = run(evaluation(tmp_path / "one", {"old": [0.5, 0.5], "new": [0.4]}))
+    assert done.returncode == 2
+    assert "one" in done.stderr
