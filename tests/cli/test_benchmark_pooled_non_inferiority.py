@@ -37,7 +37,7 @@ def test_the_last_row_is_over_all_queries(tmp_path):
         ["better", "8", "+0.1000"],
         ["all", "10", "+0.0600"],
     ]
-    assert [row[4] for row in rows] == ["no", "yes", "no"]
+    assert [row[4] for row in rows] == ["no", "yes", "yes"]
 
 
 def test_other_queries_are_refused(tmp_path):
