@@ -123,14 +123,16 @@ async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
 async def _refuse_schema(_: Request, error: Exception) -> JSONResponse:
     """Reports each error and its location, without the request body, which may be long or not valid JSON."""
     assert isinstance(error, RequestValidationError)
+    if unreadable := next((e for e in error.errors() if e["type"] == "json_invalid"), None):
+        reason, place = unreadable["ctx"]["error"], unreadable["loc"][-1]
+        return JSONResponse({"detail": f"The body is not valid JSON, at character {place}: {reason}."}, 400)
     shown = [{"type": e["type"], "loc": [_plain(part) for part in e["loc"]], "msg": e["msg"]} for e in error.errors()]
     for problem in shown:
         if problem["type"] == "string_pattern_mismatch":
             problem["msg"] = "The text is empty; write at least one letter, digit or sign."
     if isinstance(error.body, bytes):  # FastAPI does not parse the body if the content type is not JSON
         shown[0]["msg"] = "Send JSON with the header Content-Type: application/json."
-    is_json = all(problem["type"] != "json_invalid" for problem in shown)
-    return JSONResponse({"detail": shown}, 422 if is_json else 400)
+    return JSONResponse({"detail": shown}, 422)
 
 
 async def _refuse_history(_: Request, error: Exception) -> JSONResponse:

@@ -77,7 +77,7 @@ class TestErrors:
     def test_invalid_json_is_rejected(self, client, content, status):
         answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
         assert answer.status_code == status
-        assert answer.json()["detail"]
+        assert isinstance(answer.json()["detail"], str if status == 400 else list)
 
     @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
     def test_other_content_types_are_rejected(self, client, kind):
