@@ -125,10 +125,29 @@ def test_a_full_match_in_a_small_collection_outweighs_one_rare_word_of_a_large_o
     small = {"best": "treatment of tomato blight with copper", "other": "iron", "third": "zinc"}
     parts = bm25("large", large), bm25("small", small)
     text = "treatment of tomato blight with copper"
-    raw = {ranking.doc_ids[0]: ranking.scores[0] for part in parts for ranking in part.search([text], 1)}
-    assert raw["large/poor"] > raw["small/best"]
+    raw = {ranking.doc_ids[0]: ranking.scores[0] for part in parts for ranking in part.retriever.search([text], 1)}
+    assert raw["poor"] > raw["best"]
     [found] = FederatedRetriever(parts).search([text], 5)
     assert found.doc_ids == ("small/best", "large/poor")
+
+
+def test_an_exact_match_by_bm25_outweighs_unrelated_cosines():
+    """The question has three words that no passage contains, so that the match covers only a part of it."""
+    books = bm25("books", {**LITERATURE, "tale": "A Tale of Two Cities, a novel by Charles Dickens"})
+    text = "Who is the author of A Tale of Two Cities?"
+    places = InCollection(Scored({text: {"vienna": 0.35, "rent": 0.3}}), "places", "minilm")
+    [found] = FederatedRetriever([places, books]).search([text], 3)
+    assert found.doc_ids[0] == "books/tale"
+
+
+def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
+    text = "capital of Norway"
+    [cosines] = InCollection(Scored({text: {"oslo": 0.81, "lima": 0.25}}), "wiki", "minilm").search([text], 2)
+    assert (cosines.scores, cosines.ceiling) == ((0.81, 0.25), 1.0)
+    part = bm25("wiki", WIKI)
+    [raw], [shown] = part.retriever.search([text], 2), part.search([text], 2)
+    assert shown.scores == pytest.approx([(score / raw.ceiling) ** 0.5 for score in raw.scores])
+    assert shown.ceiling == 1.0
 
 
 @given(
