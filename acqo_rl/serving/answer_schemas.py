@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 from acqo_rl.pipeline.modes import AnyMode
@@ -35,10 +37,13 @@ class Passage(BaseModel):
     title: str
     text: str
     similarity: float
+    similarity_kind: Literal["cosine", "rank"] = Field(
+        description="What `similarity` is: the passage's best cosine, or a number that only depends on its best rank."
+    )
     metadata: Metadata
 
     @classmethod
-    def of(cls, chunk: Chunk) -> Passage:
+    def of(cls, chunk: Chunk, similarity_kind: Literal["cosine", "rank"]) -> Passage:
         """Converts a chunk; the id of its document includes the collection."""
         pool, doc_id = split_id(chunk.document.id)
         return cls(
@@ -47,6 +52,7 @@ class Passage(BaseModel):
             title=chunk.document.title,
             text=chunk.document.text,
             similarity=chunk.similarity,
+            similarity_kind=similarity_kind,
             metadata=dict(chunk.document.metadata),
         )
 
@@ -100,7 +106,8 @@ class AnswerResponse(BaseModel):
         """Converts a result of the pipeline."""
         mode = mode if mode == "pipeline" else result.strategies[0]  # the mode that auto has chosen
         made = result.reformulation
-        passages = {chunk.document.id: Passage.of(chunk) for chunk in result.chunks}
+        kind: Literal["cosine", "rank"] = "rank" if result.confidence.retrieval is None else "cosine"
+        passages = {chunk.document.id: Passage.of(chunk, kind) for chunk in result.chunks}
         return cls(
             answer=result.answer,
             confidence=result.confidence.score,

@@ -59,6 +59,13 @@ class TestAnswers:
             result = events(post(client, "/v1/answer", query="capital").text)[-1][1]
         assert result["confidence_label"] == label
 
+    @pytest.mark.parametrize("kind", ["cosine", "rank"])
+    def test_a_passage_says_what_its_similarity_is(self, serving, in_collection, kind):
+        pools = [in_collection("world", Words(cosine=kind == "cosine"))]
+        with serving(pools, answer_model=ModelByRole(**MODEL)) as client:
+            [first, *_] = events(post(client, "/v1/answer", query="capital").text)[-1][1]["passages"]
+        assert first["similarity_kind"] == kind
+
     def test_without_a_passage_the_label_is_the_lowest(self, serving):
         with serving(answer_model=ModelByRole(**MODEL)) as client:
             result = events(post(client, "/v1/answer", query="nothing fits").text)[-1][1]
