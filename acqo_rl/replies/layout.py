@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acqo_rl.replies.headings import under_labels
 from acqo_rl.replies.marks import is_marked
 from acqo_rl.replies.wording import names_queries
 
@@ -23,7 +24,7 @@ def rows_of(text: str) -> list[str]:
     """The rows of a reply that may contain entries: cells of a table's query column, one XML element per row."""
     rows = [part for row in text.splitlines() for part in _BETWEEN_TAGS.split(row)]
     rows = [row for row in rows if not row.lstrip().startswith("```")]
-    return _without_notes(_without_groups(_without_table(_without_keys(rows))))
+    return _without_notes(_without_groups(_without_table(under_labels(_without_keys(rows)))))
 
 
 def _without_keys(rows: Sequence[str]) -> list[str]:

@@ -1,0 +1,64 @@
+"""Reads lists whose labels stand on lines of their own, above the entries: "**Query 1:**", then the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acqo_rl.replies.marks import is_marked, plain
+from acqo_rl.replies.wording import LABEL, names_entries
+from acqo_rl.text import one_line, unnumbered
+
+_COUNT = re.compile(r"\(?(\d{1,2})[.:)\uff1a]{1,2}")
+_HEADING = re.compile(r"#{1,6}\s+")
+_LETTER = re.compile(r"\s*[A-Ha-h\d]$")
+_SENTENCE_ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
+_COLONS = (":", "\uff1a")
+
+
+def under_labels(rows: Sequence[str]) -> list[str]:
+    """Replaces the rows below each label by bullets and removes the labels, if there are at least two of them.
+
+    A label ends with a colon ("- **Population:**") or names the kind of entry ("### Query 1"). Several rows below it
+    are several entries, except sentences.
+    """
+    heads = {place for place, row in enumerate(rows) if _is_head(row)}
+    counts = [number[1] for place in sorted(heads) if (number := _COUNT.fullmatch(_bare(rows[place])))]
+    if counts and counts != [str(n) for n in range(1, len(counts) + 1)]:
+        return list(rows)
+    heads = {place for place in heads if (below := _next_filled(rows, place)) and below not in heads}
+    if len(heads) < 2:
+        return list(rows)
+    kept: list[str] = []
+    waits = below = False  # for the first row below a label; for more of them, up to a blank row
+    for place, row in enumerate(rows):
+        if place in heads:
+            waits = True
+        elif not row.strip():
+            below = False
+            kept += [] if waits else [row]
+        elif waits or (below and not row.rstrip().endswith(_SENTENCE_ENDS)):
+            waits, below = False, True
+            kept.append(f"- {unnumbered(row.strip().removeprefix('>').strip())}")
+        else:
+            kept.append(row)
+    return kept
+
+
+def _next_filled(rows: Sequence[str], place: int) -> int:
+    """The place of the next row that is not blank; 0 if there is none."""
+    return next((after for after in range(place + 1, len(rows)) if rows[after].strip()), 0)
+
+
+def _bare(row: str) -> str:
+    return plain(_HEADING.sub("", one_line(row)))
+
+
+def _is_head(row: str) -> bool:
+    text = _bare(row)
+    if _COUNT.fullmatch(text):
+        return True
+    label = plain(unnumbered(text)).strip("*_ ")
+    if label.endswith(_COLONS):
+        return is_marked(text) or LABEL.fullmatch(label) is not None
+    return len(label) < 40 and _LETTER.search(label) is not None and names_entries(_LETTER.sub("", label))
