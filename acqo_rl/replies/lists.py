@@ -36,6 +36,7 @@ _JSON_GOES_ON = re.compile(r"\.?[\w\[(]", re.A)  # a method call or an index, in
 _JSON_OBJECT = re.compile(r"(?:\[\s*)?\{\s*\"")
 _JSON_STRINGS = re.compile(r"\[\s*\"")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SEMICOLON = re.compile(r"\s*(?:;\s|\uff1b)\s*")
 
 
@@ -128,8 +129,21 @@ def _explained(lines: Sequence[str]) -> list[str]:
     quoted = [unquoted(plain(m[1])) for line in lines if (m := _QUOTED_FIRST.match(line))]
     if lines and len(set(quoted)) == len(lines):
         return quoted
-    explained = [m["text"] for line in lines if (m := _EXPLAINED.match(line))]
+    explained = [m["text"] for line in lines if (m := _EXPLAINED.match(line)) and not _joins(m)]
     return explained if len(set(explained)) == len(lines) > 1 else list(lines)
+
+
+def _joins(explained: re.Match[str]) -> bool:
+    """Whether a dash or an arrow joins two words or names: "Paris \u2013 London train time", "JPG -> PNG"."""
+    text, rest = explained["text"], explained[0][explained.end("text") :].lstrip()
+    after = rest.lstrip("-\u2013\u2014\u2192> ")
+    if after == rest:
+        return False
+    if " " not in text:
+        return len(text) < 4 or not _UNSPACED.search(text)
+    return (
+        not any(word[0].islower() or not word[0].isalnum() for word in (*text.split(), after)) and text.lower() != text
+    )
 
 
 def _read_json(text: str) -> list[str] | None:

@@ -6,14 +6,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from acqo_rl.replies.wording import ASSIGNED_LABEL, LABEL
+from acqo_rl.replies.wording import ASSIGNED_LABEL, LABEL, names_entries
 from acqo_rl.text import one_line, unnumbered
 
 _COUNTED = re.compile(
     r"(?P<begin>#|\(?|[^\W\d_][^\W\d_A-Z]*(?:[ _-][^\W\d_A-Z]+){0,3}[ _-]?|[A-Z]{1,4}[ -]?)"
     r"(?:n[.\u00b0\u00ba]{1,2} ?|nr\.? ?|[^\W\d_]{1,3}\. ?|\u2116 ?|#|\()?"
     r"(?P<number>\d{1,2}|[a-hA-H]|[ivxIVX]{1,4})"
-    r"(?P<end>\s?[:.)\uff1a\uff09]{1,2}|/(?=\s)|[\u00ba\u00aa](?=\s)|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
+    r"(?P<end>\s?[:.)\uff1a\uff09]{1,2}(?!(?<=\d[.:])\d)|/(?=\s)|[\u00ba\u00aa](?=\s)|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
 )
 """A count before an entry, with or without a label: "1: ", "#1 ", "a) ", "(ii) ", "Teilfrage 1: "."""
 _ODD_COUNT = re.compile(
@@ -104,13 +104,18 @@ def _is_sign(word: str) -> bool:
 
 
 def uncounted(lines: Sequence[str]) -> list[str]:
-    """Replaces counts by bullets, if they increase from one with the same label, or cannot be part of the text."""
+    """Replaces counts by bullets, if they increase from one with the same label, or cannot be part of the text.
+
+    A label must name a kind of entry: "Teilfrage 1:", but not "Hepatitis A:".
+    """
     texts = [plain(line) for line in lines]
     texts = [unnumbered(line) if _COUNTED.match(unnumbered(line)) else line for line in texts]
     counts = {place: m for place, line in enumerate(texts) if (m := _COUNTED.match(line))}
     groups: dict[tuple[str, str], list[int]] = {}
     for place, m in counts.items():
-        groups.setdefault((m["begin"].strip().casefold(), m["end"].strip()), []).append(place)
+        label = m["begin"].strip(" _-#(").casefold()
+        if not label or names_entries(label):
+            groups.setdefault((label, m["end"].strip()), []).append(place)
     ends = {place: m.end() for place, line in enumerate(texts) if (m := _COUNT_ALONE.match(line))}
     for places in groups.values():
         numbers = [counts[place]["number"].casefold() for place in places]

@@ -54,7 +54,9 @@ _COUNT = re.compile(
     re.I,
 )
 _APART = re.compile("(첫|두|세|네|다섯) (번째)")
-_LABEL = re.compile(r"(?:[-*\u2022]\s+)?(?P<label>[^:\uff1a\n]{1,32}?(?:(?<=\d):[ae])?)\s?[:\uff1a]\s*(?P<text>\S.*)")
+_LABEL = re.compile(
+    r"(?:[-*\u2022]\s+)?(?P<label>[^:\uff1a\n]{1,32}?(?:(?<=\d):[ae])?)\s?[:\uff1a](?!(?<=\d:)\d)\s*(?P<text>\S.*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ class _Counted:
 def without_counting_labels(lines: Sequence[str]) -> list[str]:
     """Replaces the labels of at least two lines by bullets if their numbers increase from one.
 
-    Beside the number, the labels must agree. With a number in words, the rest of the label is at most one word, so that
-    "First World War: causes" stays.
+    Beside the number, the labels must agree and name a kind of entry, so that "First World War: causes" and
+    "GTA 1: maps" stay.
     """
     read = {place: one for place, line in enumerate(lines) if (one := _read(line))}
     groups: dict[str, list[int]] = {}
@@ -101,12 +103,14 @@ def _read(line: str) -> _Counted | None:
 
 
 def _may_count(rest: str, capitals: set[str], *, spelled: bool) -> bool:
-    """Whether the rest of a label may name the kind of entry; a capitalised word is rather a name: "First Lady"."""
+    """Whether the rest of a label may name the kind of entry.
+
+    After a number in words it may be any word without a capital ("second try"); "Genesis 1" and "First Lady" are names.
+    """
     if not rest or names_entries(rest):
         return True
-    words = rest.split()
     has_spaces = not re.search("[\u3040-\u30ff\u3400-\u9fff]", rest)
-    return has_spaces and len(words) <= (1 if spelled else 3) and capitals.isdisjoint(words)
+    return spelled and has_spaces and " " not in rest and rest not in capitals
 
 
 def _number(count: re.Match[str]) -> str:

@@ -72,7 +72,7 @@ _REWRITTEN_HAN = (
 )
 _BY_NUMBER = (
     r"[\s_]*(?:n[.°º]{1,2}\s*|nr\s*|no\s*|[^\W\d_]{1,3}\.\s*|№\s*|#\s*|\(\s*)?"
-    r"(\d{1,2})(?:\s?(?:/|of)\s?\d{1,2})?\)?\s*(?:[:.)：]|[-–—](?=\s))"
+    r"(\d{1,2})(?:\s?(?:/|of)\s?\d{1,2})?\)?\s*(?:(?:[:)：]|\.(?!\d))|[-–—](?=\s))"
 )
 ORDINAL_ENDING = (
     r"\.?[ªº°]|st|nd|rd|th|er|re|ère|ème|eme|ième|e|è|a|o|['’]?(?:inci|nci|üncü|uncu|ıncı)|-?(?:й|я|е|ый|ая|ое|ий)"
@@ -82,7 +82,7 @@ ORDINAL_ENDING = (
 LABEL = re.compile(
     rf"(?:(?:(?:{_ORDINALS})\s+)?(?:(?:{ASKED}|{ANSWERED}|{_LISTED}){_BY_NUMBER}"
     rf"|(?:{ASKED}|{ANSWERED})(?:\s\(?(?:{_REWRITTEN})\)?)?\s*[:：])|(?:{_ORDINALS})\s*[:：]"
-    rf"|(?:(?:{_REWRITTEN})\s){{1,3}}(?:{ASKED})\s*[:：]|(?:rewritten|reformulated|rephrased|standalone)\s*:"
+    rf"|(?:(?:{_REWRITTEN})\s){{1,3}}(?:{ASKED})(?:{_BY_NUMBER}|\s*[:：])|(?:rewritten|reformulated|rephrased|standalone)\s*:"
     rf"|{_REWRITTEN_HAN}{_HAN}\s*[:：]"
     rf"|第\s*([\d一二三四五六七八九十]{{1,2}})\s*[个個の条]?(?:{_HAN})?\s*[:：]"
     rf"|\d{{1,2}}(?:{ORDINAL_ENDING})\s+(?:{ASKED}|{_LISTED})\s*[:：]"
@@ -198,7 +198,9 @@ def names_entries(words: str) -> bool:
     return bool(_NAMES_ENTRIES.fullmatch(words))
 
 
-_NAMES_ENTRIES = re.compile(rf"(?:(?:{ASKED}|{ANSWERED}|{_LISTED}|{_HAN})\s?){{1,2}}", re.I)
+_NAMES_ENTRIES = re.compile(
+    rf"(?:(?:{_REWRITTEN})\s){{0,3}}(?:(?:{ASKED}|{ANSWERED}|{_LISTED}|{_HAN})\s?){{1,2}}(?:n[or]|\u305d\u306e)?", re.I
+)
 
 
 def here_listed(text: str) -> bool:
