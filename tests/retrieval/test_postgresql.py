@@ -96,3 +96,32 @@ def test_what_postgresql_cannot_hold_is_refused(engine_index):
     for document in (Document("a", "", "a\0b"), Document("a", "", "a", {"b": "\0"})):
         with pytest.raises(DataError):
             build_engine_index(index, [document], UnitEncoder(), update=True)
+
+
+def test_names_and_values_may_contain_a_percent_sign(engine_index):
+    index = engine_index("postgresql", "per%cent")
+    corpus = [Document("50%s", "", "half", {"rate": "50%"}), Document("b", "", "%(whole)s", {"rate": "100%s"})]
+    build_engine_index(index, corpus, UnitEncoder())
+    build_engine_index(index, [corpus[0]], UnitEncoder(), update=True)
+    build_engine_index(index, corpus, UnitEncoder(), update=True)
+    retriever = load_retriever(f"{index}?tenant=rate", encoder=UnitEncoder())
+
+    [tenant] = restrict(retriever, Scope(tenant="100%s")).search(["100% sure"], 5)
+    [filtered] = restrict(load_retriever(f"{index}?mode=text"), Scope(read_filter({"rate": "50%"}))).search(["half"], 5)
+
+    assert (tenant.doc_ids, filtered.doc_ids) == (("b",), ("50%s",))
+    assert dict(documents_of(index)) == {document.id: document for document in corpus}
+    assert documents_of(index)["50%s"] == corpus[0]
+
+
+def test_rows_without_a_direction_are_not_found_by_vectors(postgres):
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE TABLE gaps (id int, text text, emb vector(16))")
+        [vector] = UnitEncoder().encode_queries(["the river"])
+        rows = [(1, None), (2, Vector(vector).to_text()), (3, Vector([0] * 16).to_text())]
+        connection.cursor().executemany("INSERT INTO gaps VALUES (%s, 'the river', %s)", rows)
+
+    [ranking] = load_retriever(f"{postgres}/gaps", encoder=UnitEncoder()).search(["a stone"], 5)
+
+    assert ranking.doc_ids == ("2",)
+    assert set(load_retriever(f"{postgres}/gaps?mode=text").search(["river"], 5)[0].doc_ids) == {"1", "2", "3"}

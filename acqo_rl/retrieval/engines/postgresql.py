@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _NOTE = "acqo_rl "
 _WORDS = sql.SQL("to_tsvector('english', coalesce({title}, '') || ' ' || {text})")
+_ROWS = "SELECT to_jsonb(t) - {hidden}::text[] FROM {table} AS t"
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
 
@@ -106,7 +107,7 @@ class PostgresqlEngine:
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Those of the documents that exist, in any order."""
-        query = sql.SQL("{} WHERE {}::text = ANY(%s)").format(self._rows(), sql.Identifier(self._fields.id))
+        query = self._format(_ROWS + " WHERE {id}::text = ANY(%s)", hidden=self._hidden())
         wanted = [doc_id for doc_id in doc_ids if "\0" not in doc_id]
         with self._pool.connection() as connection:
             return [self._document(row) for (row,) in connection.execute(query, [wanted])]
@@ -115,7 +116,7 @@ class PostgresqlEngine:
         """All documents, in any order."""
         with self._pool.connection() as connection, connection.cursor(name="scan") as cursor:
             cursor.itersize = _PAGE
-            for (row,) in cursor.execute(self._rows()):
+            for (row,) in cursor.execute(self._format(_ROWS, hidden=self._hidden()), []):
                 yield self._document(row)
 
     def create(self, dimension: int) -> None:
@@ -187,9 +188,9 @@ class PostgresqlEngine:
         )
         query = sql.SQL(
             "SELECT q.number, found.id, found.score FROM unnest(%s::text[]) WITH ORDINALITY AS q(asked, number)"
-            " CROSS JOIN LATERAL ({}) AS found ORDER BY q.number, found.score DESC"
+            " CROSS JOIN LATERAL ({}) AS found WHERE found.score <> 'NaN' ORDER BY q.number, found.score DESC"
         ).format(inner)
-        hits: list[Hits] = [[] for _ in asked]
+        hits: list[Hits] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN), which sort last
         with self._pool.connection() as connection:
             # without these, an HNSW index returns 40 rows at most, and fewer with a filter
             connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
@@ -202,22 +203,27 @@ class PostgresqlEngine:
         metadata = sql.Identifier("t", self._fields.metadata) if self._fields.metadata else sql.SQL("to_jsonb(t)")
         return sql.SQL("{} @? {}::jsonpath").format(metadata, sql.Literal(json_path(condition)))
 
-    def _rows(self) -> sql.Composed:
-        hidden = [self._fields.vector, Fields().words] if self._fields == Fields() else [self._fields.vector]
-        return sql.SQL("SELECT to_jsonb(t) - {}::text[] FROM {} AS t").format(sql.Literal(hidden), self._table)
+    def _hidden(self) -> sql.Literal:
+        built_here = self._fields == Fields()
+        return sql.Literal([self._fields.vector, Fields().words] if built_here else [self._fields.vector])
 
     def _document(self, row: dict[str, Any]) -> Document:
         return as_document(str(row[self._fields.id]), row, self._fields)
 
     def _format(self, query: str, **parts: sql.Composable) -> sql.Composed:
+        """A query to be executed with parameters: each ``%`` in a name or a value is doubled."""
         names = ("id", "title", "text", "metadata", "vector")
         columns = {name: sql.Identifier(getattr(self._fields, name)) for name in names if getattr(self._fields, name)}
-        return sql.SQL(query).format(table=self._table, **columns, **parts)
+        doubled = {
+            name: sql.SQL(part.as_string().replace("%", "%%"))
+            for name, part in {"table": self._table, **columns, **parts}.items()
+        }
+        return sql.SQL(query).format(**doubled)
 
     def _run(self, query: str, **parts: sql.Composable) -> None:
         with self._pool.connection() as connection:
             connection.execute("SET LOCAL statement_timeout = 0")  # an index takes its time
-            connection.execute(self._format(query, **parts))
+            connection.execute(self._format(query, **parts), [])
 
 
 @cache
