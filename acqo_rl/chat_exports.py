@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from acqo_rl.speaker_marks import Said, role_of
+from acqo_rl.speaker_marks import Role, Said, role_of
 
 _CUE_TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _CUE = re.compile(
@@ -43,6 +43,12 @@ _HEADERS = [
         rf"^(?:[\[(]?{_WHEN}[\])]? {{1,3}})?<[@+ ]?(?P<name>[^\W\d_][^\n<>\s]{{1,29}})> {{1,3}}(?=\S)",
     )
 ]
+_NOTICE = re.compile(  # "26/11/2026, 10:30 - Ada left", or a text of WhatsApp, which begins with U+200E
+    rf"^\u200e?(?:[\[(]{_WHEN}[\])]|{_WHEN} {{1,3}}[-\u2013]) {{1,3}}(?:(?!{_NAME} ?:\s)|{_NAME} ?: \u200e)"
+    r"[^\n]*(?:\n|\Z)",
+    re.I | re.M,
+)
+"""A line of an exported chat that nobody said."""
 _DASHED = re.compile(r"^(?P<name>[^\W\d_][\w .'-]{0,29}?) {1,3}[-\u2013\u2014] {1,3}(?=\S)", re.M)
 _BOT = re.compile(r"bot\b|\bassistant\b|\bsupport\b|\bhelp ?desk\b", re.I)
 
@@ -56,9 +62,11 @@ def read_export(text: str) -> list[Said]:
     text = text.replace("\r\n", "\n").lstrip()
     if _SUBTITLES.match(text):
         return _subtitles(text)
-    for header in _HEADERS:
-        if header.match(text) and (found := _headed(text, list(header.finditer(text)))):
-            return found
+    without_notices = _NOTICE.sub("", text)
+    for said in dict.fromkeys((without_notices, text)):
+        for header in _HEADERS:
+            if header.match(said) and (found := _headed(said, list(header.finditer(said)))):
+                return found
     return _dashed(text)
 
 
@@ -110,10 +118,19 @@ def _between(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[str, str]]
 def _with_roles(spoken: Iterable[tuple[str, str]], bots: Iterable[str] = ()) -> list[Said]:
     """Joins the messages that one speaker sends in a row; the first name that is no bot is the user."""
     joined = list(_joined(spoken))
-    names = list(dict.fromkeys(name for name, _ in joined))
+    sides = sides_of([name for name, _ in joined], bots)
+    return [Said(sides[name], said) for name, said in joined]
+
+
+def sides_of(names: Sequence[str], bots: Iterable[str] = ()) -> dict[str, Role]:
+    """The side of each speaker: of names that are neither roles nor bots, the first one is the user.
+
+    If one of the names is the role of a user, all others are the assistant.
+    """
+    names = list(dict.fromkeys(names))
     others = {name for name in names if name in bots or role_of(name) == "assistant" or _BOT.search(name)}
     users = [name for name in names if role_of(name) == "user"] or [name for name in names if name not in others][:1]
-    return [Said("user" if name in users else "assistant", said) for name, said in joined]
+    return {name: "user" if name in users else "assistant" for name in names}
 
 
 def _joined(spoken: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -10,9 +10,10 @@ Instead of a list it can be one text with the whole conversation (a transcript, 
 chat template, JSON), an object with such a list in ``messages``, or a table with a column of roles and a column of
 contents.
 
-Turns without a speaker mark alternate, starting with the user. The reader skips empty turns, thoughts, tool calls and
-their results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. If only ``system`` answers
-the user, it counts as the assistant.
+Turns without a speaker mark alternate, starting with the user. If speakers have names of their own, the first one that
+is no bot is the user, and all turns with one name have the same speaker. The reader skips empty turns, thoughts, tool
+calls and their results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. If only ``system``
+answers the user, it counts as the assistant.
 """
 
 from __future__ import annotations
@@ -25,8 +26,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from acqo_rl.chat_exports import read_export
+from acqo_rl.chat_exports import read_export, sides_of
 from acqo_rl.errors import ConversationError
+from acqo_rl.message_fields import (
+    ROLE_KEYS,
+    TEXT_KEYS,
+    content_of,
+    field,
+    has_field,
+    is_unspoken,
+    kind_of,
+    role_in,
+    speaker_of,
+)
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
 from acqo_rl.thoughts import outside_thoughts
@@ -84,14 +96,9 @@ class Turn:
 
 
 _LIST_KEYS = ("messages", "conversations", "conversation", "history", "chat_history", "turns", "contents", "input")
-_ROLE_KEYS = ("role", "speaker", "from", "author", "sender", "type", "kind")
-_TEXT_KEYS = ("content", "text", "value", "utterance", "message", "parts", "blocks", "items", "data")
 _ANSWER_KEYS = ("answer", "response", "reply", "output", "completion")
 _PART_KEYS = ("text", "value", "content", "parts")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
-_KIND_KEYS = ("type", "block_type", "content_type", "part_kind")
-_UNSPOKEN = re.compile(r"reason|think|thought|tool|function|search|file|image|system|retry", re.I)
-"""Types of message parts that nobody said: ``thinking``, ``tool_result``, ``function_call_output``."""
 _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
 """The beginning of a list of turns in JSON or in Python syntax."""
 _YAML_LIST = re.compile(r"\s*- (?:role|speaker|from|author|content|text): ")
@@ -120,11 +127,37 @@ def read_turns(history: object) -> list[Turn]:
     items = list(_items(history))
     texts = [item for item in items if isinstance(item, str)]
     said = (_exported(texts) or named_speakers(texts)) if len(texts) == len(items) else []
-    said = said or [part for item in items for part in _read(item)]
+    said = said or _by_name(items) or [part for item in items for part in _read(item)]
     marked = sum(one.role is not None for one in said)
     if 2 * marked <= len(said):
         said = [one if one.unmarked is None else Said(None, one.unmarked) for one in said]
     return list(_with_speakers(_without_skipped(said)))
+
+
+def _by_name(items: Sequence[object]) -> list[Said]:
+    """Reads messages whose speakers have names of their own; empty if there are none or if a message has no speaker."""
+    pairs = [one for one in items if isinstance(one, (list, tuple)) and len(one) == 2]
+    if len(pairs) == len(items) > 2:
+        if len({str(name) for name, _ in pairs}) != 2 or any(role_of(name) is not None for name, _ in pairs):
+            return []
+        items = [{"speaker": name, "text": text} for name, text in pairs]
+    spoken = [item for item in items if item is not None and not isinstance(item, (str, Turn)) and _says(item)]
+    names = [speaker_of(item) for item in spoken]
+    if len(spoken) < sum(item is None or _says(item) for item in items) or not all(names):
+        return []
+    roles = [role_of(name) for name in names]
+    if None not in roles:
+        return []
+    sides = sides_of([name for name, role in zip(names, roles, strict=True) if role in (None, "user", "assistant")])
+    return [
+        one
+        for item, name, role in zip(spoken, names, roles, strict=True)
+        for one in _said(sides.get(name, role), content_of(item))
+    ]
+
+
+def _says(item: object) -> bool:
+    return not is_unspoken(item) and bool(content_of(item))
 
 
 def _exported(texts: Sequence[str]) -> list[Said]:
@@ -170,11 +203,11 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
         return _items(get_all())
     if rows := _rows(history):
         return rows
-    if isinstance(history, Turn) or _field(history, _ROLE_KEYS) is not None:
+    if isinstance(history, Turn) or _is_message(history):
         return (history,)
-    listed = _field(history, _LIST_KEYS)
-    if depth and listed is not None and not isinstance(listed, str):
-        answer = _field(history, _ANSWER_KEYS)
+    listed = _listed(history)
+    if depth and listed is not None:
+        answer = field(history, _ANSWER_KEYS)
         answered = [] if answer is None else [{"role": "assistant", "content": answer}]
         return [*_items(listed, depth - 1), *answered]
     if isinstance(history, Mapping):
@@ -184,10 +217,27 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     raise _unreadable(history)
 
 
+def _is_message(item: object) -> bool:
+    """Whether an item has a role, or a speaker of another name and a text."""
+    speaker = field(item, ROLE_KEYS)
+    return role_in(speaker) is not None or (speaker is not None and isinstance(content_of(item), str))
+
+
+def _listed(history: object) -> object:
+    """The list of turns in an object: of a known field, or the only list of messages; ``None`` if there is none."""
+    listed = field(history, _LIST_KEYS)
+    if listed is not None and not isinstance(listed, str):
+        return listed
+    values = list(history.values()) if isinstance(history, Mapping) else []
+    lists = [one for one in values if _is_list(one) and one and all(map(speaker_of, one))]
+    lists += [one for one in values if isinstance(one, Mapping) and _is_list(field(one, _LIST_KEYS))]
+    return lists[0] if len(lists) == 1 else None
+
+
 def _messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
     """The messages of a mapping from ids to messages; empty if it is something else."""
     messages = list(history.values())
-    return messages if all(_role(_field(message, _ROLE_KEYS)) for message in messages) else []
+    return messages if all(role_in(field(message, ROLE_KEYS)) for message in messages) else []
 
 
 def _parsed(text: str) -> Any:
@@ -212,11 +262,11 @@ def _rows(table: Any) -> list[dict[str, Any]]:
         return []
     names = list(table if isinstance(table, Mapping) else table.columns)
     columns = {name: list(table[name]) for name in names if _is_list(table[name])}
-    spoken = [name for name in columns if name in _ROLE_KEYS or name in _TEXT_KEYS or role_of(name) is not None]
+    spoken = [name for name in columns if name in ROLE_KEYS or name in TEXT_KEYS or role_of(name) is not None]
     if (
         len(spoken) < 2
         or len({len(columns[name]) for name in spoken}) > 1
-        or any(name in _ROLE_KEYS and name not in columns for name in names)
+        or any(name in ROLE_KEYS and name not in columns for name in names)
     ):
         return []
     return [dict(zip(spoken, row, strict=True)) for row in zip(*(columns[name] for name in spoken), strict=True)]
@@ -240,26 +290,28 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         if role is not None and not is_letter(item[0]):
             return _said(role, item[1])
         return [*_said("user", item[0]), *_said("assistant", item[1])]
-    role, content = _role(_field(item, _ROLE_KEYS)), _field(item, _TEXT_KEYS)
+    role, content = role_in(field(item, ROLE_KEYS)), content_of(item)
     if role is not None:
-        if role == "user" and not _has(item, _TEXT_KEYS):
+        if role == "user" and not has_field(item, TEXT_KEYS):
             raise _unreadable(item)
         return _said(role, content)
-    if depth and (inner := _field(item, _WRAPPER_KEYS)) is not None:
-        if _role(_field(inner, _ROLE_KEYS)) is not None:
+    if depth and (inner := field(item, _WRAPPER_KEYS)) is not None:
+        if role_in(field(inner, ROLE_KEYS)) is not None:
             return _read(inner, depth - 1)
         if (role := _role_of_class(item)) is not None:
-            return _said(role, _field(inner, _TEXT_KEYS))
-    if _is_unspoken(item):
+            return _said(role, field(inner, TEXT_KEYS))
+    if is_unspoken(item):
         return []
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
         return [one for key, value in pair for one in _said(role_of(key), value)]
-    if content is None and (_has(item, _TEXT_KEYS) or _kind(item)):
+    if depth and content is None and _is_list(listed := _listed(item)):
+        return [part for one in _items(listed) for part in _read(one, depth - 1)]
+    if content is None and (has_field(item, TEXT_KEYS) or (kind_of(item) and not any(map(_is_list, named.values())))):
         return []  # a message without text, such as a tool call
     if content is None:
         raise _unreadable(item)
-    if (answer := _field(item, _ANSWER_KEYS)) is not None:
+    if (answer := field(item, _ANSWER_KEYS)) is not None:
         return [*_said("user", content), *_said("assistant", answer)]
     text = _text(content)
     return [] if text is None else read_text(text)
@@ -267,7 +319,7 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
 
 def _role_of_class(item: object) -> Role | None:
     """The role of a serialised LangChain message, whose id ends with the name of its class."""
-    path = _field(item, ("id",))
+    path = field(item, ("id",))
     return role_of(path[-1]) if isinstance(path, list) and path else None
 
 
@@ -275,22 +327,17 @@ def _read_string(text: str) -> list[Said]:
     """Reads a string: a message in JSON, or a text."""
     with suppress(ConversationError):
         written = _parsed(text)
-        if isinstance(written, Mapping) and _role(_field(written, _ROLE_KEYS)) and _has(written, _TEXT_KEYS):
+        if isinstance(written, Mapping) and role_in(field(written, ROLE_KEYS)) and has_field(written, TEXT_KEYS):
             return _read(written)
     return read_text(text)
 
 
 def _said(role: Role | None, content: object) -> list[Said]:
     """A turn; nothing if the content has no text. An empty text is a turn."""
-    if content and isinstance(content, Mapping) and not _kind(content) and not _has(content, _PART_KEYS):
+    if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, _PART_KEYS):
         raise _unreadable(content)
     text = _text(content)
     return [] if text is None else [Said(role, text)]
-
-
-def _role(name: object) -> Role | None:
-    """The role for a name or for an author object with a ``role`` or a ``label``."""
-    return role_of(_field(name, ("role", "label")) if isinstance(name, Mapping) else name)
 
 
 def _text(content: object, depth: int = 3) -> str | None:
@@ -303,36 +350,16 @@ def _text(content: object, depth: int = 3) -> str | None:
         if any(isinstance(part, (list, tuple)) for part in content):
             raise _unreadable(content)
         texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
-        return "\n".join(filter(None, texts)) if texts or not content else None
+        return ("" if _is_rich(content) else "\n").join(filter(None, texts)) if texts or not content else None
     if depth and not isinstance(content, (bytes, int, float)):
-        return None if _is_unspoken(content) else _text(_field(content, _PART_KEYS), depth - 1)
+        return None if is_unspoken(content) else _text(field(content, _PART_KEYS), depth - 1)
     raise _unreadable(content)
 
 
-def _is_unspoken(part: object) -> bool:
-    """Whether an item or a message part is a thought, a tool call, a tool result, a file or an image."""
-    return bool(_UNSPOKEN.search(_kind(part)) or _field(part, ("thought",)))
-
-
-def _kind(part: object) -> str:
-    kind = _field(part, _KIND_KEYS)
-    kind = getattr(kind, "value", kind)
-    return kind if isinstance(kind, str) else ""
-
-
-def _field(item: object, keys: Sequence[str]) -> Any:
-    """The value of the first key or attribute that exists and is not ``None``; keys may be capitalised."""
-    if isinstance(item, Mapping):
-        values = (item.get(key, item.get(key.capitalize())) for key in keys)
-    else:
-        values = (getattr(item, key, None) for key in keys)
-    return next((value for value in values if value is not None), None)
-
-
-def _has(item: object, keys: Sequence[str]) -> bool:
-    if isinstance(item, Mapping):
-        return any(key in item or key.capitalize() in item for key in keys)
-    return any(hasattr(item, key) for key in keys)
+def _is_rich(parts: Sequence[object]) -> bool:
+    """Whether a list is one text with formatted words: ``["It is ", {"type": "bold", "text": "big"}]``."""
+    kinds = {kind_of(part) for part in parts if isinstance(part, Mapping)}
+    return any(isinstance(part, str) for part in parts) and not any("text" in kind for kind in kinds - {"text_link"})
 
 
 def _unreadable(value: object) -> ConversationError:

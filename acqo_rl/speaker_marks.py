@@ -82,9 +82,10 @@ _SAYS = (
     r"(?: (?:said|says|asked|asks|wrote|writes|answered|answers|replied|replies|responded|responds|turn|message|query"
     r"|question|input|response|answer|reply|output))?"
 )
-_WRITTEN = re.compile(  # User: User (Anna): Q1: You said: [User]
-    rf"{_OPENS}(?:(?P<name>{_any(_NAMES)})|(?P<numbered>{_any(_NUMBERED)})\s?\d{{1,3}})"
-    rf"(?:\s?\([^()\n]{{1,40}}\))?{_SAYS}{_CLOSES}"
+_WRITTEN = re.compile(  # User: User (Anna): User [10:02]: Anna (User): Q1: You said: [User]
+    rf"{_OPENS}(?:(?P<name>{_any(_NAMES)})|(?P<numbered>{_any(_NUMBERED)})\s?\d{{1,3}}"
+    rf"|[^\W\d_][\w .'-]{{0,29}}?\s?[(\[](?P<titled>{_any(_WORDS)})[)\]])"
+    rf"(?:\s?\([^()\n]{{1,40}}\)|\s?\[[^\[\]\n]{{1,40}}\]|\s\d{{1,2}}:\d{{2}}(?::\d{{2}})?)?{_SAYS}{_CLOSES}"
     rf"|[\[<](?P<bracketed>{_any(_WORDS)})[\]>](?:\s?[:\uff1a])?)\s*"
     rf"|[^\S\n]*+(?P<around>\#{{1,6}}\s|={{2,6}}\s?|\*{{2}})?(?P<alone>{_any(_WORDS)})"  # ## User\n **User** User\n
     r"(?:(?(around)[ =*]{0,7})[^\S\n]*\n|(?(around)\*{2}|[>|])[^\S\n]+)\s*",
@@ -132,6 +133,27 @@ def is_letter(name: object) -> bool:
     return isinstance(name, str) and len(name) == 1
 
 
+_PERSONS = frozenset((
+    *("user", "customer", "client", "guest", "caller", "visitor", "agent", "operator", "assistant", "bot", "kunde"),
+    *("kundin", "nutzer", "benutzer", "cliente", "klant", "klient", "berater", "beraterin", "agente", "conseiller"),
+))  # fmt: skip
+_NOT_NAMES = frozenset((
+    *("note", "ps", "todo", "hint", "tip", "error", "source", "example", "warning", "update", "re", "subject", "time"),
+    *("date", "name", "email", "phone", "address", "order", "title", "version", "status", "result", "summary", "topic"),
+    *("url", "product", "price", "number", "problem", "issue", "reason", "location", "hinweis", "notiz"),
+))  # fmt: skip
+"""Words before a colon that name no speaker, although another line begins with the role of a person."""
+
+
+def _person_and_name(named: Sequence[tuple[int, str]], text: str) -> bool:
+    """Whether lines begin with the role of a person and with one capitalised name: "Visitor: ...", "Pekka: ..."."""
+    roles = {name for _, name in named if name in _PERSONS}
+    others = {name for _, name in named if name not in _PERSONS}
+    if len(roles) != 1 or len(others) != 1 or not others.isdisjoint(_NOT_NAMES | _ROLES.keys()):
+        return False
+    return all(text[start:].lstrip("*[_ ")[:1].isupper() for start, name in named if name in others)
+
+
 def transcript(text: str) -> list[str]:
     """Splits a text at the lines that start with a mark or with one of two alternating names."""
     if _by_template(text):
@@ -157,6 +179,8 @@ def _lines_of_two_speakers(text: str, lines: Sequence[int]) -> list[int]:
     named = [(start, _key(match["name"])) for start in lines if (match := _NAMED.match(text, start))]
     if not named or text[: named[0][0]].strip():
         return []
+    if _person_and_name(named, text):
+        return [start for start, _ in named]
     first = named[0][1]
     after_first: list[Counter[str]] = []
     for _, name in named:
@@ -179,11 +203,13 @@ def read_text(text: str) -> list[Said]:
     match = _WRITTEN.match(text.lstrip())
     if match is None:
         return [Said(None, text)]
-    name = _key(match["name"] or match["numbered"] or match["bracketed"] or match["alone"])
+    groups = ("name", "numbered", "titled", "bracketed", "alone")
+    name = _key(next(match[group] for group in groups if match[group]))
     rest = text.strip()[match.end() :]
     if match["bracketed"] and _key(rest).endswith(f"</{name}>"):
         rest = rest[: -len(f"</{name}>")]
-    return [Said(_ROLES[name], rest, text if name in _WEAK or match["numbered"] or match["alone"] else None)]
+    is_weak = name in _WEAK or match["numbered"] or match["titled"] or match["alone"]
+    return [Said(_ROLES[name], rest, text if is_weak else None)]
 
 
 def _by_template(text: str) -> list[Said]:
@@ -227,7 +253,9 @@ def named_speakers(texts: Sequence[str]) -> list[Said]:
     matches = [_NAMED.match(text) for text in texts]
     names = [_key(match["name"]) for match in matches if match]
     first, *others = dict.fromkeys(names) or ("",)
-    if len(texts) < 3 or len(names) < len(texts) or len(others) != 1:
+    if len(names) < len(texts) or len(others) != 1:
+        return []
+    if len(texts) < 3 and not _person_and_name(list(zip(range(2), names, strict=True)), "".join(t[0] for t in texts)):
         return []
     roles = [_role_of_speaker(name) for name in (first, *others)]
     if None not in roles or not {"system", "left out"}.isdisjoint(roles):
