@@ -111,9 +111,8 @@ _SMALL_TALK = re.compile(rf"(?:(?:{_PHRASE})(?: |$))+")
 _REACTION = re.compile(rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)})|{_PHRASE})(?: |$))+")
 _ANY_PHRASE = re.compile(rf"(?<!\S)(?:{_PHRASE})(?!\S)")
 _ANY_GREETING = re.compile(rf"(?<!\S)(?:{_GREETING})(?!\S)")
-_THANKS_AND_REASON = re.compile(
-    rf"(?:\S+ )?(?:{_any_of(_THANKS)})(?: \S+){{1,6}}|(?:\S+ ){{1,2}}(?:{_any_of(_THANKS)})"
-)
+_FOR = "for|because|pour|für|dafür|weil|por|per|voor|för|for at|za|için|за|что"
+_THANKS_AND_REASON = re.compile(rf"(?:ok(?:ay)? )?(?:{_any_of(_THANKS)})(?: so much| a lot)? (?:{_FOR})(?: \S+){{1,6}}")
 _HAS_PARTS = re.compile(r"[,;:.!\n](?=.*\w)|\b(?:and|und|et|y|e|en|och|i|ve|и)\b", re.I | re.S)
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 

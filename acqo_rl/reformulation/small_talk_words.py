@@ -122,7 +122,7 @@ information explanation* explaining everyone everybody all friend* team guys fol
 weekend tomorrow later soon nice great good lovely wonderful amazing quick kind kindly truly sincerely bunch million
 ton lot bit well happy glad helped helps helpful helping useful perfect clear enough needed wanted looking explained
 worked works work again advance today tonight sir madam mate buddy bot assistant chatbot dear rest talking chatting
-guidance insight* clarification
+guidance insight* clarification bro dude man pal
 ich je ti te lo les las pela zusammen za
 vielmals tausend allerseits
 hilfe hilft hilfreich* geholfen mühe geduld unterstützung antwort* auskunft info zeit nützlich super toll perfekt
@@ -142,7 +142,7 @@ antecipadamente noite tarde dia gente galera rápida
 hulp alles tijd geduld antwoord* steun hartelijk* duizendmaal geholpen helpt nuttig duidelijk genoeg allemaal iedereen
 uitleg moeite
 hjälp* hj[ae]lp* hjalp nok allt alt tiden tålamod* svar* tusen mange tusind mycket jättemycket allihopa kväll så
-stöd* tillräckligt bra alla alle
+stöd* tillräckligt bra alla alle snäll*
 tålmodighet* støtte* nyttig* perfekt
 pomoc pomogł* pomocne wszystko wszystkim czas cierpliwość odpowiedź odpowiedzi wsparcie bardzo serdecznie wielkie
 przydatne wystarczy dzień dobry informacj*

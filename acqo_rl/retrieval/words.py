@@ -21,7 +21,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.letters import one_form
 from acqo_rl.text import compatible, folded
 
-VERSION = 5
+VERSION = 6
 """Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
@@ -45,9 +45,15 @@ _VOWEL_MARKS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0
 """Hebrew points, Arabic vowel marks and the Arabic tatweel; most texts omit them."""
 _NAME = re.compile(
     r"((?<![^\W_])[^\W\d_](?:\+\+|#)(?![^\W\d])|(?<![^\W_])[^\W_]{2,}\+{1,2}(?![\w+])|(?<![\w.])\.(?i:net)\b"
+    r"|(?<![\w&])[^\W_]{1,4}(?:&[^\W_]{1,4})+(?![\w&;])"
     r"|(?<=[^\W_]\s)[A-ZΑ-ΩА-Я](?![\w'’&]|[.-]\w|\s+[A-ZΑ-ΩА-Я]))"  # noqa: RUF001
 )
-"""C++, C#, Notepad++, Disney+, .NET, and the A of "vitamin A deficiency", which is not the article "a"."""
+"""C++, C#, AT&T, Notepad++, Disney+, .NET, and the A of "vitamin A deficiency", which is not the article "a"."""
+_BESIDE_PRONOUN = frozenset((
+    *("is", "was", "isn", "wasn", "has", "had", "will", "would", "can", "could", "should", "may", "might", "must"),
+    *("do", "does", "did", "s", "ll"),
+))  # fmt: skip
+"""Words beside "IT" that make it the pronoun in a text in capitals."""
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DOTTED_I, _DOTLESS_I = "i\u0307", "\u0131"
@@ -88,8 +94,8 @@ _VERSION = re.compile(r"\d+(?:[.,]\d+){2,4}")
 def make_tokenizer(language: str) -> Callable[[str], list[str]]:
     """Creates a function that splits a text into stems and drops stop words.
 
-    A word in capitals is not a stop word, unless the whole text is in capitals: the "IT" of "IT support", the "A" of
-    "plan A".
+    A word in capitals is not a stop word ("IT support", "plan A"). If the whole text is in capitals, only "IT" and the
+    parts of names such as "AT&T" are not.
 
     Args:
         language: one of ``LANGUAGES``. Stop words come from bm25s, which has none for some languages.
@@ -124,13 +130,20 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
         text = one_form(compatible(text))
         words = list(_words(text))
         shouted = len(words) > 1 and text.isupper()
-        keys = [
-            (key_of(word), is_name or (len(word) > 1 and word.isupper() and not shouted)) for word, is_name in words
+        keys = [key_of(word) for word, _ in words]
+        kept = [
+            is_name or key not in stop_words or (len(word) > 1 and word.isupper() and (not shouted or _is_it(keys, i)))
+            for i, ((word, is_name), key) in enumerate(zip(words, keys, strict=True))
         ]
-        stems = stems_of([key for key, is_kept in keys if is_kept or key not in stop_words])
+        stems = stems_of([key for key, is_kept in zip(keys, kept, strict=True) if is_kept])
         return [one.replace(_DOTLESS_I, "i") for one in stems]
 
     return tokenize
+
+
+def _is_it(keys: Sequence[str], place: int) -> bool:
+    """Whether a word of a text in capitals is "IT" (information technology), not the pronoun: no verb is beside it."""
+    return keys[place] == "it" and _BESIDE_PRONOUN.isdisjoint(keys[max(0, place - 1) : place + 2])
 
 
 def _without_accents(word: str, own_letters: str = "") -> str:
@@ -157,7 +170,7 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
     between_names = _NAME.split(text)
     for place, piece in enumerate(between_names):
         if place % 2:
-            yield piece, True
+            yield from ((part, True) for part in piece.split("&"))
             if len(piece) > 2 and (word := piece.rstrip("+#")) != piece and len(word) > 1:
                 yield word, False
             continue

@@ -204,6 +204,32 @@ def test_thanks_beside_a_question_get_the_name_of_the_conversation(text):
     assert "Oslo" in answer.sub_queries[0].text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("thanks bergen", "ok thanks cheaper", "thanks more details", "merci plus de détails", "refund policy thanks"),
+        *(
+            "thanks the second",
+            "Oslo thanks",
+            "thanks iphone 15",
+            "danke billiger",
+            "gracias más barato",
+            "grazie bergen",
+        ),
+        *("thank you opening hours", "bergen danke", "спасибо берген", "tack billigare", "thanks a lot vegan"),
+    ],
+)
+def test_thanks_beside_another_word_are_a_request(text):
+    assert not asks_for_nothing(Query("q", text, TALK))
+
+
+@pytest.mark.parametrize(
+    "text", ["thanks bro", "thanks so much", "thanks for the tip", "ok thanks for that", "tack snälla"]
+)
+def test_thanks_with_a_reason_or_a_friendly_word_ask_for_nothing(text):
+    assert asks_for_nothing(Query("q", text, TALK))
+
+
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_what_asks_for_something_is_no_small_talk(text):
     assert not is_small_talk(text)

@@ -304,3 +304,23 @@ def test_any_text_is_split_and_its_normal_form_does_not_matter(text):
 def test_a_language_that_is_not_offered_is_refused():
     with pytest.raises(ConfigError, match="klingon"):
         make_tokenizer("klingon")
+
+
+@pytest.mark.parametrize(
+    ("query", "tokens"),
+    [
+        ("AT&T", ["at", "t"]),
+        ("AT&T PLANS", ["at", "t", "plan"]),
+        ("IT SUPPORT", ["it", "support"]),
+        ("IT SUPPORT AT AT&T", ["it", "support", "at", "t"]),
+        ("JOBS IN IT", ["job", "it"]),
+        ("Q&A", ["q", "a"]),
+        ("at&t", ["at", "t"]),
+        ("IT WAS IT", []),
+        ("IS IT RAINING", ["rain"]),
+        ("THE ROAD TO OSLO", ["road", "oslo"]),
+        ("cats & dogs at home", ["cat", "dog", "home"]),
+    ],
+)
+def test_names_of_stop_words_stay_findable_in_capitals(query, tokens):
+    assert make_tokenizer("english")(query) == tokens
