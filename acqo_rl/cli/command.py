@@ -20,6 +20,7 @@ from transformers import HfArgumentParser
 
 from acqo_rl.errors import AcqoError, ConfigError
 
+_OF_EXTRA = re.compile(r"""(?P<name>[\w.-]+).*\bextra == ['"](?P<extra>[\w-]+)""")
 _NOT_WRITABLE = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
     errno.ENOSPC, errno.EDQUOT,
@@ -180,14 +181,19 @@ def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:
 def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
     """Parses the settings and calls ``main``.
 
-    The process exits with a message and status 2 on an :class:`AcqoError` or an output path that cannot be written,
-    and with status 130 on an interrupt. Other exceptions propagate.
+    The process exits with a message and status 2 on an :class:`AcqoError`, a missing package of an extra, or an output
+    path that cannot be written, and with status 130 on an interrupt. Other exceptions propagate.
     """
     try:
         main(*parse(parser, args))
         sys.stdout.flush()  # here, so that a closed pipe is noticed before the process exits
     except AcqoError as error:
         sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(2) from error
+    except ModuleNotFoundError as error:
+        if (extra := extra_of(error.name or "")) is None:
+            raise
+        sys.stderr.write(f"error: {parser.prog} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'\n")
         raise SystemExit(2) from error
     except BrokenPipeError:  # the reader of the output, such as head, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -200,3 +206,15 @@ def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; written files are kept, run the same command again to continue\n")
         raise SystemExit(130) from None
+
+
+def extra_of(module: str) -> str | None:
+    """The first extra of this package that installs a module; ``None`` if no extra does."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    name = module.partition(".")[0].replace("_", "-").lower()
+    try:
+        found = [_OF_EXTRA.match(requirement) for requirement in requires("acqo-rl") or ()]
+    except PackageNotFoundError:  # run from a folder, without an installation
+        return None
+    return next((match["extra"] for match in found if match and match["name"].lower() in (name, f"py{name}")), None)

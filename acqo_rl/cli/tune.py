@@ -84,8 +84,11 @@ def main(config: TuneConfig, strategies: StrategySettings) -> None:
     print("\n# for a file of settings")
     for name, value in asdict(choice.candidate).items():
         print(f"{name}: {'null' if value is None else value}")
-    for told, gain in (("on the queries that chose it", choice.gain), ("on queries that did not", choice.unseen)):
-        print(f"# gain over the first line, {told}: {gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]")
+    for which, gain in (
+        ("on the queries that chose it", choice.gain),
+        ("on queries not used for the choice", choice.unseen),
+    ):
+        print(f"# gain over the first line, {which}: {gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]")
 
 
 def check(config: TuneConfig) -> None:
