@@ -133,8 +133,9 @@ def _shown(figures: Figures, result: str, system: str, figure: str) -> str:
 
 
 def _decimals(value: Any, sign: str = "") -> str:
-    """Three decimals without a leading zero: .545."""
-    return re.sub(r"^([+-]?)0\.", r"\1.", f"{value:{sign}.3f}")
+    """Three decimals without a leading zero: .545. A zero has no sign."""
+    shown = re.sub(r"^([+-]?)0\.", r"\1.", f"{value:{sign}.3f}")
+    return shown.lstrip("+-") if shown.endswith(".000") and abs(value) < 0.5 else shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

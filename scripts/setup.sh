@@ -12,7 +12,7 @@ fi
 
 wanted=$(cat constraints.txt models.txt pyproject.toml scripts/setup.sh | sha256sum)
 if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$wanted" ]; then
-    echo "Installing pinned dependencies into .venv (a few minutes, about 2 GB) ..."
+    echo "Installing pinned dependencies into .venv (about ten minutes, 3.5 GB) ..."
     .venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cpu,openvino,train,openai,anthropic,embedded,serve,dev]'
