@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.follow_ups import topic_of
+from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
+from acqo_rl.reformulation.name_lists import SPACE, unmarked
 from acqo_rl.reformulation.signals import (
+    LONGEST,
     find_list,
     is_form,
     last_said,
@@ -18,6 +22,8 @@ from acqo_rl.reformulation.signals import (
     user_turns_first,
     without_shorter_forms,
 )
+from acqo_rl.reformulation.splitting import mark_names, parts_of
+from acqo_rl.text import one_line
 
 _HE_OR_SHE = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _NAMED = r"(?-i:[^\W\d_a-z][\w'\u2019.-]*(?: [^\W\d_a-z][\w'\u2019.-]*)*)"
@@ -38,17 +44,60 @@ _MAKER = re.compile(rf"\bby ({_NAMED})", re.I)
 
 _MOST_NAMES = 2
 _MOST_LISTED = 3
+_NAME_WORDS = 8
 
 
-def antecedents(text: str, history: Sequence[Turn]) -> list[str]:
+def antecedents(text: str, history: Sequence[Turn], lexicon: Lexicon | None = None) -> list[str]:
     """The names that a question refers to and does not contain, most likely first.
 
     "He" and "she" refer to one person, "they" to the names of the newest list ("Goethe and Schiller"), if there is one,
     and "it" to the thing that the user named last. Otherwise, these are the two newest names. If the user wrote no
     capitalised names, the topic of the user's last question that has a topic comes first.
+
+    Args:
+        text: the current turn.
+        history: earlier turns, oldest first.
+        lexicon: names of the corpus; a joined name such as "War and Peace" is one name. By default a list of common
+            names.
     """
+    lexicon = lexicon or common_lexicon()
+    history = with_marked_names(history, lexicon)
+    if not _THEY.search(text):
+        history = _with_marked_lists(history, lexicon)
     found, most = _referred(text, history)
-    return [name for name in without_shorter_forms(found)[:most] if not _has(text, name)]
+    return [name for name in without_shorter_forms(map(unmarked, found))[:most] if not _has(text, name)]
+
+
+def with_marked_names(history: Sequence[Turn], lexicon: Lexicon) -> list[Turn]:
+    """The turns on one line, in which names with lower-case words, such as "War and Peace", are marked as one word."""
+    return [replace(turn, text=_marked(one_line(turn.text), lexicon)) for turn in history]
+
+
+def _marked(text: str, lexicon: Lexicon) -> str:
+    if len(text) > LONGEST:
+        return text
+    return " ".join(map(_marked_if_needed, mark_names(text, lexicon).split(" ")))
+
+
+def _marked_if_needed(word: str) -> str:
+    """A marked name without commas; without marks if it is one name without them, or too long for a name."""
+    plain = unmarked(word)
+    is_plain = names(plain) == [plain.rstrip("?!.,;:")] or len(plain.split()) > _NAME_WORDS
+    return plain if is_plain else word.replace(f",{SPACE}", SPACE)
+
+
+def _with_marked_lists(history: Sequence[Turn], lexicon: Lexicon) -> list[Turn]:
+    """Marks "X and Y" as one name where a question with it is not split and no later turn names only one of both."""
+    turns = list(history)
+    for place, turn in enumerate(history):
+        listed = find_list(turn.text) if turn.speaker == "user" and len(turn.text) <= LONGEST else None
+        if listed is None or listed.link or len(listed.items) != 2 or parts_of(unmarked(turn.text), lexicon):
+            continue
+        whole = turn.text[len(listed.before) : len(turn.text) - len(listed.after)]
+        later = {name for after in history[place + 1 :] for name in names(after.text)}
+        if " and " in whole and not any(name in later for item in listed.items for name in names(item)):
+            turns[place] = replace(turn, text=f"{listed.before}{whole.replace(' ', SPACE)}{listed.after}")
+    return turns
 
 
 def _referred(text: str, history: Sequence[Turn]) -> tuple[Sequence[str], int]:

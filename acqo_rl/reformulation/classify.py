@@ -16,7 +16,7 @@ from acqo_rl.reformulation.query_types import compares, lists, query_type_of, we
 from acqo_rl.reformulation.signals import LONGEST, PARTICIPLE, REFERENCE, SQL, clauses, names, refers_to_itself
 from acqo_rl.reformulation.splitting import parts_of
 from acqo_rl.reformulation.type_words import spaced
-from acqo_rl.reformulation.years import years_in
+from acqo_rl.reformulation.years import HOW_IT_CHANGED, years_in
 from acqo_rl.text import one_line
 from acqo_rl.types import Challenge, Query, QueryType, Route
 
@@ -134,7 +134,7 @@ def route_of(query: Query, lexicon: Lexicon | None = None) -> Route:
     text = readable(query)
     if SQL.match(text):
         return "pass"
-    if query.history and completed(text, query.history):
+    if query.history and completed(text, query.history, lexicon):
         return "disambiguate"
     if query.history and REFERENCE.search(without_dummies(text)) and not refers_to_itself(text):
         return "disambiguate"
@@ -151,7 +151,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
     if SQL.match(text):
         return ("simple",)
     found: list[Challenge] = []
-    if _TEMPORAL.search(text) or years_in(text):
+    if _TEMPORAL.search(text) or HOW_IT_CHANGED.search(text) or years_in(text):
         found.append("temporal")
     if _CHAIN.search(text) or _OF_SOME.search(text):
         found.append("multi_hop")

@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.conversations import Turn
+from acqo_rl.reformulation.antecedents import with_marked_names
 from acqo_rl.reformulation.follow_ups import topic_of
+from acqo_rl.reformulation.lexicon import Lexicon
+from acqo_rl.reformulation.name_lists import unmarked
 from acqo_rl.reformulation.signals import REFERENCE, begins_to_ask, names, names_attribute
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import one_line
@@ -27,18 +30,19 @@ _VERB = re.compile(
 )
 
 
-def completed(text: str, history: Sequence[Turn]) -> str:
+def completed(text: str, history: Sequence[Turn], lexicon: Lexicon) -> str:
     """The user's last question, asked of what a follow-up names; empty if the text is no such follow-up.
 
     Args:
         text: the current turn.
         history: earlier turns, oldest first.
+        lexicon: names of the corpus; a joined name such as "War and Peace" is one name.
     """
     question = ""
-    for turn in history:
+    for turn in with_marked_names(history, lexicon):
         if turn.speaker == "user":
-            question = _carried(one_line(turn.text), question) or one_line(turn.text)
-    return _carried(one_line(text), question)
+            question = _carried(turn.text, question) or turn.text
+    return unmarked(_carried(one_line(text), question))
 
 
 def _carried(text: str, question: str) -> str:

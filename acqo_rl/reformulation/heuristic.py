@@ -35,9 +35,9 @@ def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple
     text = one_line(query.text)
     if route == "disambiguate":
         return (
-            _completed(text, query.history)
+            _completed(text, query.history, lexicon)
             or _readings(text, query.history, lexicon)
-            or _with_names(text, query.history)
+            or _with_names(text, query.history, lexicon)
             or (original,)
         )
     if route == "decompose":
@@ -92,7 +92,7 @@ class Heuristic:
         elif answer.sub_queries[0].kind == "expansion":
             added = answer.sub_queries[0].text.removeprefix(one_line(query.text)).strip()
             reasoning = f"Depends on the conversation, from which {added!r} is added"
-        elif completed(one_line(query.text), query.history):
+        elif completed(one_line(query.text), query.history, self._lexicon):
             reasoning = "Continues the last question of the conversation, which is asked again"
         else:
             reasoning = f"A name with several meanings, of which {number} are searched"
@@ -102,12 +102,12 @@ class Heuristic:
         return bool(
             STRONG_REFERENCE.search(without_dummies(query.text))
             or self._lexicon.readings_asked(query.text)
-            or completed(query.text, query.history)
+            or completed(query.text, query.history, self._lexicon)
         )
 
 
-def _completed(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
-    question = completed(text, history)
+def _completed(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
+    question = completed(text, history, lexicon)
     return (SubQuery(question, "reading"),) if question else ()
 
 
@@ -127,7 +127,7 @@ def _readings(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[Sub
     )
 
 
-def _with_names(text: str, history: Sequence[Turn]) -> tuple[SubQuery, ...]:
+def _with_names(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[SubQuery, ...]:
     """Appends the names of the conversation that the question refers to."""
-    behind = antecedents(text, history)
+    behind = antecedents(text, history, lexicon)
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()

@@ -163,8 +163,8 @@ class Lexicon:
         """The place behind the longest title that starts at a place; behind one word if there is none."""
         ends = range(min(len(words), place + _TITLE_WORDS), place + 1, -1) if words[place][:1].isupper() else ()
         for end in ends:
-            title = " ".join(words[place:end]).lower().strip(",")
-            if title in self.titles and (place or _JOINS.search(title)):
+            title = " ".join(words[place:end]).lower()
+            if not self.titles.isdisjoint((title, title.rstrip(",.?!;:"))) and (place or _JOINS.search(title)):
                 return end
         return place + 1
 

@@ -91,7 +91,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
         return ()
     asked = without_courtesy(whole)
     lexicon = lexicon or common_lexicon()
-    marked = _mark_names(asked, lexicon)
+    marked = mark_names(asked, lexicon)
     names_what = is_asked and (asked != whole or asked.lower().startswith("the "))
     listed_attributes = partial(attributes, is_asked=names_what)
     of_names = partial(listed_names, lexicon=lexicon, is_asked=is_asked)
@@ -128,7 +128,8 @@ def _states(whole: str, text: str) -> bool:
     return ends or bool(_STATES.search(whole) or STRONG_REFERENCE.search(whole))
 
 
-def _mark_names(text: str, lexicon: Lexicon) -> str:
+def mark_names(text: str, lexicon: Lexicon) -> str:
+    """Marks names that contain an "and" or a title, so that each is one word; :func:`unmarked` removes the marks."""
     text = re.sub(r"(?<=\w) ?&(?=\w)|(?<=\w)& (?=\w)", lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
     for name in (_QUOTED, _ENDS_A_NAME):
         text = name.sub(lambda m: m[0].replace(" ", SPACE), text)

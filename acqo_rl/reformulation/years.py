@@ -21,6 +21,14 @@ _YEAR = re.compile(
 In Chinese, no space follows a year.
 """
 
+HOW_IT_CHANGED = re.compile(
+    r"\bhow did (?!(?:i|we|you)\b)[^?]{1,80}? (?:evolve|change|develop)"
+    r"(?=\W*$| (?:in|over|since|during|from|between|after|before|through|throughout|until|with|under)\b)"
+    r"|\bhow (?!(?:to|do|does|can|should)\b)[^?]{1,80}? (?:evolved|changed|developed)\b",
+    re.I,
+)
+"""A question about a development: "How did inflation evolve?"."""
+
 _NO_YEAR_BEFORE = re.compile(
     r"(?:\b(?:ports?|room|error|code|rfc|iso|model|version|page|number|no\.?|bus|flight|line)|[$\u20ac\u00a3#])\s*$",
     re.I,

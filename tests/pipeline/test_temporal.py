@@ -34,6 +34,8 @@ def test_the_newest():
     [
         ("latest model", "about 1999", 1.4, 0.8),
         ("the trend of prices", "2010, 2015 and 2020", 1.3, 1.3),
+        ("How have prices changed?", "2010, 2015 and 2020", 1.3, 1.3),
+        ("How did prices develop?", "2010 and 2020", 1.3, 1.2),
         ("the trend of prices", "2010 and 2020", 1.3, 1.2),
         ("the trend of prices", "no year", 0.9, 0.9),
         ("what happened since 2023", "in 2018", 1.2, 0.8),

@@ -7,6 +7,7 @@ import pytest
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.antecedents import antecedents
 from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.types import Query
 
 
@@ -48,6 +49,14 @@ from acqo_rl.types import Query
         (("Tell me about the Louvre and the Prado", "So."), "their opening hours?", ["Louvre", "Prado"]),
         (("Who wrote Emma?", "Jane Austen."), "When was it published?", ["Emma"]),
         (("Who wrote Emma?", "Jane Austen."), "opening words?", ["Emma", "Jane Austen"]),
+        # a joined name is one thing
+        (("Who wrote War and Peace?", "Leo Tolstoy."), "when was it published?", ["War and Peace"]),
+        (("When was War and Peace written?", "In 1869."), "opening words?", ["War and Peace"]),
+        (("Who sings in Mumford and Sons?", "Marcus Mumford."), "When was it formed?", ["Mumford and Sons"]),
+        (("Where is Antigua and Barbuda?", "Here."), "and is the population large?", ["Antigua and Barbuda"]),
+        (("When was Frost and Glory published?", "In 1990."), "who wrote it?", ["Frost and Glory"]),
+        (("Tell me about Oslo and Bergen.", "Oslo is a capital."), "How large is it?", ["Oslo"]),
+        (("Where are Oslo and Bergen?", "In Norway."), "How large is it?", ["Bergen"]),
         # one form of a name
         (
             ("Who is Picasso?", "Pablo Ruiz Picasso painted.", "So Pablo Picasso?", "Yes."),
@@ -58,6 +67,20 @@ from acqo_rl.types import Query
 )
 def test_what_a_question_refers_to(talk, question, names):
     assert antecedents(question, read_history(talk)) == names
+
+
+def test_titles_of_the_corpus_are_one_name():
+    lexicon = Lexicon(titles=frozenset(["truth or consequences, new mexico", "a tale of two cities"]))
+    for title in ("Truth or Consequences, New Mexico", "A Tale of Two Cities"):
+        history = read_history((f"Where is {title}?", "There."))
+        assert antecedents("and what is it known for?", history, lexicon) == [title.replace(",", "")]
+        assert antecedents("and what is it known for?", history) != [title.replace(",", "")]
+
+
+def test_a_follow_up_replaces_a_joined_name():
+    history = ("What is the capital of Bosnia and Herzegovina?", "Sarajevo.")
+    [made] = Heuristic().reformulate([Query("q", "and Austria?", history)])
+    assert [sub_query.text for sub_query in made.sub_queries] == ["What is the capital of Austria"]
 
 
 def test_a_name_in_another_form_is_not_added_to_a_question_that_has_it():

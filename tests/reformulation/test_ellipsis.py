@@ -7,6 +7,7 @@ import pytest
 from acqo_rl.conversations import read_history
 from acqo_rl.reformulation.ellipsis import completed
 from acqo_rl.reformulation.heuristic import Heuristic
+from acqo_rl.reformulation.lexicon import common_lexicon
 from acqo_rl.types import Query, SubQuery
 
 CAPITAL = ("What is the capital of Chile?", "Santiago.")
@@ -49,7 +50,7 @@ POPULATION = ("What was the population of Oslo in 2020?", "700,000")
     ],
 )
 def test_what_a_follow_up_asks(talk, text, question):
-    assert completed(text, read_history(talk)) == question
+    assert completed(text, read_history(talk), common_lexicon()) == question
 
 
 @pytest.mark.parametrize("needs_reference", [False, True])
