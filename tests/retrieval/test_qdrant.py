@@ -68,3 +68,10 @@ def test_collections_of_others_are_refused_where_they_do_not_fit(folder):
     with pytest.raises(SearchError):
         load_retriever(f"qdrant:{folder}/far?mode=text").search(["stone"], 1)
     assert len(documents_of(f"qdrant:{folder}/pages?{FIELDS}")) == 3
+
+
+def test_documents_are_looked_up_by_fields_that_hold_numbers(folder):
+    documents = documents_of(f"qdrant:{folder}/pages?id=n&text=body")
+
+    assert documents["2"] == Document("2", "", "the river and a stone", {"page": "p1", "name": "Page 1"})
+    assert "02" not in documents

@@ -16,7 +16,7 @@ from pymilvus.exceptions import MilvusException
 from acqo_rl.errors import DataError
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, as_row
+from acqo_rl.retrieval.engines.rows import as_document, as_numbers, as_row
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _SPARSE = "passage_bm25"
 _MOST_BYTES = 65_535
 _PAGE = 1000
 _METRICS = {"COSINE": COSINE, "IP": DOT}
+_WHOLE_NUMBERS = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64)
 _SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _TEMPORARY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
@@ -48,6 +49,7 @@ class MilvusEngine:
         self._seconds = location.seconds
         self._fields = Fields()
         self._sparse = _SPARSE
+        self._has_numbers = False
 
     def is_temporary(self, error: BaseException) -> bool:
         """Whether the same call may succeed later."""
@@ -69,6 +71,7 @@ class MilvusEngine:
             id=self._fields.id or key,
             vector=self._fields.vector or (next(iter(vectors)) if len(vectors) == 1 else ""),
         )
+        self._has_numbers = any(f["name"] == self._fields.id and f["type"] in _WHOLE_NUMBERS for f in told["fields"])
         words = [f["output_field_names"][0] for f in told.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
         self._client.load_collection(self._name, timeout=self._seconds)
@@ -94,7 +97,7 @@ class MilvusEngine:
         """Those of the documents that exist, in any order."""
         rows = self._client.query(
             self._name,
-            filter=f"{self._fields.id} in {json.dumps(list(doc_ids), ensure_ascii=False)}",
+            filter=self._ids(doc_ids),
             output_fields=self._output_fields(),
             timeout=self._seconds,
         )
@@ -159,7 +162,7 @@ class MilvusEngine:
 
     def delete(self, doc_ids: Sequence[str]) -> None:
         """Deletes documents."""
-        self._client.delete(self._name, ids=list(doc_ids), timeout=self._seconds)
+        self._client.delete(self._name, filter=self._ids(doc_ids), timeout=self._seconds)  # ids= quotes nothing
 
     def finish(self) -> None:
         """Writes everything to the disk."""
@@ -177,6 +180,10 @@ class MilvusEngine:
             timeout=self._seconds,
         )
         return [[(str(hit["entity"].get(key, hit.get(key))), float(hit["distance"])) for hit in hits] for hits in found]
+
+    def _ids(self, doc_ids: Sequence[str]) -> str:
+        values = as_numbers(doc_ids) if self._has_numbers else list(doc_ids)
+        return f"{self._fields.id} in {json.dumps(values, ensure_ascii=False)}"
 
     def _metric(self) -> str:
         index = self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}

@@ -18,7 +18,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, as_row
+from acqo_rl.retrieval.engines.rows import as_document, as_numbers, as_row
 from acqo_rl.retrieval.http_calls import TEMPORARY
 from acqo_rl.types import Condition, Document, Filter
 
@@ -86,8 +86,9 @@ class QdrantEngine:
         """Those of the documents that exist, in any order."""
         key = self._fields.id
         if key and self._fields != Fields():
-            condition = models.FieldCondition(key=key, match=models.MatchAny(any=list(doc_ids)))
-            return list(self._scroll(models.Filter(must=[condition])))
+            values = [some for some in (list(doc_ids), as_numbers(doc_ids)) if some]
+            equal = [models.FieldCondition(key=key, match=models.MatchAny(any=some)) for some in values]
+            return list(self._scroll(models.Filter(should=equal)))
         wanted = [self._point_id(doc_id) for doc_id in doc_ids]
         return list(map(self._document, self._client.retrieve(self._name, wanted, with_payload=True)))
 

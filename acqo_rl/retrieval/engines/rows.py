@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acqo_rl.retrieval.engines.location import Fields
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Condition, Document
 
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
@@ -34,6 +36,11 @@ def as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Document
         own = {fields.id, fields.title, fields.text, fields.vector}
         metadata = {name: value for name, value in row.items() if name not in own}
     return Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
+
+
+def as_numbers(doc_ids: Sequence[str]) -> list[int]:
+    """Those of the ids that are whole numbers of 64 bits, as collections of others may hold them."""
+    return [int(doc_id) for doc_id in doc_ids if _NUMBER.fullmatch(doc_id) and -(2**63) <= int(doc_id) < 2**63]
 
 
 def json_path(condition: Condition) -> str:
