@@ -14,7 +14,8 @@ class EmbeddingServer(ThreadingHTTPServer):
     """Keeps the texts of each request in ``asked``.
 
     Attributes:
-        faults: one for each coming request: a status, ``hang`` or ``malformed``; ``None`` for an answer.
+        faults: one for each coming request: a status, ``hang``, ``malformed`` or the rows of an answer; ``None`` for an
+            answer.
         retry_after: seconds in the answers of the faults.
         longest: most characters of a text, and most texts of a request; others are refused.
         dimensions: of the answers, if the request names none.
@@ -52,6 +53,9 @@ class _Handler(BaseHTTPRequestHandler):
             server.waiting.wait(10)
         elif fault == "malformed":
             self.send({"object": "list", "data": [{"index": 0, "embedding": [0.5, "a"]}]})
+        elif isinstance(fault, list):
+            rows = [{"object": "embedding", "index": i, "embedding": [value] * 384} for i, value in fault]
+            self.send({"object": "list", "model": body["model"], "data": rows})
         elif fault:
             self.send({"error": {"message": "not now"}}, fault)
         elif len(body["input"]) > server.longest[1] or max(map(len, body["input"])) > server.longest[0]:

@@ -19,7 +19,7 @@ class RerankServer(ThreadingHTTPServer):
 
     Attributes:
         form: ``documents`` (Cohere, Jina, vLLM, llama.cpp) or ``texts`` (TEI).
-        faults: one for each coming request: a status, ``hang`` or ``malformed``.
+        faults: one for each coming request: a status, ``hang``, ``malformed``, or the rows of an answer.
     """
 
     daemon_threads = True
@@ -53,6 +53,8 @@ class _Handler(BaseHTTPRequestHandler):
             server.waiting.wait(10)
         elif fault == "malformed":
             self.send({"results": [{"index": 7, "relevance_score": 0.5}]})
+        elif isinstance(fault, list):
+            self.send({"results": [{"index": index, "relevance_score": score} for index, score in fault]})
         elif fault:
             self.send({"message": "not now"}, fault)
         elif server.form not in body:

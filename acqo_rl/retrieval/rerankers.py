@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Sequence
@@ -66,7 +67,11 @@ class CrossEncoderReranker:
         self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """One logit per pair, in input order."""
+        """One logit per pair, in input order.
+
+        Raises:
+            SearchError: the model computed NaN or infinity.
+        """
         from torch import nn
 
         asked = [(well_formed(query), well_formed(passage)) for query, passage in pairs]
@@ -76,6 +81,8 @@ class CrossEncoderReranker:
             scores = self._model.predict(
                 asked, batch_size=self._batch_size, activation_fn=nn.Identity(), show_progress_bar=False
             )
+        if not all(map(math.isfinite, scores)):
+            raise SearchError(f"{self.name} computed a score that is NaN or infinity; load it in float32.")
         return [float(score) for score in scores]
 
 
@@ -160,6 +167,8 @@ class RerankServer:
             body = self._retrying(self._ask, well_formed(query), [well_formed(passage) for passage in passages])
             rows = body["results"] if isinstance(body, dict) else body
             scores = {row["index"]: float(row.get("relevance_score", row.get("score"))) for row in rows}
+            if len(rows) != len(passages) or not all(map(math.isfinite, scores.values())):
+                raise ValueError(f"{len(rows)} scores {list(scores.values())[:5]} for {len(passages)} passages")
             return [scores[position] for position in range(len(passages))]
         except httpx.HTTPStatusError as error:
             reason = f"answered {error.response.status_code}: {error.response.text[:200]}"
@@ -170,8 +179,8 @@ class RerankServer:
             ) from error
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise SearchError(
-                f"{self._url} sent an answer without a score for each passage ({error!r}); check that it is a rerank"
-                " server."
+                f"{self._url} sent an answer without one finite score for each passage ({error!r}); check that it is"
+                " a rerank server."
             ) from error
 
     def _ask(self, query: str, passages: list[str]) -> Any:

@@ -30,6 +30,8 @@ _REFUSED = frozenset({400, 413, 422})
 _PROBE = "How many dimensions are there?"
 _SAME = 0.99
 """Least cosine of two embeddings of one text by one model; servers with half precision differ by less."""
+_SHORTEST, _LONGEST = 1e-6, 1e6
+"""Bounds of an embedding's L2 norm: outside are zeros, NaN, infinity and what a broken model computes."""
 _PROGRESS_FROM = 8  # batches
 _CHARACTERS_PER_TOKEN = 4
 
@@ -178,8 +180,10 @@ class ServerEncoder:
         reply = self._client.embeddings.create(model=self._name, input=list(texts), **wanted)
         rows = sorted(reply.data, key=lambda row: row.index)
         vectors = [np.asarray(row.embedding, np.float32) for row in rows]
-        if len(vectors) != len(texts) or any(v.ndim != 1 or not np.isfinite(v).all() for v in vectors):
+        if [row.index for row in rows] != list(range(len(texts))) or any(vector.ndim != 1 for vector in vectors):
             raise ValueError(f"the response does not have one vector of numbers for each of the {len(texts)} texts")
+        if odd := [length for length in map(_length, vectors) if not _SHORTEST < length < _LONGEST]:
+            raise ValueError(f"the response has a vector of length {odd[0]:g}, from which no cosine can be computed")
         if wrong := [len(vector) for vector in vectors if self.dim not in (0, len(vector))]:
             raise IndexMismatchError(
                 f"{self.settings['model']} returned {wrong[0]} dimensions, expected {self.dim}; the server has another"
@@ -217,6 +221,10 @@ class ServerEncoder:
 
 def _is_refused(error: Exception) -> bool:
     return getattr(error, "status_code", None) in _REFUSED
+
+
+def _length(vector: NDArray[np.float32]) -> float:
+    return float(np.linalg.norm(vector.astype(np.float64)))
 
 
 def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:

@@ -87,6 +87,62 @@ def test_an_update_encodes_only_what_is_new_or_changed(built):
     assert load_retriever(f"{built}?mode=text").search(["zebra"], 5)[0].doc_ids == ("new",)
 
 
+def test_an_interrupted_update_leaves_a_collection_that_can_be_searched_and_goes_on(built, monkeypatch):
+    monkeypatch.setattr(build, "_BATCH", 2)
+    new = [Document(f"n{row}", "", f"new {row}") for row in range(6)]
+    before = describe(built)
+    with pytest.raises(KeyboardInterrupt):
+        build_engine_index(built, new, FailingEncoder(0), update=True)
+    assert describe(built) == before
+
+    with pytest.raises(KeyboardInterrupt):
+        build_engine_index(built, new, FailingEncoder(2), update=True)
+
+    assert set(documents_of(built)) == {*(document.id for document in CORPUS), "n0", "n1"}
+    assert load_retriever(built, encoder=UnitEncoder()).search(["new 1"], 1)[0].doc_ids == ("n1",)
+    assert describe(built).corpus_hash not in (before.corpus_hash, corpus_hash(new))
+    encoder = UnitEncoder()
+    build_engine_index(built, new, encoder, update=True)
+    assert encoder.encoded == [document.text for document in new[2:]]
+    assert set(documents_of(built)) == {document.id for document in new}
+    assert describe(built).corpus_hash == corpus_hash(new)
+
+
+@pytest.mark.parametrize(
+    ("engine", "refused"),
+    [
+        ("postgresql", Document("n", "", "a\0b")),
+        ("milvus", Document("n", "", "long " * 20_000)),
+        ("opensearch", Document("n" * 513, "", "a")),
+    ],
+)
+def test_a_document_that_an_engine_cannot_hold_changes_nothing(engine_index, engine, refused):
+    index = engine_index(engine, "kept")
+    build_engine_index(index, CORPUS[:2], UnitEncoder())
+    before = describe(index)
+
+    with pytest.raises(DataError):
+        build_engine_index(index, [Document("new", "", "new"), refused], UnitEncoder(), update=True)
+
+    assert describe(index) == before
+    assert dict(documents_of(index)) == {document.id: document for document in CORPUS[:2]}
+
+
+def test_ids_and_filters_may_contain_any_sign(index):
+    signs = ['a"b', "c\\d", "e'f", "100%s", "{g}", "", "é 東"]
+    corpus = [Document(f"id {sign}", "", f"text {sign}", {"sign": sign}) for sign in signs]
+    build_engine_index(index, corpus, UnitEncoder())
+    documents = documents_of(index)
+    retriever = load_retriever(index, encoder=UnitEncoder())
+
+    assert [documents[document.id] for document in corpus] == corpus
+    for document in corpus:
+        where = read_filter({"sign": document.metadata["sign"]})
+        assert restrict(retriever, Scope(where)).search(["text"], 10)[0].doc_ids == (document.id,)
+    build_engine_index(index, corpus[-1:], UnitEncoder(), update=True)
+    assert list(documents_of(index)) == [corpus[-1].id]
+
+
 def test_given_embeddings_are_written_as_they_are(index):
     embeddings = UnitEncoder().encode_queries([f"row {row}" for row in range(len(CORPUS))])
     encoder = UnitEncoder()

@@ -70,6 +70,28 @@ def test_a_failing_server_is_reported(server, faults):
         reranker.score(PAIRS[:1])
 
 
+@pytest.mark.parametrize(
+    "rows", [[(0, 0.5), (1, float("nan"))], [(0, float("inf")), (1, 0.5)], [(0, 0.5), (1, 0.5), (1, 0.7)]]
+)
+def test_an_answer_without_one_finite_score_per_passage_is_refused(server, rows):
+    reranker = load_reranker(server.name)
+    reranker.score(PAIRS[:1])  # finds the shape of the requests
+    server.faults = [rows]
+
+    with pytest.raises(SearchError):
+        reranker.score(PAIRS[:2])
+    assert reranker.score(PAIRS[:2]) == pytest.approx([shared_words(*pair) for pair in PAIRS[:2]], abs=1e-4)
+
+
+def test_a_cross_encoder_that_computes_nan_is_reported(tmp_path):
+    reranker = CrossEncoderReranker(write_cross_encoder(tmp_path / "one"))
+    for parameter in reranker._model.parameters():
+        parameter.data.fill_(float("nan"))
+
+    with pytest.raises(SearchError):
+        reranker.score(PAIRS[:1])
+
+
 def test_a_server_that_does_not_run_is_reported():
     with pytest.raises(SearchError):
         load_reranker("rerank:words@http://127.0.0.1:9/v1", seconds=0.2).score(PAIRS)

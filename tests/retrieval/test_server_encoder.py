@@ -107,6 +107,27 @@ def test_a_malformed_answer_is_refused_and_not_kept(connect, server):
     assert encoder.encode_queries(["cats"]).shape == (1, 384)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(0, 0.1), (0, 0.2)],
+        [(0, 0.1), (2, 0.2)],
+        [(0, 0.1), (1, 0.0)],
+        [(0, 0.1), (1, float("nan"))],
+        [(0, 0.1), (1, float("inf"))],
+        [(0, 0.1), (1, 1e30)],
+    ],
+)
+def test_an_answer_without_one_usable_vector_per_text_is_refused_and_not_kept(connect, server, rows, minilm):
+    encoder = connect()
+    server.faults = [rows]
+
+    with pytest.raises(SearchError):
+        encoder.encode_queries(["cats", "dogs"])
+
+    np.testing.assert_allclose(encoder.encode_queries(["cats"]), minilm.encode_queries(["cats"]), atol=1e-5)
+
+
 def test_a_failure_in_the_middle_loses_nothing_that_was_embedded(connect, server, minilm, tmp_path):
     encoder = connect(batch_size=5, concurrency=1, max_retries=0)
     server.faults = [None, None, None, 500]

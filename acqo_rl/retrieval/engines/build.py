@@ -6,7 +6,8 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from acqo_rl.data.beir import corpus_hash
@@ -37,6 +38,9 @@ def build_engine_index(
 ) -> Note:
     """Writes a corpus into a collection, batch by batch; resumes an interrupted build.
 
+    An interrupted update of a finished collection leaves one that can be searched: it holds some of the new documents
+    and, because they are deleted last, all old ones. The same call goes on where the update ended.
+
     Args:
         index: location of the collection; created if it is missing.
         documents: the corpus.
@@ -46,7 +50,8 @@ def build_engine_index(
             and changed documents are encoded.
 
     Raises:
-        DataError: there are no documents, an id appears twice, or the embeddings have another shape.
+        DataError: there are no documents, an id appears twice, the embeddings have another shape, or the engine cannot
+            hold a document. Nothing is changed.
         IndexMismatchError: the collection was not built by this package, has another encoder, or holds another corpus.
         SearchError: the engine does not answer. The same call goes on where this one ended.
     """
@@ -55,20 +60,24 @@ def build_engine_index(
     settings = getattr(encoder, "settings", None)
     wanted = Note(corpus_hash(documents), len(documents), encoder.dim, settings, encoder.fingerprint)
     calls = connect(location)
-    schema = calls(calls.engine.schema)
-    if schema is None:
+    calls.engine.check(documents)
+    meanwhile = wanted
+    if (schema := calls(calls.engine.schema)) is None:
         calls(calls.engine.create, encoder.dim)
-    elif _is_finished(location.shown, schema, wanted, update=update):
-        return wanted.done()
-    calls(calls.engine.write_note, wanted.as_dict())
-    _bring_up_to_date(calls, documents, encoder, embeddings)
+        calls(calls.engine.write_note, wanted.as_dict())
+    else:
+        found = _writable(location.shown, schema, wanted, update=update)
+        if found == wanted.done() and not update:  # the hash of a corpus does not cover metadata
+            return found
+        meanwhile = _between(found, wanted) if found.finished else wanted
+    _bring_up_to_date(calls, documents, encoder, embeddings, meanwhile)
     calls(calls.engine.finish)
     calls(calls.engine.write_note, wanted.done().as_dict())
     return wanted.done()
 
 
-def _is_finished(shown: str, schema: Schema, wanted: Note, *, update: bool) -> bool:
-    """Whether the collection holds the corpus already.
+def _writable(shown: str, schema: Schema, wanted: Note, *, update: bool) -> Note:
+    """The note of a collection that may be written to.
 
     Raises:
         IndexMismatchError: it may not be written to.
@@ -88,11 +97,21 @@ def _is_finished(shown: str, schema: Schema, wanted: Note, *, update: bool) -> b
             f"{shown} holds another corpus ({found.document_count:,} documents, given {wanted.document_count:,}). Add"
             " --update True to add and delete documents so that it holds this one, or build into another collection."
         )
-    return found == wanted.done() and not update  # the hash of a corpus does not cover metadata
+    return found
+
+
+def _between(found: Note, wanted: Note) -> Note:
+    """The note of a finished collection during an update: neither the old nor the new corpus, but to be searched."""
+    mixed = hashlib.sha256(f"{found.corpus_hash} {wanted.corpus_hash}".encode()).hexdigest()
+    return replace(found, corpus_hash=mixed)
 
 
 def _bring_up_to_date(
-    calls: Calls, documents: Sequence[Document], encoder: Encoder, embeddings: NDArray[np.float32] | None
+    calls: Calls,
+    documents: Sequence[Document],
+    encoder: Encoder,
+    embeddings: NDArray[np.float32] | None,
+    meanwhile: Note,
 ) -> None:
     from tqdm import tqdm
 
@@ -100,15 +119,23 @@ def _bring_up_to_date(
         there = {document.id: _digest(document) for document in calls.engine.scan()}
     rows = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})
+    batches = [rows[start : start + _BATCH] for start in range(0, len(rows), _BATCH)]
+    encoded = (_encoded([documents[row] for row in batch], encoder, embeddings, batch) for batch in batches)
+    first = list(islice(encoded, 1))  # an encoder that does not work fails here, before anything is changed
+    calls(calls.engine.write_note, meanwhile.as_dict())
+    shown = tqdm(chain(first, encoded), "writing", len(batches), unit=" batches", disable=len(batches) < 2)
+    for passages, vectors in shown:
+        calls(calls.engine.write, passages, vectors)
     for start in range(0, len(gone), _BATCH):
         calls(calls.engine.delete, gone[start : start + _BATCH])
-    starts = range(0, len(rows), _BATCH)
-    for start in tqdm(starts, desc="writing", unit=" batches", disable=len(starts) < 2):
-        batch = rows[start : start + _BATCH]
-        passages = [documents[row] for row in batch]
-        texts = [passage_text(passage) for passage in passages]
-        vectors = encoder.encode_passages(texts) if embeddings is None else embeddings[batch]
-        calls(calls.engine.write, passages, vectors)
+
+
+def _encoded(
+    passages: list[Document], encoder: Encoder, embeddings: NDArray[np.float32] | None, rows: list[int]
+) -> tuple[list[Document], NDArray[np.float32]]:
+    if embeddings is not None:
+        return passages, embeddings[rows]
+    return passages, encoder.encode_passages([passage_text(passage) for passage in passages])
 
 
 def _digest(document: Document) -> bytes:

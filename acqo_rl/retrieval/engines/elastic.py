@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.errors import SearchError
+from acqo_rl.errors import DataError, SearchError
 from acqo_rl.retrieval.engines.engine import Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.rows import as_document, as_row
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOTE = "acqo_rl"
+_MOST_BYTES_OF_AN_ID = 512
 _AS_KEYWORDS = {"match_mapping_type": "string", "path_match": "metadata.*", "mapping": {"type": "keyword"}}
 
 
@@ -116,6 +117,19 @@ class ElasticEngine(ABC):
         self._client.indices.refresh(index=self._name)
         rows = self.helpers().scan(self._client, index=self._name, query={"query": {"match_all": {}}})
         return map(self._document, rows)
+
+    def check(self, documents: Sequence[Document]) -> None:
+        """Refuses documents that the engine cannot hold.
+
+        Raises:
+            DataError: an id is empty or too long.
+        """
+        for document in documents:
+            if not 0 < (size := len(document.id.encode())) <= _MOST_BYTES_OF_AN_ID:
+                raise DataError(
+                    f"The document id {document.id[:80]!r} has {size:,} bytes; the engine holds ids of 1 to"
+                    f" {_MOST_BYTES_OF_AN_ID}. Give the document another id."
+                )
 
     def create(self, dimension: int) -> None:
         """Creates the index with vectors for the cosine and full text."""

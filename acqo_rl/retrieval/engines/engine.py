@@ -75,6 +75,14 @@ class Engine(Protocol):
         """All documents, in any order."""
         ...
 
+    def check(self, documents: Sequence[Document]) -> None:
+        """Refuses documents that the engine cannot hold, before any is written.
+
+        Raises:
+            DataError: the engine cannot hold one of them.
+        """
+        ...
+
     def create(self, dimension: int) -> None:
         """Creates the collection with vectors for the cosine and a full text index."""
         ...

@@ -90,6 +90,9 @@ class LancedbEngine:
         for batch in self._table.search().select(self._columns()).to_batches(_PAGE):
             yield from map(self._document, batch.to_pylist())
 
+    def check(self, documents: Sequence[Document]) -> None:
+        """Does nothing: LanceDB holds any document."""
+
     def create(self, dimension: int) -> None:
         """Creates the table; its full text index follows when it is full."""
         self._fields = fields = Fields()
@@ -148,12 +151,16 @@ class LancedbEngine:
             for name, bound in condition.bounds
         ]
         if condition.any_of:
-            equal = (
-                f"{number} = {value}" if isinstance(value, float) else self._exists(condition, (value,))
-                for value in condition.any_of
-            )
+            equal = (self._equal(condition, number, value) for value in condition.any_of)
             tests.append(f"({' OR '.join(equal)})")
         return " AND ".join(tests)
+
+    def _equal(self, condition: Condition, number: str, value: str | float) -> str:
+        if isinstance(value, float):
+            return f"{number} = {value}"
+        if value == "":  # the paths of LanceDB have no empty text, which is before all others
+            return self._exists(condition, (), ("lte", "\0"))
+        return self._exists(condition, (value,))
 
     def _exists(self, condition: Condition, any_of: tuple[Any, ...], *bounds: tuple[str, str]) -> str:
         path = json_path(replace(condition, any_of=any_of, bounds=bounds))

@@ -114,6 +114,21 @@ class MilvusEngine:
         finally:
             pages.close()
 
+    def check(self, documents: Sequence[Document]) -> None:
+        """Refuses documents that Milvus cannot hold.
+
+        Raises:
+            DataError: a text is longer than Milvus can hold.
+        """
+        for document in documents:
+            row = as_row(document)
+            texts = (document.id, row[Fields().words], json.dumps(row[Fields().metadata], ensure_ascii=False))
+            if (size := max(len(text.encode()) for text in texts)) > _MOST_BYTES:
+                raise DataError(
+                    f"A field of the document {document.id[:80]!r} has {size:,} bytes; Milvus holds at most"
+                    f" {_MOST_BYTES:,}. Split it."
+                )
+
     def create(self, dimension: int) -> None:
         """Creates the collection with vectors for the cosine and a full text index."""
         self._fields, self._sparse = Fields(), _SPARSE
@@ -144,21 +159,12 @@ class MilvusEngine:
         self._client.alter_collection_properties(self._name, {_NOTE: json.dumps(note)}, timeout=self._seconds)
 
     def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim].
-
-        Raises:
-            DataError: a text is longer than Milvus can hold.
-        """
-        rows = [as_row(document) for document in documents]
-        for row in rows:
-            if (size := len(row[self._fields.words].encode())) > _MOST_BYTES:
-                raise DataError(
-                    f"The document {row['id']!r} has {size:,} bytes; Milvus holds at most {_MOST_BYTES:,}. Split it."
-                )
-        with_vectors = [
-            {**row, self._fields.vector: vector.tolist()} for row, vector in zip(rows, vectors, strict=True)
+        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+        rows = [
+            {**as_row(document), self._fields.vector: vector.tolist()}
+            for document, vector in zip(documents, vectors, strict=True)
         ]
-        self._client.upsert(self._name, with_vectors, timeout=self._seconds)
+        self._client.upsert(self._name, rows, timeout=self._seconds)
 
     def delete(self, doc_ids: Sequence[str]) -> None:
         """Deletes documents."""

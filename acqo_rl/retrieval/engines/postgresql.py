@@ -119,6 +119,17 @@ class PostgresqlEngine:
             for (row,) in cursor.execute(self._format(_ROWS, hidden=self._hidden()), []):
                 yield self._document(row)
 
+    def check(self, documents: Sequence[Document]) -> None:
+        """Refuses documents that PostgreSQL cannot hold.
+
+        Raises:
+            DataError: a document contains the character NUL.
+        """
+        for document in documents:
+            metadata = json.dumps(dict(document.metadata))
+            if "\0" in document.id + document.title + document.text or "\\u0000" in metadata:
+                raise DataError(f"The document {document.id!r} contains the character NUL; PostgreSQL cannot hold it.")
+
     def create(self, dimension: int) -> None:
         """Creates the table; its indexes follow when it is full."""
         self._fields = Fields()
@@ -137,18 +148,11 @@ class PostgresqlEngine:
         self._run("COMMENT ON TABLE {table} IS {note}", note=sql.Literal(_NOTE + json.dumps(note)))
 
     def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
-        """Adds documents, and replaces those of equal ids; float32[documents, dim].
-
-        Raises:
-            DataError: a document contains the character NUL.
-        """
-        rows = []
-        for document, vector in zip(documents, vectors, strict=True):
-            metadata = json.dumps(dict(document.metadata))
-            if "\0" in document.id + document.title + document.text or "\\u0000" in metadata:
-                raise DataError(f"The document {document.id!r} contains the character NUL; PostgreSQL cannot hold it.")
-            row = document.id, document.title, document.text, Jsonb(dict(document.metadata))
-            rows.append((*row, Vector(vector).to_text()))
+        """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
+        rows = [
+            (document.id, document.title, document.text, Jsonb(dict(document.metadata)), Vector(vector).to_text())
+            for document, vector in zip(documents, vectors, strict=True)
+        ]
         query = self._format(
             "INSERT INTO {table} ({id}, {title}, {text}, {metadata}, {vector}) VALUES (%s, %s, %s, %s, %s::vector)"
             " ON CONFLICT ({id}) DO UPDATE SET {title} = EXCLUDED.{title}, {text} = EXCLUDED.{text},"

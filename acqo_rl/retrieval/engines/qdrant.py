@@ -86,8 +86,10 @@ class QdrantEngine:
         """Those of the documents that exist, in any order."""
         key = self._fields.id
         if key and self._fields != Fields():
-            values = [some for some in (list(doc_ids), as_numbers(doc_ids)) if some]
-            equal = [models.FieldCondition(key=key, match=models.MatchAny(any=some)) for some in values]
+            matches = [models.MatchAny(any=list(doc_ids)), models.MatchAny(any=as_numbers(doc_ids))]
+            equal: list[models.Condition] = [
+                models.FieldCondition(key=key, match=match) for match in matches if match.any
+            ]
             return list(self._scroll(models.Filter(should=equal)))
         wanted = [self._point_id(doc_id) for doc_id in doc_ids]
         return list(map(self._document, self._client.retrieve(self._name, wanted, with_payload=True)))
@@ -95,6 +97,9 @@ class QdrantEngine:
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
         return self._scroll(None)
+
+    def check(self, documents: Sequence[Document]) -> None:
+        """Does nothing: Qdrant holds any document."""
 
     def create(self, dimension: int) -> None:
         """Creates the collection with vectors for the cosine and a full text index."""
