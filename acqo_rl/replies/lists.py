@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from acqo_rl.replies.announcements import with_label
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, with_colon, without_markup
 from acqo_rl.replies.ordinals import without_counting_labels
@@ -65,7 +66,7 @@ def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False
 
 
 def _read_lines(text: str) -> list[str]:
-    rows = [with_colon(one_line(row)) for row in rows_of(text)]
+    rows = [with_label(with_colon(one_line(row))) for row in rows_of(text)]
     has_one_label = sum(LABEL.match(row) is not None for row in rows) == 1
     rows = without_counting_labels(rows)
     lines = without_markup([part for row in rows for part in _apart(row, at_semicolons=has_one_label)])

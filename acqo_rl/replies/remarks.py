@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from acqo_rl.replies.announcements import needs_no_change
 from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.wording import (
     ASKS_MORE,
@@ -55,6 +56,7 @@ def is_remark(line: str) -> bool:
         bool(_REMARK.search(text))
         or here_listed(text)
         or is_refusal(text)
+        or needs_no_change(text)
         or (text.endswith(_ENDS) and these_listed(text))
     )
 

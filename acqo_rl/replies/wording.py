@@ -91,6 +91,17 @@ LABEL = re.compile(
     re.I,
 )
 """A label before a text: "Query 1:", "Requête n° 2 :", "First question:", "Rewritten query:", "子查询3："."""
+STATED_LABEL = re.compile(
+    r"(?:(?:so|thus|therefore|also|ok(?:ay)?|sure|certainly)[,!.]?\s)?"
+    r"(?:(?:the|your|a|an|my|die|der|eine|la|le|une|el|una|il|o|a|uma|de|het|den|det)\s)?"
+    rf"(?=.{{0,40}}(?:{_REWRITTEN}|best|beste|meilleure|mejor|migliore|melhor)\b)"
+    rf"(?:(?:{_REWRITTEN}|best|beste|meilleure|mejor|migliore|melhor)\s){{0,3}}(?:{ASKED})(?:\s(?:{_REWRITTEN})){{0,2}}\s"
+    r"(?:is|would be|could be|should be|ist|lautet|wäre|est|serait|es|sería|è|sarebbe|é|seria|luidt|brzmi|to|är|lyder"
+    r"|звучит так|такой|şudur|şöyle)(?:\s?[:：]\s*(?=\S)|\s+(?=[\"“„«]))"
+    rf"|{_REWRITTEN_HAN}{_HAN}(?:是|为|如下|は)\s*[:：]\s*(?=\S)",
+    re.I,
+)
+"""A statement before a query: "The rewritten query is: ", "Die umformulierte Frage lautet: "."""
 _SUB_QUERY = r"(?:sub|search|rewritten|standalone)[ _-]?(?:quer(?:y|ies)|questions?)"
 ASSIGNED_LABEL = re.compile(
     r"(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])\s+)?(?:(?:const|let|var)\s+)?\$?(?P<open>[\[<(`*]{0,3})"

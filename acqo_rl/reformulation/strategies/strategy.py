@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from acqo_rl.reformulation.prompt import untrusted, with_examples
+from acqo_rl.replies.announcements import needs_no_change
 from acqo_rl.replies.lists import read_list
 from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
@@ -62,5 +63,8 @@ def read_one(completion: Completion, kind: SubQueryKind, weight: float) -> Readi
 
 
 def nothing_usable(completion: Completion) -> Reading:
-    """The reading of a completion without a usable sub-query."""
+    """The reading of a completion without a usable sub-query; no problem if it says that the query needs no change."""
+    first = next(filter(str.strip, completion.text.splitlines()), "")
+    if needs_no_change(first):
+        return Reading((), "pass")
     return Reading((), "pass", f"nothing to search in {completion.text[:80]!r}")

@@ -1,0 +1,55 @@
+"""Reads lines that announce a query and contain it, and lines that say that the query needs no change."""
+
+from __future__ import annotations
+
+import re
+
+from acqo_rl.replies.wording import HERE_ARE, STATED_LABEL, SURE, names_queries
+
+_ANNOUNCED = re.compile(
+    rf"(?P<sure>(?:{SURE})\s?[,.!:\uff0c\u3002\uff01\u3001]\s*)?(?P<here>(?:here(?:'s| is| are)\b|{HERE_ARE})\s*)?"
+    r"(?P<label>[^:\uff1a.!?]{1,80})[:\uff1a]\s*(?P<text>\S.*)",
+    re.I,
+)
+_UNNEEDED = re.compile(
+    r"(?:no (?:re-?)?(?:writ(?:e|ing)|word(?:ing)?|formulation|phras(?:e|ing)|changes?|modifications?|expansion)s?"
+    r" (?:(?:is|are|was|were) )?(?:needed|necessary|required)"
+    r"|(?:the|this|your) (?:(?:original|raw|last|given|user's) )?(?:query|question|search query)"
+    r" (?:(?:is|looks) (?:already |quite |perfectly |sufficiently )*(?:clear|stand-?alone|self-contained|complete|fine"
+    r"|good|specific|optimal|well[- ]formed)|(?:does not|doesn't) need)\b.*"
+    r"|(?:es ist )?keine (?:umformulierung|änderung(?:en)?|anpassung) (?:ist |sind )?(?:nötig|notwendig|erforderlich)"
+    r"|die (?:frage|(?:such)?anfrage) ist (?:bereits|schon) (?:klar|eindeutig|eigenständig|vollständig)\b.*"
+    r"|aucune (?:reformulation|modification) (?:n'est )?(?:nécessaire|requise)"
+    r"|(?:il n'est )?pas besoin de (?:reformuler|réécrire)\b.*"
+    r"|la (?:requête|question) est déjà (?:claire|autonome|complète)\b.*"
+    r"|no (?:es necesario|hace falta|se necesita) (?:reformular|reescribir|cambiar)\w*\b.*"
+    r"|la (?:consulta|pregunta) ya (?:es|está) (?:clara|completa|independiente)\b.*"
+    r"|nessuna (?:riformulazione|modifica) (?:è )?(?:necessaria|richiesta)"
+    r"|non (?:è necessario|serve) (?:riformulare|riscrivere|modificare)\b.*"
+    r"|não é (?:necessário|preciso) (?:reformular|reescrever|alterar)\b.*"
+    r"|(?:er is )?geen (?:herformulering|wijziging) (?:is )?nodig"
+    r"|(?:переформулировка|переформулирование|изменений) не (?:требуется|нужн[оаы])"
+    r"|yeniden yazmaya gerek yok|(?:该?问题|查询)?(?:无需|無需|不需要|不用)(?:改写|重写|修改)\w*"
+    r"|書き換え(?:は|る)?(?:不要|必要(?:は)?(?:ありません|ない))\w*|재작성(?:이|은)? ?(?:필요 ?없|불필요)\w*"
+    r")\s*(?:[.!,;\u3002\uff01\u2013\u2014(-].*)?",
+    re.I,
+)
+
+
+def with_label(line: str) -> str:
+    """Replaces the announcement before a query by "Query: ".
+
+    Examples are "Sure, here's the rewritten query: rent in Oslo" and "Die umformulierte Frage lautet: Miete in Oslo".
+    """
+    text = line.replace("\u2019", "'")
+    if stated := STATED_LABEL.match(text):
+        return f"Query: {line[stated.end() :]}"
+    found = _ANNOUNCED.fullmatch(text)
+    if found and (found["sure"] or found["here"]) and names_queries(found["label"]):
+        return f"Query: {line[found.start('text') :]}"
+    return line
+
+
+def needs_no_change(line: str) -> bool:
+    """Whether a line says that the query should stay as it is: "No rewriting needed."."""
+    return _UNNEEDED.fullmatch(line.strip().strip("*_\"'").replace("\u2019", "'")) is not None
