@@ -9,6 +9,12 @@ from acqo_rl.reformulation.choices import chosen_from
 from acqo_rl.reformulation.signals import find_list, is_plural, names_attribute
 
 _POLITE = r"^(?:(?:explain|describe|list|summari[sz]e|discuss|about)\s)?"
+_TWO_RELATIONS = re.compile(
+    r"(?P<one>(?:[\w'-]+ ){1,6}?between [^,]+? and [^,]+?),? (?:and|with|to|versus|vs\.?|against) "
+    r"(?P<other>(?:[\w'-]+ ){0,6}?between .+ and .+)",
+    re.I,
+)
+"""Two compared relations: "trade between China and India with trade between China and Japan"."""
 _COMPARE = re.compile(
     rf"""{_POLITE}(?:
     (?:compare|contrast|comparing|contrasting|tell\ apart|(?:a\ )?comparison\ (?:of|between))(?:\ and\ contrast)?
@@ -84,6 +90,8 @@ def compared(text: str) -> list[str]:
 def _sides(text: str) -> list[str]:
     """Splits "compare X and Y", "X compared to Y", "X vs Y" and similar forms."""
     if match := _COMPARE.match(text):
+        if relations := _TWO_RELATIONS.fullmatch(match["rest"]):
+            return _related(relations["one"], relations["other"])
         head = f"{match['attribute']} of " if match["attribute"] else ""
         return [f"{head}{side}" for side in _share(match["rest"])]
     if match := next((m for pattern in _SIDES if (m := pattern.match(text))), None):
@@ -91,6 +99,13 @@ def _sides(text: str) -> list[str]:
             return []
         return shared(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
     return _share(text) if _VERSUS.search(text) and not names_opponents(text) else []
+
+
+def _related(one: str, other: str) -> list[str]:
+    """Two compared relations: "trade between China and India", and "that between China and Japan" with its noun."""
+    noun = one[: one.lower().index("between ")]
+    start = other.lower().index("between ")
+    return [one, f"{noun}{other[start:]}" if other[:start].strip().lower() in ("", "that") else other]
 
 
 def asks_for_relation(text: str) -> bool:

@@ -58,6 +58,20 @@ _ASKS_FOR_ITEM = re.compile(
     r"|(?: [a-z]+){0,3}? (?:is|are|was|were) (?:the|an?|its|their|[A-Z]))"
 )
 """A question for another item of a list: "motion lines and what are often used in comics"."""
+_COMPLETE = re.compile(
+    r"(?:what|when|where|why|how) do [a-z]+s "
+    r"(?!(?:cost|open|close|run|start|leave|begin|end|work|sell|go|arrive)\b)[a-z]+"
+    r"(?: (?:on|in|at|with|for|from|during) .+)?$",
+    re.I,
+)
+"""A question about all things of a kind: "what do owls eat"; not "what do tickets cost", which are those of a place."""
+_UNRESOLVED = re.compile(
+    r"(?:(?:wer|was|wann|wo|warum|wie|wieso)\b.*\b(?:es|er|sie|ihn|ihm)"
+    r"|(?:quand|o\u00f9|combien|comment|pourquoi)\b.*\b(?:il|elle|ils|elles)"
+    r"|(?:cu[a\u00e1]ndo|d[o\u00f3]nde|c[o\u00f3]mo|por qu\u00e9)\b.*\b(?:\u00e9l|ella|ellos|ellas))\b",
+    re.I,
+)
+"""A question with a pronoun in a language in which pronouns are not replaced: "wie lange gilt es"."""
 _RELATIVE = re.compile(r"^(?:.+ )(who|which|whose|whom|where|that) ", re.I)
 
 
@@ -73,6 +87,8 @@ def asked_in_turn(text: str) -> list[str]:
     found = [_JOINING.sub("", part) for clause in found for part in _QUESTION_AFTER_COMMA.split(clause)]
     asked: list[str] = []
     topic = ""
+    if any(_UNRESOLVED.match(clause) for clause in found[1:]):
+        return []
     for clause in found:
         own = _topic(clause)
         about = _carried(asked[0]) if asked else ""
@@ -83,7 +99,7 @@ def asked_in_turn(text: str) -> list[str]:
                 clause = f"{clause} ({about})"
             elif topic:
                 clause = _about(clause, topic, asked[-1])
-        elif asked and not own and not find_list(asked[0]) and about:
+        elif asked and not own and not find_list(asked[0]) and about and not _COMPLETE.match(clause):
             clause = f"{clause} ({about})"
         asked.append(clause)
         deed = _DEED.match(clause)

@@ -117,7 +117,7 @@ class Lexicon:
         return cls(
             common.joined | bound | joined,
             {**common.readings, **_readings_of(names)},
-            frozenset(_without_reading(name).lower() for name in names),
+            frozenset(form.lower() for name in names for form in (_without_reading(name), _without_place(name))),
         )
 
     def readings_of(self, name: str) -> tuple[str, ...]:
@@ -183,6 +183,12 @@ def common_lexicon() -> Lexicon:
 def _without_reading(title: str) -> str:
     match = _WITH_READING.fullmatch(title)
     return match[1] if match and match[2] else title
+
+
+def _without_place(title: str) -> str:
+    """A joined name without the place behind it: "Truth or Consequences" for "Truth or Consequences, New Mexico"."""
+    match = _WITH_READING.fullmatch(title)
+    return match[1] if match and match[3] and _JOINS.search(match[1]) else title
 
 
 def _pair_of(title: str) -> tuple[str, str] | None:

@@ -109,6 +109,14 @@ _THREE_OF = re.compile(
 )
 
 
+_TITLE_WORDS = 6
+_TWO_TITLES = re.compile(
+    r"(?P<before>.*\b(?:of|in|for) |who (?:wrote|painted|composed|directed|invented|founded|built|created|designed) )"
+    r"(?P<one>\S+(?: \S+){0,3}?) and (?:(?:of|in|for) )?(?P<rest>\S.*)$",
+    re.I,
+)
+
+
 def unmarked(text: str) -> str:
     """The text without the marks inside names."""
     return text.replace(SPACE, " ").replace(AMPERSAND, "&")
@@ -145,15 +153,15 @@ def listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
 
 def listed_titles(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     """Repeats a text for two things that are titles of the corpus, in any case: "population of oslo and bergen"."""
-    match = re.search(r"^(?P<before>.*\b(?:of|in|for) )(?P<one>\S+(?: \S+){0,3}?) and (?P<rest>\S.*)$", text, re.I)
+    match = _TWO_TITLES.match(text)
     if match is None or joins_next(match["before"]) or joins(text) or _OF_BOTH.match(match["before"].strip()):
         return []
     words = match["rest"].split(" ")
-    for length in range(min(4, len(words)), 0, -1):
+    for length in range(min(_TITLE_WORDS, len(words)), 0, -1):
         other, after = " ".join(words[:length]), " ".join(words[length:])
         if not is_asked and not _PLACE_AFTER.match(f" {after}".rstrip()):
             continue
-        if _are_titles((match["one"], other), match["before"], lexicon):
+        if _are_titles(map(unmarked, (match["one"], other)), match["before"], lexicon):
             return [f"{match['before']}{item} {after}".strip() for item in (match["one"], other)]
     return []
 

@@ -109,7 +109,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
         parts = tuple(one_line(unmarked(part)).strip(" ,") for part in split(marked))
         if len({part.lower() for part in parts}) > 1 and all(map(_makes_sense, parts)):
             return parts
-    return tuple(listed_titles(asked, lexicon, is_asked)) if asked == marked else ()
+    return tuple(map(unmarked, listed_titles(marked, lexicon, is_asked)))
 
 
 def _may_ask(asked: str, text: str) -> bool:

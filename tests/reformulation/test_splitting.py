@@ -351,3 +351,57 @@ def test_a_title_of_the_corpus_that_joins_two_names_is_not_split_at_the_start_of
         for n, title in enumerate(("Roe versus Wade", "Alien vs. Predator (film)", "Marks and Mabel"))
     ]
     assert parts_of(text, Lexicon.of(titles)) == ()
+
+
+NAMES = Lexicon.of(
+    Document(title, title, title)
+    for title in (
+        "Sense and Sensibility",
+        "A Tale of Two Cities",
+        "Antigua and Barbuda",
+        "Graz",
+        "French",
+        "German",
+        "Truth or Consequences, New Mexico",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        # two relations are compared, and each of them is whole
+        (
+            "Compare trade between China and India with trade between China and Japan",
+            ("trade between China and India", "trade between China and Japan"),
+        ),
+        (
+            "Compare the border between Chad and Niger to that between Chad and Libya",
+            ("the border between Chad and Niger", "the border between Chad and Libya"),
+        ),
+        # a question about all things of a kind gets no name; a question about things of a place does
+        (
+            "What is the capital of Austria, what do owls eat and where do hawks live?",
+            ("What is the capital of Austria", "what do owls eat", "where do hawks live"),
+        ),
+        ("Where is the Louvre and how do visitors get in?", ("Where is the Louvre", "how do visitors get in (Louvre)")),
+        # a pronoun that stays would refer to nothing
+        ("Was kostet ein Visum f\u00fcr Indien und wie lange gilt es?", ()),
+        ("O\u00f9 est Lyon et comment est-elle ?", ()),
+        ("Wo liegt Graz und wie hei\u00dft Wien?", ("Wo liegt Graz", "wie hei\u00dft Wien")),
+        # titles of the corpus in lower case, also joined ones
+        (
+            "who wrote sense and sensibility and a tale of two cities?",
+            ("who wrote sense and sensibility", "who wrote a tale of two cities"),
+        ),
+        (
+            "population of antigua and barbuda and of graz",
+            ("population of antigua and barbuda", "population of graz"),
+        ),
+        ("who wrote sense and sensibility?", ()),
+        ("who speaks french and german?", ()),
+        ("What is the population of Truth or Consequences?", ()),
+    ],
+)
+def test_parts_are_whole_questions(text, parts):
+    assert parts_of(text, NAMES) == parts
