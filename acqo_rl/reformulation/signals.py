@@ -45,6 +45,10 @@ SQL = re.compile(
     re.I | re.X,
 )
 """An SQL statement; it is searched as the raw query."""
+CODE = re.compile(  # x = 1; x=[1]; f(x); }
+    r"[\w\])](?:\s(?:[-+*/%|&^:]|<<|>>)?={1,3}\s|=(?=[\d\"'\[{(]))[^;\n]{1,80};|\w\([^()\n]{0,80}\)\s?;|;\s*\}"
+)
+"""Statements of a programming language, which are not the parts of a question."""
 REFERENCE = re.compile(
     r"\b(?:it|its|it's|they|their|them|he|she|his|her|him|this|that|these|those|there|one|former|latter|same|"
     r"what about|how about)\b",

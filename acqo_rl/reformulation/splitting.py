@@ -19,6 +19,7 @@ from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.name_lists import AMPERSAND, SPACE, listed_names, listed_titles, listed_words, unmarked
 from acqo_rl.reformulation.query_types import compares
 from acqo_rl.reformulation.signals import (
+    CODE,
     LONGEST,
     STRONG_REFERENCE,
     begins_to_ask,
@@ -84,7 +85,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
     """
     plain = one_line(unicodedata.normalize("NFKC", html.unescape(text))).replace("\u2019", "'")
     whole = plain.rstrip(" ?!.,;:")
-    if len(text) > LONGEST or not _may_ask(whole, plain):
+    if len(text) > LONGEST or CODE.search(text) or not _may_ask(whole, plain):
         return ()
     is_asked = "?" in plain or any(map(begins_to_ask, clauses(whole)))
     if not is_asked and _states(whole, plain):
