@@ -85,6 +85,8 @@ def _apart(line: str, *, at_semicolons: bool) -> list[str]:
     label = LABEL.match(line)
     rest = line[label.end() :] if label else line
     parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", rest)
+    if len(parts) > 2 and parts[0].endswith((*_ANNOUNCES, "!")):  # "Here you go: 1. ... 2. ..."
+        parts = parts[1:]
     if len(parts) > 1 and all(part[:1] == str(number) for number, part in enumerate(parts, start=1)):
         return parts
     if label and at_semicolons and names_queries(label[0]) and not any(map(str.isdigit, label[0])):

@@ -122,7 +122,16 @@ def uncounted(lines: Sequence[str]) -> list[str]:
         orders = ([str(n) for n in range(1, len(places) + 1)], list("abcdefgh"), list(_ROMAN))
         if len(places) > 1 and any(numbers == order[: len(places)] for order in orders):
             ends |= {place: counts[place].end() for place in places}
+    bare_counts = [place for place, m in counts.items() if not m["begin"].strip(" _-#(")]
+    values = [_value(counts[place]["number"].casefold()) for place in bare_counts]
+    if len(values) > 1 and values == list(range(1, len(values) + 1)):  # in several styles: "1: ", "#2 ", "c) "
+        ends |= {place: counts[place].end() for place in bare_counts}
     return [f"- {texts[place][ends[place] :]}" if place in ends else line for place, line in enumerate(lines)]
+
+
+def _value(number: str) -> int:
+    """The count that a number or a letter stands for: 3 for "c"."""
+    return int(number) if number.isdecimal() else ord(number[0]) - ord("a") + 1
 
 
 def unquoted(line: str) -> str:

@@ -18,13 +18,21 @@ _NO_PROSE = re.compile(
     rf"|\W{{0,2}}(?:{ASKED}|title|topic|source|tit[eu]lo?|titre|título|titolo)\W{{0,2}}[:\uff1a].*)\s*",
     re.I,
 )
-_LABEL = re.compile(rf"^\s*(?:\[(?:{ANSWERED})\]|(?:text|texte?|texto|testo|content|document|a)\s*[:\uff1a])\s*", re.I)
+_LABEL = re.compile(
+    rf"^\s*(?:\[(?:{ANSWERED})\]|(?:(?:hypothetical )?(?:text|document)|texte?|texto|testo|content|a)\s*[:\uff1a])\s*",
+    re.I,
+)
 _EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
 _ANNOUNCES = re.compile(
     r"^(?:here(?:'s| is| are) (?:an?|the|my|your)|the (?:following|passage|text|paragraph) (?:below )?"
     r"(?:(?:\w+ )?(?:passage|text|paragraph|document) )?(?:answers|provides))\b"
     r".{0,40}\b(?:passage|document|answer|paragraph|query|question|text)[^.!?]{0,30}[.!]$",
+    re.I,
+)
+_ANSWERS_IT = re.compile(
+    r"^the following (?:\w+ )?(?:passage|text|paragraph|document) answers (?:it|this|that|the (?:question|query))[.:!]"
+    r"(?:\s+|$)",
     re.I,
 )
 _DASHED_LABEL = re.compile(r"^(?:hypothetical )?(?:answer|passage|document)\s+[-\u2013\u2014]\s+", re.I)
@@ -55,13 +63,13 @@ def read_passage(reply: str, question: str, longest: int) -> str:
         longest: maximum number of characters.
     """
     text = _EXCLAMATION.sub("", _prose(reply.strip().replace("\u2019", "'"), question))
-    text = _ANNOUNCED.sub("", without_preface(text))
+    text = _ANSWERS_IT.sub("", _ANNOUNCED.sub("", without_preface(text)))
     text = _DASHED_LABEL.sub("", _LABEL.sub("", without_preface(_prose(text, question))))
     sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
     kept = [s for s in _without_disclaimers(sentences) if not _WISH.search(s)]
     while kept and (is_remark(kept[0]) or is_offer(kept[0]) or _ANNOUNCES.match(kept[0])):
         kept.pop(0)
-    while kept and is_remark(kept[-1]):
+    while kept and (is_remark(kept[-1]) or _ANSWERS_IT.match(kept[-1])):
         kept.pop()
     return " ".join(kept).strip()
 

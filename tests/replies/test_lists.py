@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acqo_rl.replies.lists import read_list
+from acqo_rl.replies.lists import entries_of, read_list
 from acqo_rl.text import normalised
 from acqo_rl.types import Completion
 
@@ -395,3 +395,21 @@ def test_a_sign_in_a_query_makes_no_label(text):
 @pytest.mark.parametrize("label", ["SUB_QUERY = ", "SUB_QUERY_1 = ", "q1: ", "const q1 = ", "search query -> "])
 def test_a_single_query_has_no_label_either(label):
     assert read(f"{label}capital of Peru") == ["capital of Peru"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1: population of Oslo\n#2 population of Graz\nc) size of Lima",
+        "a) population of Oslo\n2: population of Graz\n#3 size of Lima",
+        "Here you go: 1. population of Oslo 2. population of Graz 3. size of Lima",
+        "Sure! 1. population of Oslo 2. population of Graz 3. size of Lima",
+    ],
+)
+def test_counts_in_several_styles_and_lists_in_one_line(reply):
+    assert entries_of(reply) == ["population of Oslo", "population of Graz", "size of Lima"]
+
+
+@pytest.mark.parametrize("line", ["price of iPhone 1. 5 and 2. 6", "Is version 1. 2 out"])
+def test_numbers_inside_a_query_stay(line):
+    assert entries_of(line) == [line]

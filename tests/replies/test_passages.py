@@ -70,3 +70,22 @@ def test_a_disclaimer_after_the_passage_is_removed():
 )
 def test_a_refusal_alone_leaves_nothing(reply):
     assert read_passage(reply, "q", 500) == ""
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Hypothetical document: Oslo is the capital.",
+        "The following paragraph answers it. Oslo is the capital.",
+        "The following short text answers the question: Oslo is the capital.",
+        "The following passage answers this.\nOslo is the capital.",
+        "Oslo is the capital. The following paragraph answers it.",
+    ],
+)
+def test_what_announces_a_passage_is_not_part_of_it(reply):
+    assert read_passage(reply, "What is Oslo?", 300) == "Oslo is the capital."
+
+
+def test_a_sentence_about_a_paragraph_is_kept():
+    said = "The following paragraph answers a charge of bias. It was written in 1990."
+    assert read_passage(said, "Was the paper biased?", 300) == said
