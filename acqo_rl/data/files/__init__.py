@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,8 @@ from typing import Any
 
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.beir import write_atomic, write_beir
-from acqo_rl.data.files.pages import PAGES, plain, read_page
+from acqo_rl.data.files.left_out import LeftOut
+from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
 from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, read_table
 from acqo_rl.data.files.trec import is_trec, read_trec
 from acqo_rl.data.lines import Faults, shorten
@@ -53,14 +53,14 @@ def write_files(
         ConfigError: a setting is malformed, or there are no documents.
         DataError: files are missing or malformed; the message lists the faults.
     """
-    faults, left_out = Faults(), Counter[str]()
+    faults, left_out = Faults(), LeftOut()
     corpus: dict[str, Document] = {}
     for record in _records(documents, Fields.of(DOCUMENT, document_fields), faults, left_out):
         document = Document(record.id(corpus), record.text("title"), record.text("text"), record.others())
         if (document.title or document.text).strip():
             corpus[document.id] = document
         else:
-            left_out["documents without text"] += 1
+            left_out.add("document without text", document.id)
     asked: dict[str, Query] = {}
     metadata: dict[str, dict[str, Any]] = {}
     for record in _records(queries, Fields.of(QUERY, query_fields), faults, left_out):
@@ -68,14 +68,14 @@ def write_files(
         if query.text:
             asked[query.id], metadata[query.id] = query, record.others()
         else:
-            left_out["queries without text"] += 1
+            left_out.add("query without text", query.id)
     judged = _read_qrels(qrels, faults, asked, corpus)
     faults.check()
     if not corpus:
         raise ConfigError("No documents were found; give tables, TREC files or folders of pages as documents.")
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
     if left_out:
-        _log.warning("Skipped: %s.", _counted(left_out))
+        _log.warning("Skipped: %s.", left_out)
     write_atomic(Path(folder) / "README.md", [_readme(corpus, asked, judged, left_out, command)])
 
 
@@ -136,22 +136,23 @@ class _Record:
         return dict(json.loads(json.dumps(others, default=str)))
 
 
-def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: Counter[str]) -> Iterator[_Record]:
+def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: LeftOut) -> Iterator[_Record]:
     """Yields the rows of all files."""
     count, names = 0, dict[str, None]()
     for path in map(Path, paths):
         for file in _files_of(path) if path.is_dir() else [path]:
             rows = _read(file, fields, faults)
             if rows is None and path.is_dir():
-                left_out["files of other kinds"] += 1
+                left_out.add("file of another kind", file.relative_to(path).as_posix())
             elif rows is None:
                 faults.add(file, None, f"missing, or not a TREC file or one of {', '.join((*TABLES, *PAGES))}.")
             for number, row in rows or ():
-                if row is None and path.is_dir():
-                    left_out["pages that are not UTF-8"] += 1
-                if row is None and not path.is_dir():
-                    faults.add(file, None, "not UTF-8; convert the file to UTF-8.")
-                if row is None:
+                if isinstance(row, str) and path.is_dir():
+                    kind = "PDF that cannot be read" if _ending(file) == PDF else "page that is not UTF-8"
+                    left_out.add(kind, file.relative_to(path).as_posix())
+                elif isinstance(row, str):
+                    faults.add(file, None, row)
+                if isinstance(row, str):
                     continue
                 count += 1
                 names |= dict.fromkeys(row)
@@ -170,10 +171,10 @@ def _files_of(folder: Path) -> list[Path]:
     return [file for inside, file in sorted(files) if not any(part.startswith(".") for part in inside.parts)]
 
 
-def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row | None]] | None:
+def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row | str]] | None:
     """Yields line number and row; ``None`` if the file is missing or of another type.
 
-    Pages have no line number, and no row if their encoding is unknown.
+    Pages have no line number, and a problem instead of a row if they cannot be read.
     """
     if not file.is_file():
         return None
@@ -203,15 +204,11 @@ def _read_qrels(
     return qrels
 
 
-def _counted(left_out: Counter[str]) -> str:
-    return ", ".join(f"{number:,} {what}" for what, number in left_out.items())
-
-
 def _readme(
     corpus: Mapping[str, Document],
     queries: Mapping[str, Query],
     qrels: Mapping[str, Qrels],
-    left_out: Counter[str],
+    left_out: LeftOut,
     command: str,
 ) -> str:
     judged = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items()) or "none"
@@ -221,4 +218,4 @@ def _readme(
 
 `{command}`
 
-Queries with judgements: {judged}. Left out: {_counted(left_out) or "nothing"}."""
+Queries with judgements: {judged}. Left out: {left_out if left_out else "nothing"}."""

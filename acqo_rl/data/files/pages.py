@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from inscriptis.model.config import ParserConfig
 
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
-_PDF = ".pdf"
-PAGES = (*_MARKDOWN, *_HTML, ".txt", _PDF)
+PDF = ".pdf"
+PAGES = (*_MARKDOWN, *_HTML, ".txt", PDF)
 
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|em|br|hr|h[1-6]|li|ul|ol|td|tr|th|div|img|pre|sub|sup|code|span|font|body|html|table|strong"
@@ -34,18 +34,18 @@ _MOSTLY_ASCII = 10  # at most one byte in ten is no ASCII
 _HIDDEN = ("nav", "noscript", "template", "svg", "iframe", "select", "button")
 
 
-def read_page(file: Path, faults: Faults) -> dict[str, Any] | None:
-    """Returns title and text of a page, and the other fields of its front matter; ``None`` in an unknown encoding.
+def read_page(file: Path, faults: Faults) -> dict[str, Any] | str:
+    """Returns title and text of a page, and the other fields of its front matter; a problem if it cannot be read.
 
     The title comes from the front matter, else from the title of the page, else from its first heading, else from the
     name of the file. A PDF without text, such as a scan, has no title either.
     """
     suffix, stem = file.suffix.lower(), re.sub(r"[\s_-]+", " ", file.stem)
-    if suffix == _PDF:
-        return _read_pdf(file, stem, faults)
+    if suffix == PDF:
+        return _read_pdf(file, stem)
     content = _decode(file)
     if content is None:
-        return None
+        return "not UTF-8; convert the file to UTF-8."
     if suffix == ".txt":
         return {"title": stem, "text": content.strip()}
     front: dict[str, Any] = {}
@@ -57,17 +57,15 @@ def read_page(file: Path, faults: Faults) -> dict[str, Any] | None:
     return {"title": _title(content) or stem, **front, "text": strip_html(content)}
 
 
-def _read_pdf(file: Path, stem: str, faults: Faults) -> dict[str, Any]:
+def _read_pdf(file: Path, stem: str) -> dict[str, Any] | str:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
 
     try:
         reader = PdfReader(file)
         title = reader.metadata.title if reader.metadata else None
         text = "\n\n".join(page.extract_text() for page in reader.pages).strip()
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError) as error:  # damaged files raise many kinds
-        faults.add(file, None, f"not a readable PDF ({error}); repair it, or take it out of the folder.")
-        return {}
+    except Exception as error:  # damaged and encrypted files raise errors of many kinds
+        return f"not a readable PDF ({error}); repair it, or take it out."
     return {"title": (title or stem) if text else "", "text": text}
 
 

@@ -94,7 +94,7 @@ def test_a_csv_file_whose_cells_hold_line_breaks(write, imported, delimiter):
 def test_rows_without_an_id_are_numbered_and_those_without_text_left_out(write, imported, caplog):
     data = imported([write("faq.csv", "title,text,by\nA,one,\n,,me\nB,two,\n")])
     assert documents_of(data) == [Document("1", "A", "one"), Document("3", "B", "two")]
-    assert "1 documents without text" in caplog.text
+    assert "1 document without text" in caplog.text
 
 
 def test_a_page_in_another_encoding_is_read_or_left_out_of_its_folder_and_counted(write, imported, caplog):
@@ -139,7 +139,7 @@ def test_a_folder_of_pages(write, imported, caplog):
     assert old == Document("old.html", "K\u00f6ln & more", "An inline \u00e9")
     assert (heading.id, heading.title) == ("sub_dir/heading_only.md", "Oslo & Bergen")
     assert "---" not in heading.text
-    assert "1 files of other kinds" in caplog.text
+    assert "1 file of another kind (logo.png)" in caplog.text
 
 
 def pdf(text, title=""):
@@ -170,12 +170,22 @@ def test_pdf_files(write, imported, caplog):
         Document("a_plain.pdf", "a plain", "Mia steers it."),
         Document("b_guide.pdf", "Ferries", "The ferry sails at nine."),
     ]
-    assert "1 documents without text" in caplog.text
+    assert "1 document without text" in caplog.text
 
 
 def test_a_damaged_pdf_is_a_fault(write, imported):
     with pytest.raises(DataError, match=r"broken\.pdf"):
         imported([write("broken.pdf", b"%PDF-1.4 nothing else")])
+
+
+def test_a_damaged_pdf_is_left_out_of_its_folder_and_named(write, imported, caplog):
+    folder = write("pages/a.pdf", pdf("Mia steers it.")).parent
+    for name in ("b", "c", "d", "e"):
+        write(f"pages/inner/{name}.pdf", b"%PDF-1.4 nothing else")
+    write("pages/f.txt", "Caf\u00e9".encode("latin-1"))
+    assert [document.id for document in documents_of(imported([folder]))] == ["a.pdf"]
+    assert "4 PDFs that cannot be read (inner/b.pdf, inner/c.pdf, inner/d.pdf, ...)" in caplog.text
+    assert "1 page that is not UTF-8 (f.txt)" in caplog.text
 
 
 TREC = """<DOC>
