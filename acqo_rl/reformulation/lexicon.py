@@ -188,7 +188,7 @@ def _without_reading(title: str) -> str:
 def _without_place(title: str) -> str:
     """A joined name without the place behind it: "Truth or Consequences" for "Truth or Consequences, New Mexico"."""
     match = _WITH_READING.fullmatch(title)
-    return match[1] if match and match[3] and _JOINS.search(match[1]) else title
+    return match[1] if match and match[3] and _JOINS.search(match[1]) else _without_reading(title)
 
 
 def _pair_of(title: str) -> tuple[str, str] | None:

@@ -51,6 +51,7 @@ from acqo_rl.types import Query
         (("Who wrote Emma?", "Jane Austen."), "opening words?", ["Emma", "Jane Austen"]),
         # a joined name is one thing
         (("Who wrote War and Peace?", "Leo Tolstoy."), "when was it published?", ["War and Peace"]),
+        (("Where is War and Peace set?", "Here."), "does it end in peace?", ["War and Peace"]),
         (("When was War and Peace written?", "In 1869."), "opening words?", ["War and Peace"]),
         (("Who sings in Mumford and Sons?", "Marcus Mumford."), "When was it formed?", ["Mumford and Sons"]),
         (("Where is Antigua and Barbuda?", "Here."), "and is the population large?", ["Antigua and Barbuda"]),

@@ -117,3 +117,9 @@ def test_a_large_corpus_takes_no_longer_than_its_length():
     begin = time.process_time()
     lexicon(*documents)
     assert time.process_time() - begin < 4
+
+
+def test_titles_are_known_without_their_meaning_or_place():
+    lexicon = Lexicon.of(Document(t, t, t) for t in ("Heidi (1952 film)", "Truth or Consequences, New Mexico"))
+    assert {"heidi", "truth or consequences"} <= lexicon.titles
+    assert "heidi (1952 film)" not in lexicon.titles
