@@ -9,9 +9,9 @@ from acqo_rl.replies.marks import is_marked, plain
 from acqo_rl.replies.wording import LABEL, names_entries
 from acqo_rl.text import one_line, unnumbered
 
-_COUNT = re.compile(r"\(?(\d{1,2})[.:)\uff1a]{1,2}")
-_HEADING = re.compile(r"#{1,6}\s+")
-_LETTER = re.compile(r"\s*[A-Ha-h\d]$")
+_COUNT = re.compile(r"\(?(?:(\d{1,2})[.:)\uff1a]{1,2}|([\u2460-\u2468]))")
+_HEADING = re.compile(r"#{1,6}\s+|</?(?:b|strong)>", re.I)
+_LETTER = re.compile(r"\s*#?[A-Ha-h\d]$")
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 _COLONS = (":", "\uff1a")
 
@@ -23,7 +23,11 @@ def under_labels(rows: Sequence[str]) -> list[str]:
     are several entries, except sentences.
     """
     heads = {place for place, row in enumerate(rows) if _is_head(row)}
-    counts = [number[1] for place in sorted(heads) if (number := _COUNT.fullmatch(_bare(rows[place])))]
+    counts = [
+        number[1] or str(ord(number[2]) - 0x245F)
+        for place in sorted(heads)
+        if (number := _COUNT.fullmatch(_bare(rows[place])))
+    ]
     if counts and counts != [str(n) for n in range(1, len(counts) + 1)]:
         return list(rows)
     heads = {place for place in heads if (below := _next_filled(rows, place)) and below not in heads}
@@ -58,7 +62,9 @@ def _is_head(row: str) -> bool:
     text = _bare(row)
     if _COUNT.fullmatch(text):
         return True
-    label = plain(unnumbered(text)).strip("*_ ")
+    label = plain(unnumbered(text)).strip("*_ ").removesuffix(" -")
+    if label.startswith("[") and label.endswith("]"):
+        label = label[1:-1]
     if label.endswith(_COLONS):
         return is_marked(text) or LABEL.fullmatch(label) is not None
     return len(label) < 40 and _LETTER.search(label) is not None and names_entries(_LETTER.sub("", label))

@@ -36,6 +36,10 @@ def test_the_lines_below_labels_are_the_entries(label, form, between):
         "**Query {n}:**\n`{text}`",
         "**Query {n}:**\n```\n{text}\n```",
         "**Query {n}:**\n- {text}",
+        "<b>Query {n}:</b>\n{text}",
+        "[Query {n}]\n{text}",
+        "Query #{n}\n{text}",
+        "Query {n} -\n{text}",
         "{n}.\n{text}",
         "{n}:\n{text}",
         "{n}. **Query:**\n   {text}",
@@ -50,6 +54,7 @@ def test_other_forms_of_such_lists(form, around):
 
 
 def test_labels_in_words_and_letters():
+    assert entries_of("\u2460\na b\n\n\u2461\nc d") == ["a b", "c d"]
     assert entries_of("First query:\na b\n\nSecond query:\nc d") == ["a b", "c d"]
     assert entries_of("Query A:\na b\n\nQuery B:\nc d") == ["a b", "c d"]
     assert entries_of("السؤال الأول:\nسكان توركو\n\nالسؤال الثاني:\nمساحة توركو") == ["سكان توركو", "مساحة توركو"]
