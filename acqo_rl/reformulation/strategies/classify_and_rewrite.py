@@ -48,7 +48,7 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "5"
+    version = "6"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the label and the sub-queries."""

@@ -44,7 +44,7 @@ class Decomposition:
     weight: float = 1.0
 
     name = "decomposition"
-    version = "5"
+    version = "6"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the sub-queries."""

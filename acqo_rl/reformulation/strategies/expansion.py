@@ -38,7 +38,7 @@ class Expansion:
     weight: float = 0.8
 
     name = "expansion"
-    version = "5"
+    version = "6"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the terms."""

@@ -41,7 +41,7 @@ class MultiQuery:
     weight: float = 0.8
 
     name = "multi_query"
-    version = "5"
+    version = "6"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the variants."""

@@ -36,7 +36,7 @@ class Rewrite:
     weight: float = 1.0
 
     name = "rewrite"
-    version = "5"
+    version = "6"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the rewritten query."""

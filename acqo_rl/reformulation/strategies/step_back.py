@@ -32,7 +32,7 @@ class StepBack:
     weight: float = 0.8
 
     name = "step_back"
-    version = "5"
+    version = "6"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the general query."""
