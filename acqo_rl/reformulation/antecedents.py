@@ -186,9 +186,9 @@ def _person(asked: str, history: Sequence[Turn]) -> str:
 def _has(text: str, name: str) -> bool:
     """Whether a text contains a name, in any form or case: "Pablo Picasso" as "picasso", but not as "the picasso".
 
-    The last word of a joined name is no form of it: "breakfast" is not "Bed and Breakfast".
+    Of a joined name, the last three words count: "breakfast" is not "Finches Bed and Breakfast".
     """
-    last = re.escape(name if " and " in name else name.split()[-1])
+    last = re.escape(" ".join(name.split()[-3 if " and " in name else -1 :]))
     return (
         re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
         or any(is_form(name, own) for own in names(text))
