@@ -72,7 +72,7 @@ def make_parser() -> Any:
 
 def main(config: HeadroomConfig) -> None:
     """Scores the candidates that are not scored yet, then reports."""
-    from acqo_rl.data.beir import corpus_hash, read_beir
+    from acqo_rl.data.beir import read_beir
     from acqo_rl.rewards import Reward
     from acqo_rl.searching.path import add_feedback
     from acqo_rl.training.headroom import Headroom, advise, measure_bounds
@@ -82,7 +82,7 @@ def main(config: HeadroomConfig) -> None:
     models = check(config)
     data = read_beir(config.data, config.split)
     queries, qrels = drawn(config, data), data.qrels[config.split]
-    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(data.corpus.values()))
+    retriever = config.open_index_of(config.index, data.corpus)
     folder, fusion = Path(config.output), fusion_named(config.fusion)
     open_run(folder, {**asdict(config), "queries": hash_queries(queries, qrels, data.metadata)}, {"reformulator"})
     kinds = kinds_of(queries, data.metadata)

@@ -91,18 +91,18 @@ def make_parser() -> Any:
 
 def main(config: JudgeConfig) -> None:
     """Pools, judges what is not judged yet, and writes the data set."""
-    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.data.beir import read_corpus
     from acqo_rl.labelling.judging import Judgements, Pair, cost_of
     from acqo_rl.labelling.log import Judged, write_judged
     from acqo_rl.training.candidates import candidates_in
 
     check(config)
     corpus, folder, fusion = read_corpus(config.data), Path(config.output), fusion_named(config.fusion)
-    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever = config.open_index_of(config.index, corpus)
     queries = drawn(config)
     candidates = candidates_in(corpus.values(), queries, 3)
     pooled = pool_of(config, queries, candidates, corpus, retriever, fusion)
-    pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id]]
+    pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
     judgements = Judgements(config.judge, folder / "judgements.jsonl")
     missing = judgements.missing(pairs)
     name = config.judge.partition("@")[0]

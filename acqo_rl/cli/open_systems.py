@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl import __version__
 from acqo_rl.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
-from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.cache import (
     Cache,
@@ -49,7 +48,7 @@ def open_components(
     metadata: Mapping[str, Mapping[str, Any]],
 ) -> StudyComponents:
     """Opens the components of all systems; a model is loaded when it is first needed."""
-    retrievers = open_retrievers(config.index, config, cache, corpus_hash(corpus.values()))
+    retrievers = open_retrievers(config.index, config, cache, corpus)
     reformulators = open_reformulators(config, strategies, cache, corpus)
     if REWRITE_RETRIEVE_READ in reformulators and not any(parts.has_dense for parts in retrievers.values()):
         raise ConfigError(f"{REWRITE_RETRIEVE_READ} compares cosines; give a dense index, alone or in a hybrid.")
@@ -110,7 +109,7 @@ def open_reformulators(
 
 
 def open_retrievers(
-    indexes: Sequence[str], settings: IndexSettings, cache: Cache, corpus: str
+    indexes: Sequence[str], settings: IndexSettings, cache: Cache, corpus: Mapping[str, Document]
 ) -> dict[str, IndexParts]:
     """Retrievers by name; every index is opened once.
 
@@ -118,7 +117,7 @@ def open_retrievers(
         indexes: the indexes, as ``--index`` of ``acqo evaluate`` takes them.
         settings: how they are opened.
         cache: keeps the rankings.
-        corpus: hash of the corpus, which the indexes must match.
+        corpus: which the indexes must hold.
     """
     given = name_indexes(indexes)
     names = {parts[0]: name for name, parts in reversed(given.items()) if len(parts) == 1}
@@ -126,7 +125,7 @@ def open_retrievers(
     @lru_cache
     def open_one(place: str) -> CachedRetriever:
         info = describe(place)
-        retriever = settings.open_index(place, expected_corpus_hash=corpus)
+        retriever = settings.open_index_of(place, corpus)
         retriever.search([_WARM_UP], 1)
         return CachedRetriever(names.get(place, place), retriever, info.fingerprint, cache, embeds=info.kind != "bm25")
 

@@ -83,7 +83,7 @@ def make_parser() -> Any:
 
 def main(config: QuestionsConfig) -> None:
     """Writes the questions, filters them and reports."""
-    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.data.beir import read_corpus
     from acqo_rl.labelling.drafts import choose_drafts, divide
     from acqo_rl.labelling.filters import filter_questions
     from acqo_rl.labelling.questions import ask, cost_of, write_questions
@@ -93,7 +93,7 @@ def main(config: QuestionsConfig) -> None:
 
     check(config)
     corpus, folder = read_corpus(config.data), Path(config.output)
-    retriever = config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever = config.open_index_of(config.index, corpus)
     splits = divide(corpus.values(), config.seed)
     kinds = [kind for kind in KINDS if kind in config.kinds]
     drafts = choose_drafts(splits, kinds, config.number, retriever, config.seed)

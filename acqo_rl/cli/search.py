@@ -183,13 +183,13 @@ class Searcher:
 
 def open_corpus(config: SearchConfig) -> tuple[Mapping[str, Document], Retriever]:
     """Opens the documents and their index."""
-    from acqo_rl.data.beir import corpus_hash, read_corpus
+    from acqo_rl.data.beir import read_corpus
     from acqo_rl.retrieval.engines.opening import documents_of
 
     if config.data is None:
         return documents_of(next(filter(is_engine, parts_of(config.index)))), config.open_index(config.index)
     corpus = read_corpus(config.data)
-    return corpus, config.open_index(config.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    return corpus, config.open_index_of(config.index, corpus)
 
 
 def make_parser() -> Any:

@@ -113,7 +113,7 @@ def check(config: TuneConfig) -> None:
 def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candidate, NDArray[np.float64]]:
     """Returns the scores of every combination, float[queries]; the strategy's own weight first."""
     from acqo_rl.cli.open_systems import open_retrievers
-    from acqo_rl.data.beir import corpus_hash, read_beir
+    from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.evaluation.tuning import Candidate, Reweighted
@@ -125,7 +125,7 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
     hashed = hash_queries(queries, qrels, data.metadata)
     open_run(config.output, {"data": str(Path(config.data).resolve()), "split": SPLIT, "queries": hashed})
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
-        opened = open_retrievers([config.index], config, cache, corpus_hash(data.corpus.values()))
+        opened = open_retrievers([config.index], config, cache, data.corpus)
         [retriever] = [parts.all(name) for name, parts in opened.items()]
         fusion = fusion_named(config.fusion)
 

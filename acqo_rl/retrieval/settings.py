@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from acqo_rl.retrieval.gpu import IndexDevice
-from acqo_rl.types import Retriever
+from acqo_rl.types import Document, Retriever
 
 INDEX_HELP = (
     "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "
@@ -41,3 +42,20 @@ class IndexSettings:
         from acqo_rl.retrieval.build import load_retriever
 
         return load_retriever(index, device=self.index_device, float16=self.index_float16, **options)
+
+    def open_index_of(self, index: str, corpus: Mapping[str, Document]) -> Retriever:
+        """Loads the retriever of an index that must hold a corpus.
+
+        Raises:
+            IndexMismatchError: the index was built from another corpus, or is a collection made by another program
+                that holds no document of it.
+        """
+        from acqo_rl.data.beir import corpus_hash
+        from acqo_rl.retrieval.engines.location import is_engine
+        from acqo_rl.retrieval.engines.opening import check_overlap
+        from acqo_rl.retrieval.places import parts_of
+
+        retriever = self.open_index(index, expected_corpus_hash=corpus_hash(corpus.values()))
+        for part in filter(is_engine, parts_of(index)):
+            check_overlap(part, list(corpus))
+        return retriever

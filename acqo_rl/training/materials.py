@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean as mean
 from typing import Literal
 
-from acqo_rl.data.beir import corpus_hash, read_beir
+from acqo_rl.data.beir import read_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.run import evaluate
 from acqo_rl.fusion import fusion_named
@@ -91,7 +91,7 @@ def open_materials(paths: PathSettings, feedback: FeedbackSpec) -> Materials:
     """
     data = read_beir(paths.data, paths.split, paths.dev_split)
     corpus = data.corpus
-    retriever = paths.open_index(paths.index, expected_corpus_hash=corpus_hash(corpus.values()))
+    retriever = paths.open_index_of(paths.index, corpus)
     qrels: Qrels = {}
     parts: list[list[Query]] = []
     for split in (paths.split, paths.dev_split):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import lancedb
 import pytest
 from forked import run_command
+from lancedb.index import FTS
 from shared import PLACES
 
 from acqo_rl.data.beir import read_corpus, write_beir
@@ -71,3 +73,30 @@ def test_settings_of_index_folders_are_refused(folder, setting):
 
 def test_an_index_folder_needs_its_documents(folder):
     run_command("search", "--index", folder, "--query", "a", "--reformulator", "raw", status=2)
+
+
+@pytest.fixture
+def unrelated(tmp_path):
+    """A table of another program whose ids are none of the corpus."""
+    table = lancedb.connect(tmp_path / "other").create_table(
+        "pages", [{"id": row, "text": document.text} for row, document in enumerate(DOCUMENTS)]
+    )
+    table.create_index("text", config=FTS())
+    return f"lancedb:{tmp_path}/other/pages?mode=text"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate", "--split", "test"),
+        ("judge", "--judge", "openai:m@http://127.0.0.1:9", "--plan", "True"),
+        ("headroom", "--split", "test"),
+    ],
+)
+def test_data_of_which_a_collection_of_others_holds_nothing_are_refused(folder, unrelated, tmp_path, command):
+    done = run_command(
+        *command, "--data", folder / "data", "--index", unrelated, "--output", tmp_path / "output", status=2
+    )
+
+    assert "Traceback" not in done.stderr
+    assert "-capital'" in done.stderr

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
@@ -17,6 +19,9 @@ from acqo_rl.retrieval.engines.location import Location, read_location
 from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.types import Encoder
+
+_SAMPLED = 100
+"""Documents of a corpus that are looked up in a collection of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,23 @@ def retriever_of(
 def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
     """The documents of a collection; arguments and exceptions as in :func:`open_collection`."""
     return EngineDocuments(open_collection(index, seconds).calls)
+
+
+def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
+    """Checks that a collection of others holds documents of a corpus; our own are known by the hash of their corpus.
+
+    Raises:
+        IndexMismatchError: it holds none of a sample of the documents.
+    """
+    opened = open_collection(index)
+    asked = doc_ids[:: 1 + len(doc_ids) // _SAMPLED]
+    if opened.note is None and not opened.calls(opened.calls.engine.documents, asked):
+        its_own = [document.id for document in islice(opened.calls.engine.scan(), 3)]
+        raise IndexMismatchError(
+            f"{opened.location.shown} holds none of {len(asked)} documents of the corpus; its ids are such as"
+            f" {', '.join(map(repr, its_own))}, those of the corpus such as {', '.join(map(repr, asked[:3]))}. Give the"
+            " data of the collection, or name the field with the corpus's ids by the option id=FIELD."
+        )
 
 
 def connect(location: Location, seconds: float | None = None) -> Calls:
