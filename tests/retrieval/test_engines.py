@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -128,6 +129,20 @@ def test_a_document_that_an_engine_cannot_hold_changes_nothing(engine_index, eng
     assert dict(documents_of(index)) == {document.id: document for document in CORPUS[:2]}
 
 
+@pytest.mark.parametrize("engine", ["qdrant", "milvus", "postgresql", "lancedb"])
+def test_a_filter_looks_into_lists(engine_index, engine):
+    index = engine_index(engine, "lists")
+    tags = {"one": ["red", "blue"], "other": ["green"], "text": "red", "number": 5, "none": []}
+    build_engine_index(index, [Document(name, "", name, {"tag": tag}) for name, tag in tags.items()], UnitEncoder())
+
+    def found(wanted):
+        retriever = restrict(load_retriever(index, encoder=UnitEncoder()), Scope(read_filter({"tag": wanted})))
+        return set(retriever.search(["a"], 10)[0].doc_ids)
+
+    assert found("red") == {"one", "text"}
+    assert found(["green", 5]) == {"other", "number"}
+
+
 def test_ids_and_filters_may_contain_any_sign(index):
     signs = ['a"b', "c\\d", "e'f", "100%s", "{g}", "", "é 東"]
     corpus = [Document(f"id {sign}", "", f"text {sign}", {"sign": sign}) for sign in signs]
@@ -238,6 +253,15 @@ def test_malformed_locations_are_refused(location):
 def test_an_engine_that_does_not_run_is_reported(server):
     with pytest.raises(SearchError):
         load_retriever(f"{server}/places?timeout=1", remote_timeout=0.2)
+
+
+@pytest.mark.parametrize("server", ["qdrant", "milvus", "elasticsearch", "opensearch"])
+def test_an_engine_that_does_not_run_is_reported_within_seconds(server):
+    begin = time.monotonic()
+
+    with pytest.raises(SearchError):
+        load_retriever(f"{server}://127.0.0.1:9/places?mode=text")
+    assert time.monotonic() - begin < 20
 
 
 def test_stored_locations_are_absolute_and_have_no_password(tmp_path, monkeypatch):

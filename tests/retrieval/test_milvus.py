@@ -6,10 +6,12 @@ import pytest
 from engine_cases import UnitEncoder
 from pymilvus import DataType, MilvusClient
 
+from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import milvus
 from acqo_rl.retrieval.engines.opening import documents_of
-from acqo_rl.types import Document
+from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.types import Document, Scope, restrict
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
 
@@ -22,24 +24,52 @@ def pages(tmp_path):
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("page", DataType.INT32)
+    schema.add_field("tags", DataType.ARRAY, element_type=DataType.VARCHAR, max_capacity=5, max_length=20)
     schema.add_field("body", DataType.VARCHAR, max_length=100)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=16)
     indexes = client.prepare_index_params()
     indexes.add_index("vector", index_type="AUTOINDEX", metric_type="COSINE")
     client.create_collection("pages", schema=schema, index_params=indexes, consistency_level="Strong")
     vectors = UnitEncoder().encode_queries(TEXTS)
-    rows = [{"key": 5 + row, "page": -row, "body": TEXTS[row], "vector": vectors[row].tolist()} for row in range(3)]
+    rows = [
+        {"key": 5 + row, "page": -row, "tags": ["all", f"t{row}"], "body": TEXTS[row], "vector": vectors[row].tolist()}
+        for row in range(3)
+    ]
     client.upsert("pages", rows)
     return f"milvus:{path}/pages"
 
 
-@pytest.mark.parametrize(("field", "doc_id", "other"), [("", "6", {"page": -1}), ("&id=page", "-1", {"key": 6})])
+@pytest.mark.parametrize(
+    ("field", "doc_id", "other"),
+    [("", "6", {"page": -1, "tags": ["all", "t1"]}), ("&id=page", "-1", {"key": 6, "tags": ["all", "t1"]})],
+)
 def test_documents_are_looked_up_by_ids_that_are_numbers(pages, field, doc_id, other):
     index = f"{pages}?text=body{field}"
 
     [ranking] = load_retriever(index, encoder=UnitEncoder()).search(["a stone"], 1)
 
     assert ranking.doc_ids == (doc_id,)
-    assert documents_of(index)[doc_id] == Document(doc_id, "", "a stone", other)
+    assert documents_of(index)[doc_id] == Document(doc_id, "", "a stone", {**other, "tags": ["all", "t1"]})
     assert "nothing" not in documents_of(index)
     assert "06" not in documents_of(index)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"tags": "t1"}, {"6"}),
+        ({"tags": ["t0", "t2"]}, {"5", "7"}),
+        ({"page": -2}, {"7"}),
+        ({"page": {"gt": -1}}, {"5"}),
+    ],
+)
+def test_filters_read_fields_of_any_type(pages, given, found):
+    retriever = restrict(load_retriever(f"{pages}?text=body", encoder=UnitEncoder()), Scope(read_filter(given)))
+
+    assert set(retriever.search(["a"], 5)[0].doc_ids) == found
+
+
+@pytest.mark.parametrize("field", ["text=words", "text=body&id=number"])
+def test_a_field_that_is_missing_is_refused(pages, field):
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{pages}?{field}", encoder=UnitEncoder())

@@ -72,6 +72,9 @@ def test_a_table_that_does_not_fit_is_refused(table):
         load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder(dim=8))
     with pytest.raises(IndexMismatchError):
         load_retriever(f"{table}?id=page&mode=text")  # no column named text
+    for field in ("text=words", "text=body&id=number"):
+        with pytest.raises(IndexMismatchError):
+            load_retriever(f"{table}?{field}", encoder=UnitEncoder())
     with pytest.raises(IndexMismatchError):
         build_engine_index(table, [Document("a", "", "a")], UnitEncoder(), update=True)
 

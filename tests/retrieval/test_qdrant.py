@@ -63,6 +63,9 @@ def test_collections_of_others_are_refused_where_they_do_not_fit(folder):
         load_retriever(f"qdrant:{folder}/pages", encoder=UnitEncoder(dim=8))
     with pytest.raises(IndexMismatchError):
         build_engine_index(f"qdrant:{folder}/pages", [Document("a", "", "a")], UnitEncoder(), update=True)
+    for field in ("text=words", "text=body&id=number"):
+        with pytest.raises(IndexMismatchError):
+            documents_of(f"qdrant:{folder}/pages?{field}")
     with pytest.raises(ConfigError):
         load_retriever(f"qdrant:{folder}/pages")
     with pytest.raises(SearchError):

@@ -62,7 +62,7 @@ def build_engine_index(
     calls = connect(location)
     calls.engine.check(documents)
     meanwhile = wanted
-    if (schema := calls(calls.engine.schema)) is None:
+    if (schema := calls.opening(calls.engine.schema)) is None:
         calls(calls.engine.create, encoder.dim)
         calls(calls.engine.write_note, wanted.as_dict())
     else:

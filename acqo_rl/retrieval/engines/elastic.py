@@ -88,6 +88,7 @@ class ElasticEngine(ABC):
             has_words=properties.get(self._fields.words, {}).get("type") == "text",
             note=json.loads(written) if written is not None else None,
             vector_fields=tuple(vectors),
+            fields=tuple(properties) if told.get("dynamic", "true") in (True, "true", "strict") else (),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:

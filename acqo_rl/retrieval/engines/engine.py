@@ -30,6 +30,7 @@ class Schema:
         has_words: whether the field that full text searches has a full text index.
         note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
         vector_fields: names of the vector fields, for messages.
+        fields: names of all fields that documents have; empty if the engine does not tell.
     """
 
     dimension: int | None
@@ -38,6 +39,7 @@ class Schema:
     has_words: bool
     note: dict[str, Any] | None = None
     vector_fields: tuple[str, ...] = field(default=())
+    fields: tuple[str, ...] = field(default=())
 
 
 class Engine(Protocol):

@@ -66,6 +66,7 @@ class LancedbEngine:
             has_words=self._has_words(),
             note=json.loads(note) if note is not None else None,
             vector_fields=tuple(vectors),
+            fields=tuple(columns),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:

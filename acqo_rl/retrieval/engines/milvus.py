@@ -49,7 +49,7 @@ class MilvusEngine:
         self._seconds = location.seconds
         self._fields = Fields()
         self._sparse = _SPARSE
-        self._has_numbers = False
+        self._types: dict[str, DataType] = {}
 
     def is_temporary(self, error: BaseException) -> bool:
         """Whether the same call may succeed later."""
@@ -63,6 +63,7 @@ class MilvusEngine:
             return None
         told = self._client.describe_collection(self._name, timeout=self._seconds)
         written = (told.get("properties") or {}).get(_NOTE)
+        self._types = {f["name"]: f["type"] for f in told["fields"]}
         vectors = {f["name"]: f["params"]["dim"] for f in told["fields"] if f["type"] == DataType.FLOAT_VECTOR}
         self._fields = self._location.fields(built_here=written is not None)
         key = next(f["name"] for f in told["fields"] if f.get("is_primary"))
@@ -71,7 +72,6 @@ class MilvusEngine:
             id=self._fields.id or key,
             vector=self._fields.vector or (next(iter(vectors)) if len(vectors) == 1 else ""),
         )
-        self._has_numbers = any(f["name"] == self._fields.id and f["type"] in _WHOLE_NUMBERS for f in told["fields"])
         words = [f["output_field_names"][0] for f in told.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
         self._client.load_collection(self._name, timeout=self._seconds)
@@ -82,6 +82,7 @@ class MilvusEngine:
             has_words=bool(words),
             note=json.loads(written) if written is not None else None,
             vector_fields=tuple(vectors),
+            fields=() if told.get("enable_dynamic_field") else tuple(self._types),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
@@ -181,14 +182,26 @@ class MilvusEngine:
             data=data,
             anns_field=field,
             limit=k,
-            filter=_expression(where, self._fields),
+            filter=" and ".join(part for condition in where for part in self._parts(condition)),
             output_fields=[key],
             timeout=self._seconds,
         )
         return [[(str(hit["entity"].get(key, hit.get(key))), float(hit["distance"])) for hit in hits] for hits in found]
 
+    def _parts(self, condition: Condition) -> Iterator[str]:
+        first, *keys = self._fields.path_of(condition.field).split(".")
+        field = first + "".join(f"[{json.dumps(key)}]" for key in keys)
+        kind = self._types.get(first, DataType.JSON)  # an undeclared field is part of a JSON object
+        forms = {DataType.JSON: ("{} == {}", "json_contains({}, {})"), DataType.ARRAY: ("array_contains({}, {})",)}
+        if condition.any_of:
+            values = [json.dumps(value, ensure_ascii=False) for value in condition.any_of]
+            tests = [form.format(field, value) for value in values for form in forms.get(kind, ("{} == {}",))]
+            yield f"({' or '.join(tests)})"
+        for name, bound in condition.bounds:
+            yield f"{field} {_SIGNS[name]} {json.dumps(bound)}"
+
     def _ids(self, doc_ids: Sequence[str]) -> str:
-        values = as_numbers(doc_ids) if self._has_numbers else list(doc_ids)
+        values = as_numbers(doc_ids) if self._types.get(self._fields.id) in _WHOLE_NUMBERS else list(doc_ids)
         return f"{self._fields.id} in {json.dumps(values, ensure_ascii=False)}"
 
     def _metric(self) -> str:
@@ -214,17 +227,3 @@ def _server(location: Location) -> MilvusClient:
     tls = "https" if location.given.get("tls") == "true" else "http"
     token = os.environ.get(TOKEN_VARIABLE, "")
     return MilvusClient(f"{tls}://{location.place}", token=token, timeout=location.seconds)
-
-
-def _expression(where: Filter, fields: Fields) -> str:
-    return " and ".join(part for condition in where for part in _parts(condition, fields))
-
-
-def _parts(condition: Condition, fields: Fields) -> Iterator[str]:
-    first, *keys = fields.path_of(condition.field).split(".")
-    field = first + "".join(f"[{json.dumps(key)}]" for key in keys)
-    if condition.any_of:
-        equal = (f"{field} == {json.dumps(value, ensure_ascii=False)}" for value in condition.any_of)
-        yield f"({' or '.join(equal)})"
-    for name, bound in condition.bounds:
-        yield f"{field} {_SIGNS[name]} {json.dumps(bound)}"

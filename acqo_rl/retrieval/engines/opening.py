@@ -83,7 +83,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
     """
     location = read_location(index)
     calls = connect(location, seconds)
-    schema = calls(calls.engine.schema)
+    schema = calls.opening(calls.engine.schema)
     shown = location.shown
     if schema is None:
         raise IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
@@ -93,6 +93,8 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
             f"The build of {shown} was interrupted ({schema.count:,} of {note.document_count:,} documents); run the"
             " same acqo index command again, which goes on where it was."
         )
+    if note is None:
+        _check_fields(location, schema)
     if location.mode != "text":
         _check_vectors(location, schema, note)
     if location.mode != "dense" and not schema.has_words:
@@ -168,6 +170,16 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
 def _engine_class(scheme: str) -> Any:
     module = importlib.import_module(f"acqo_rl.retrieval.engines.{scheme}")
     return getattr(module, f"{scheme.capitalize()}Engine")
+
+
+def _check_fields(location: Location, schema: Schema) -> None:
+    for option in ("id", "text"):
+        name = location.given.get(option)
+        if name and schema.count and schema.fields and name not in schema.fields:
+            raise IndexMismatchError(
+                f"No document of {location.shown} has the field {name!r} of the option {option}; there are:"
+                f" {', '.join(schema.fields)}."
+            )
 
 
 def _check_vectors(location: Location, schema: Schema, note: Note | None) -> None:

@@ -81,6 +81,7 @@ class PostgresqlEngine:
             has_words=any(column == self._fields.text for column, *_ in columns),
             note=json.loads(note) if note is not None else None,
             vector_fields=tuple(vectors),
+            fields=tuple(column for column, *_ in columns),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:

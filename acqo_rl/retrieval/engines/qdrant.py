@@ -32,6 +32,7 @@ KEY_VARIABLE = "QDRANT_API_KEY"
 _NOTE = "acqo_rl"
 _POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
 _PAGE = 1000
+_SAMPLED = 100
 _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
 
 
@@ -72,6 +73,7 @@ class QdrantEngine:
             has_words=not self._location.is_server or self._is_scored(info.payload_schema),
             note=json.loads(written) if written is not None else None,
             vector_fields=tuple(named),
+            fields=self._field_names() if written is None else (),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
@@ -150,6 +152,16 @@ class QdrantEngine:
             yield from map(self._document, points)
             if offset is None:
                 return
+
+    def _field_names(self) -> tuple[str, ...]:
+        """The fields of some points, and the given ones that any point has."""
+        some, _ = self._client.scroll(self._name, limit=_SAMPLED)
+        names = dict.fromkeys(name for point in some for name in point.payload or {})
+        for name in (self._fields.id, self._fields.text):
+            has_none = models.IsEmptyCondition(is_empty=models.PayloadField(key=name))
+            if name and self._client.scroll(self._name, models.Filter(must_not=[has_none]), limit=1)[0]:
+                names[name] = None
+        return tuple(names)
 
     def _document(self, point: models.Record) -> Document:
         return as_document(self._id_of(point), point.payload or {}, self._fields)
