@@ -28,7 +28,7 @@ def speaker_of(item: object) -> str:
     name = field(name, ("role", "label", "name")) if isinstance(name, Mapping) else getattr(name, "value", name)
     known = field(item, ROLE_KEYS)
     if role_in(known) is not None:
-        name = known if isinstance(known, str) else getattr(known, "value", name)
+        name = getattr(known, "value", known if isinstance(known, str) else name)
     return str(name) if isinstance(name, (str, int)) else ""
 
 
