@@ -145,10 +145,14 @@ def verified_examples(
         min_gain: reward by which a candidate must beat the raw query.
         tie_tolerance: maximum difference to the reward of the best candidate.
     """
-    good = [_good(one, min_gain, tie_tolerance) for one in scored]
-    order = forms_by_cover([{option.form for option in some} for some in good])
-    rank = {form: place for place, form in enumerate(order)}
-    return [_example(one, some, rank) for one, some in zip(scored, good, strict=True)]
+    raws = [one.options[0] for one in scored]
+    targets = _targets(
+        [_good(one.options[1:], raw.reward, min_gain, tie_tolerance) for one, raw in zip(scored, raws, strict=True)]
+    )
+    return [
+        _example(one.query_id, target or raw, raw.reward)
+        for one, target, raw in zip(scored, targets, raws, strict=True)
+    ]
 
 
 def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
@@ -168,20 +172,25 @@ def forms_by_cover(forms: Sequence[Set[str]]) -> list[str]:
     return order
 
 
-def _good(scored: ScoredQuery, min_gain: float, tie_tolerance: float) -> list[ScoredCandidate]:
-    """The candidates that may be the target, in input order; none if the target is the route ``pass``."""
-    raw, *others = scored.options
-    top = max((option.reward for option in others), default=-np.inf)
-    if top < raw.reward + min_gain:
+def _good(
+    options: Sequence[ScoredCandidate], baseline: float, min_gain: float, tie_tolerance: float
+) -> list[ScoredCandidate]:
+    """The options that may be the target, in input order; none if the best one does not beat a reward enough."""
+    top = max((option.reward for option in options), default=-np.inf)
+    if top < baseline + min_gain:
         return []
-    least = max(top - tie_tolerance, raw.reward)
-    return [option for option in others if option.reward >= least]
+    return [option for option in options if option.reward >= max(top - tie_tolerance, baseline)]
 
 
-def _example(scored: ScoredQuery, good: Sequence[ScoredCandidate], rank: Mapping[str, int]) -> Example:
-    raw = scored.options[0]
-    target = min(good, key=lambda option: rank.get(option.form, len(rank)), default=raw)
-    return Example(scored.query_id, target.route, target.completion, target.reward, raw.reward)
+def _targets(good: Sequence[Sequence[ScoredCandidate]]) -> list[ScoredCandidate | None]:
+    """The target of each query: of its good options, the one whose form comes first in :func:`forms_by_cover`."""
+    order = forms_by_cover([{option.form for option in some} for some in good])
+    rank = {form: place for place, form in enumerate(order)}
+    return [min(some, key=lambda option: rank.get(option.form, len(rank)), default=None) for some in good]
+
+
+def _example(query_id: str, target: ScoredCandidate, raw_reward: float) -> Example:
+    return Example(query_id, target.route, target.completion, target.reward, raw_reward)
 
 
 def own_examples(answers: Sequence[Reformulation], qrels: Qrels, reward: Reward) -> list[Example]:
@@ -225,23 +234,11 @@ def improved_examples(
             as in :func:`verified_examples`.
     """
     options = {one.query_id: one.options for one in scored}
-    good = [_better(options.get(one.query_id, ()), one.reward, min_gain, tie_tolerance) for one in own]
-    order = forms_by_cover([{option.form for option in some} for some in good])
-    rank = {form: place for place, form in enumerate(order)}
-    targets = [min(some, key=lambda option: rank.get(option.form, len(rank)), default=None) for some in good]
+    targets = _targets([_good(options.get(one.query_id, ()), one.reward, min_gain, tie_tolerance) for one in own])
     return [
-        Example(one.query_id, target.route, target.completion, target.reward, one.raw_reward) if target else one
+        _example(one.query_id, target, one.raw_reward) if target else one
         for one, target in zip(own, targets, strict=True)
     ]
-
-
-def _better(
-    options: Sequence[ScoredCandidate], own: float, min_gain: float, tie_tolerance: float
-) -> list[ScoredCandidate]:
-    top = max((option.reward for option in options), default=-np.inf)
-    if top < own + min_gain:
-        return []
-    return [option for option in options if option.reward >= max(top - tie_tolerance, own)]
 
 
 def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
