@@ -147,12 +147,12 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
             elif rows is None:
                 faults.add(file, None, f"missing, or not a TREC file or one of {', '.join((*TABLES, *PAGES))}.")
             for number, row in rows or ():
-                if isinstance(row, str) and path.is_dir():
-                    kind = "PDF that cannot be read" if _ending(file) == PDF else "page that is not UTF-8"
-                    left_out.add(kind, file.relative_to(path).as_posix())
-                elif isinstance(row, str):
-                    faults.add(file, None, row)
                 if isinstance(row, str):
+                    if path.is_dir():
+                        kind = "PDF that cannot be read" if _ending(file) == PDF else "page that is not UTF-8"
+                        left_out.add(kind, file.relative_to(path).as_posix())
+                    else:
+                        faults.add(file, None, row)
                     continue
                 count += 1
                 names |= dict.fromkeys(row)
