@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
-from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
 
@@ -66,14 +65,11 @@ def make_parser() -> Any:
 
 def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
     """Loads the service, then serves until SIGTERM or SIGINT."""
-    try:
-        from acqo_rl.serving.app import make_app
-        from acqo_rl.serving.http import serve
-        from acqo_rl.serving.logs import configure_logs
-        from acqo_rl.serving.metrics import Metrics
-        from acqo_rl.serving.web import Web
-    except ImportError as error:
-        raise ConfigError(f"The service needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
+    from acqo_rl.serving.app import make_app
+    from acqo_rl.serving.http import serve
+    from acqo_rl.serving.logs import configure_logs
+    from acqo_rl.serving.metrics import Metrics
+    from acqo_rl.serving.web import Web
 
     configure_logs(config.log_level)
     metrics = Metrics()

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acqo_rl.cli import command
-from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 
 
@@ -52,16 +51,13 @@ def make_parser() -> Any:
 
 def main(config: ServeRetrieverConfig) -> None:
     """Opens the index, then serves until SIGTERM or SIGINT."""
-    try:
-        from acqo_rl.retrieval.remote import describe
-        from acqo_rl.serving.http import serve
-        from acqo_rl.serving.limits import Limits, keys_of_environment
-        from acqo_rl.serving.logs import configure_logs
-        from acqo_rl.serving.metrics import Metrics
-        from acqo_rl.serving.retriever_app import make_retriever_app
-        from acqo_rl.serving.web import Web
-    except ImportError as error:
-        raise ConfigError(f"The server needs the package {error.name}: pip install 'acqo-rl[serve]'.") from error
+    from acqo_rl.retrieval.remote import describe
+    from acqo_rl.serving.http import serve
+    from acqo_rl.serving.limits import Limits, keys_of_environment
+    from acqo_rl.serving.logs import configure_logs
+    from acqo_rl.serving.metrics import Metrics
+    from acqo_rl.serving.retriever_app import make_retriever_app
+    from acqo_rl.serving.web import Web
 
     configure_logs(config.log_level)
     web = Web(config.root_path, tuple(config.cors_origins))  # checks its settings before the index is opened
