@@ -9,7 +9,9 @@ from acqo_rl.replies.marks import is_marked, plain
 from acqo_rl.replies.wording import LABEL, names_entries
 from acqo_rl.text import one_line, unnumbered
 
-_COUNT = re.compile(r"\(?(?:(\d{1,2})[.:)\uff1a]{1,2}|([\u2460-\u2468]))")
+_COUNT = re.compile(r"\(?(?:(\d{1,2})[.:)\uff1a]{1,2}|([\u2460-\u2468])|([A-Ha-h])[.:)]{1,2})")
+_EMPHASISED = re.compile(r"#{1,6}\s+\S.*|(?:\*\*|__|<(?:b|strong)>)\S.*(?:\*\*|__|</(?:b|strong)>)", re.I)
+_ASKS = re.compile(r".*[?\uff1f\u061f]|([\"'`]).*\1|>.*|\u201c.*\u201d|\u00ab.*\u00bb|\u300c.*\u300d")
 _HEADING = re.compile(r"#{1,6}\s+|</?(?:b|strong)>", re.I)
 _LETTER = re.compile(r"\s*#?[A-Ha-h\d]$")
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
@@ -19,15 +21,12 @@ _COLONS = (":", "\uff1a")
 def under_labels(rows: Sequence[str]) -> list[str]:
     """Replaces the rows below each label by bullets and removes the labels, if there are at least two of them.
 
-    A label ends with a colon ("- **Population:**") or names the kind of entry ("### Query 1"). Several rows below it
-    are several entries, except sentences.
+    A label ends with a colon ("- **Population:**"), names the kind of entry ("### Query 1"), or gives a title, too
+    ("### Query 1: Population"), above a question or quoted text. Several rows below it are several entries, except
+    sentences.
     """
-    heads = {place for place, row in enumerate(rows) if _is_head(row)}
-    counts = [
-        number[1] or str(ord(number[2]) - 0x245F)
-        for place in sorted(heads)
-        if (number := _COUNT.fullmatch(_bare(rows[place])))
-    ]
+    heads = {place for place, row in enumerate(rows) if _is_head(row)} or _titles(rows)
+    counts = [_count(number) for place in sorted(heads) if (number := _COUNT.fullmatch(_bare(rows[place])))]
     if counts and counts != [str(n) for n in range(1, len(counts) + 1)]:
         return list(rows)
     heads = {place for place in heads if (below := _next_filled(rows, place)) and below not in heads}
@@ -52,6 +51,24 @@ def under_labels(rows: Sequence[str]) -> list[str]:
 def _next_filled(rows: Sequence[str], place: int) -> int:
     """The place of the next row that is not blank; 0 if there is none."""
     return next((after for after in range(place + 1, len(rows)) if rows[after].strip()), 0)
+
+
+def _count(number: re.Match[str]) -> str:
+    digits, circled, letter = number.groups()
+    return digits or str(ord(circled) - 0x245F if circled else ord(letter.upper()) - 0x40)
+
+
+def _titles(rows: Sequence[str]) -> set[int]:
+    """The places of emphasised labels with titles, if a question or quoted text follows each of them."""
+    titled = {
+        place
+        for place, row in enumerate(rows)
+        if _EMPHASISED.fullmatch(row.strip())
+        and not _ASKS.fullmatch(text := _bare(row))
+        and (LABEL.match(text) or unnumbered(text) != text)
+    }
+    below = {_next_filled(rows, place) for place in titled}
+    return titled if below.isdisjoint({0, *titled}) and all(_ASKS.fullmatch(rows[p].strip()) for p in below) else set()
 
 
 def _bare(row: str) -> str:

@@ -76,3 +76,33 @@ def test_several_lines_below_a_label_are_several_entries():
 def test_lines_that_only_look_like_labels_are_kept(entries):
     kept = [entry.removeprefix("1. ").removeprefix("2. ") for entry in entries if entry != "query"]
     assert entries_of("\n".join(entries)) == kept
+
+
+TITLES = ["Population", "Area", "Mayors"]
+QUESTIONS = ["What is the population of Turku?", "How large is Turku?", "Who was mayor of Turku in 1990?"]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "### Sub-question {n}: {title}\n{text}",
+        "## Search {n} \u2013 {title}\n`{text}`",
+        "**Query {n}: {title}**\n\n{text}",
+        "### {n}. {title}\n\"{text}\"",
+        "<b>Query {n}: {title}</b>\n> {text}",
+    ],
+)
+def test_the_questions_below_labels_with_titles_are_the_entries(form):
+    parts = [form.format(n=n, title=TITLES[n - 1], text=text) for n, text in enumerate(QUESTIONS, start=1)]
+    assert entries_of("\n\n".join(parts)) == QUESTIONS
+
+
+def test_the_titles_are_the_entries_if_explanations_follow():
+    reply = "### Query 1: population of Turku\nFinds the number.\n\n### Query 2: area of Turku\nFinds the size."
+    assert entries_of(reply) == ["population of Turku", "area of Turku"]
+
+
+@pytest.mark.parametrize("form", ["{}.\n{}", "{})\n{}", "{}:\n\n{}", "({})\n{}"])
+def test_letters_alone_on_their_lines_are_labels(form):
+    reply = "\n".join(form.format(letter, text) for letter, text in zip("ABC", ENTRIES, strict=True))
+    assert entries_of(reply) == ENTRIES
