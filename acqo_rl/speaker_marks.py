@@ -69,6 +69,7 @@ def _any(names: Sequence[str]) -> str:
 _NAMES = (*_STRONG, *_WEAK)
 _NUMBERED = [name for name in _NAMES if name not in ("u", "s")]
 _WORDS = [name for name in _NAMES if len(name) > 1]
+_JOBS = ("agent", "operator", "customer", "client", "caller", "visitor", "guest", "berater", "beraterin", "kunde")
 _EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?"
 _OPENS = (  # ### User: - User: 1. User: Turn 1 (User): [12:03] User: 12/03/2024, 12:03 - Anna: **User:** [User]:
     r"[^\S\n]*+(?:\#{1,6}\s*|>\s*|[-\u2022]\s+|\d{1,3}[.)]\s+|(?:turn|message|round)\s\d{1,3}(?:\s?[:-])?\s+"
@@ -82,8 +83,9 @@ _SAYS = (
     r"(?: (?:said|says|asked|asks|wrote|writes|answered|answers|replied|replies|responded|responds|turn|message|query"
     r"|question|input|response|answer|reply|output))?"
 )
-_WRITTEN = re.compile(  # User: User (Anna): User [10:02]: Anna (User): Q1: You said: [User]
+_WRITTEN = re.compile(  # User: User (Anna): User [10:02]: Agent Anna: Anna (User): Q1: You said: [User]
     rf"{_OPENS}(?:(?P<name>{_any(_NAMES)})|(?P<numbered>{_any(_NUMBERED)})\s?\d{{1,3}}"
+    rf"|(?P<job>{_any(_JOBS)})(?-i:(?:\s[A-Z]\w{{1,20}}){{1,2}})"
     rf"|[^\W\d_][\w .'-]{{0,29}}?\s?[(\[](?P<titled>{_any(_WORDS)})[)\]])"
     rf"(?:\s?\([^()\n]{{1,40}}\)|\s?\[[^\[\]\n]{{1,40}}\]|\s\d{{1,2}}:\d{{2}}(?::\d{{2}})?)?{_SAYS}{_CLOSES}"
     rf"|[\[<](?P<bracketed>{_any(_WORDS)})[\]>](?:\s?[:\uff1a])?)\s*"
@@ -203,12 +205,12 @@ def read_text(text: str) -> list[Said]:
     match = _WRITTEN.match(text.lstrip())
     if match is None:
         return [Said(None, text)]
-    groups = ("name", "numbered", "titled", "bracketed", "alone")
+    groups = ("name", "numbered", "job", "titled", "bracketed", "alone")
     name = _key(next(match[group] for group in groups if match[group]))
     rest = text.strip()[match.end() :]
     if match["bracketed"] and _key(rest).endswith(f"</{name}>"):
         rest = rest[: -len(f"</{name}>")]
-    is_weak = name in _WEAK or match["numbered"] or match["titled"] or match["alone"]
+    is_weak = name in _WEAK or match["numbered"] or match["job"] or match["titled"] or match["alone"]
     return [Said(_ROLES[name], rest, text if is_weak else None)]
 
 
@@ -241,8 +243,13 @@ def _without_system_prompt(text: str) -> str:
 
 
 def _role_of_speaker(name: str) -> Role | None:
-    """The role for a name; ``None`` for single letters other than U and S, which may abbreviate any name."""
-    return _ROLES.get(name) if name in "us" or len(name) > 1 else None
+    """The role for a name or for a job with a name ("agent anna").
+
+    ``None`` for single letters other than U and S, which may abbreviate any name.
+    """
+    job = name.partition(" ")[0]
+    known = job if job in _JOBS else name
+    return _ROLES.get(known) if known in "us" or len(known) > 1 else None
 
 
 def named_speakers(texts: Sequence[str]) -> list[Said]:

@@ -65,6 +65,10 @@ def test_words_that_also_begin_sentences_are_marks_only_where_most_turns_have_on
         ((), ""),
         ("a", "U"),
         (["U:", "S: "], ""),
+        (["Customer Anna: a", "Agent Pekka: b", "Customer Anna: c"], "USU"),
+        (["Agent Pekka: a", "Anna: b", "Agent Pekka: c"], "SUS"),
+        ("Customer Anna Berg: a\nAgent Pekka: b\nCustomer Anna Berg: c", "USU"),
+        (["Which agent was it?", "Agent Orange: a herbicide", "and the rest"], "USU"),
     ],
 )
 def test_who_speaks(history, speakers):

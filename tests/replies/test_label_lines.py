@@ -88,7 +88,7 @@ QUESTIONS = ["What is the population of Turku?", "How large is Turku?", "Who was
         "### Sub-question {n}: {title}\n{text}",
         "## Search {n} \u2013 {title}\n`{text}`",
         "**Query {n}: {title}**\n\n{text}",
-        "### {n}. {title}\n\"{text}\"",
+        '### {n}. {title}\n"{text}"',
         "<b>Query {n}: {title}</b>\n> {text}",
     ],
 )
