@@ -11,7 +11,7 @@ from acqo_rl.reformulation.grammar import ORIGINAL, TAGS
 from acqo_rl.text import drop_middle, one_line
 from acqo_rl.types import Conversation, Query, Snippet
 
-VERSION = "1"
+VERSION = "2"
 """Must be increased whenever the prompt changes, because a model works only with the prompt it was trained on."""
 
 _MARKER = re.compile(r"([<\[])(?=[|/\uff5c\w])")
@@ -29,8 +29,8 @@ _SYSTEM = (
 class Prompt:
     """Renders queries for the policy within token budgets.
 
-    If the history exceeds its budget, the user's last turn gets room first, then the other turns, newest first, until
-    one does not fit. A turn that needs more than half the budget is shortened: a user's turn gets half of the budget,
+    If the history exceeds its budget, the user's last turn gets room first, then the last answer, the user's other
+    turns and the other answers, each newest first, until one does not fit. A turn that needs more than half the budget is shortened: a user's turn gets half of the budget,
     an assistant's turn a quarter. Remaining room is given back to the shortened turns, the user's first. Shortened
     turns keep both ends.
 
@@ -110,10 +110,11 @@ def with_examples(instructions: str, examples: Sequence[tuple[str, str]], conten
 
 
 def _by_right(history: Sequence[Turn]) -> list[int]:
-    """Positions of the turns by priority: the user's last turn, then all others, newest first."""
+    """Positions of the turns by priority: each speaker's last turn, then the others, the user's first, newest first."""
     newest_first = range(len(history) - 1, -1, -1)
-    last_asked = next((i for i in newest_first if history[i].speaker == "user"), None)
-    return [*(() if last_asked is None else (last_asked,)), *(i for i in newest_first if i != last_asked)]
+    asked = [i for i in newest_first if history[i].speaker == "user"]
+    answered = [i for i in newest_first if history[i].speaker != "user"]
+    return [*asked[:1], *answered[:1], *asked[1:], *answered[1:]]
 
 
 def untrusted(text: str) -> str:

@@ -31,13 +31,22 @@ def test_as_it_is_written():
     ]
 
 
-def test_oldest_turns_are_cut_first():
-    """Turns of at most half the budget are kept whole; each costs its words and one line end."""
-    history = ("one two three", "four five", "six", "seven")
-    assert lines(Query("q", "x", history), history_tokens=10)[:-1] == ["S: four five", "U: six", "S: seven"]
-    assert lines(Query("q", "x", history), history_tokens=9)[:-1] == ["U: six", "S: seven"]
+def test_the_last_turns_then_the_users_older_turns_get_room():
+    """Turns of at most half the budget are kept whole; each costs its words, its mark and one line end."""
+    history = ("one", "two three four", "five", "six")
+    first, answer, newest, last = "U: one", "S: two three four", "U: five", "S: six"
+    assert lines(Query("q", "x", history), history_tokens=14)[:-1] == [first, answer, newest, last]
+    assert lines(Query("q", "x", history), history_tokens=13)[:-1] == [first, newest, last]
+    assert lines(Query("q", "x", history), history_tokens=8)[:-1] == [newest, last]
     assert lines(Query("q", "x", history), history_tokens=1) == ["Question: x"]
     assert lines(Query("q", "x", history), history_tokens=0) == ["Question: x"]
+
+
+def test_one_telling_turn_of_the_user_outlives_many_answers():
+    history = ["U: I am looking at the Kirkwood House.", "S: Sure."] + ["U: Thanks.", "S: Anything else I can do?"] * 9
+    shown = lines(Query("q", "Is it quiet?", history), history_tokens=80)
+    assert "U: I am looking at the Kirkwood House." in shown
+    assert len(shown) < len(history)
 
 
 LONG = " ".join(f"w{i}" for i in range(500))
