@@ -30,9 +30,9 @@ class Prompt:
     """Renders queries for the policy within token budgets.
 
     If the history exceeds its budget, the user's last turn gets room first, then the last answer, the user's other
-    turns and the other answers, each newest first, until one does not fit. A turn that needs more than half the budget is shortened: a user's turn gets half of the budget,
-    an assistant's turn a quarter. Remaining room is given back to the shortened turns, the user's first. Shortened
-    turns keep both ends.
+    turns and the other answers, each newest first, until one does not fit. A turn that needs more than half the budget
+    is shortened: a user's turn gets half of the budget, an assistant's turn a quarter. Remaining room is given back to
+    the shortened turns, the user's first. Shortened turns keep both ends.
 
     Attributes:
         count_tokens: returns the number of tokens of a text.
