@@ -29,6 +29,12 @@ _OWNED = re.compile(rf"{_ASKING}(?P<owner>[\w .-]+'s?) {_LISTED}(?P<of>(?: (?:in
 _TWO_PHRASES = re.compile(
     rf"{_ASKING}(?P<one>{_PHRASE} of (?:(?!and\b)[\w'.-]+ ?){{1,5}}?),? and (?P<other>{_PHRASE} of [^,]+)", re.I
 )
+_HEADED = re.compile(
+    r"(?:(?:for|of|about|on|regarding|concerning) )?(?P<thing>(?-i:[A-Z])[^:,]*): "
+    rf"(?P<listed>{_PHRASE}(?:, {_PHRASE})*,? and {_PHRASE})",
+    re.I,
+)
+"""A thing and its attributes: "For Nepal: the capital, the area and the currency"."""
 _COMPOUND = re.compile(
     r" of (?:birth|death|living|life|growth|origin|entry|residence|office|use|ownership|transport|war|interest)(?= of )"
 )
@@ -49,6 +55,9 @@ def attributes(text: str, is_asked: bool) -> list[str]:
         text: on one line, without closing punctuation; names with "and" are marked as one word.
         is_asked: whether the text is known to be a request even without a question word.
     """
+    if match := _HEADED.fullmatch(text):
+        items = items_of(match["listed"])
+        return [f"{_bare(item)} of {match['thing']}" for item in items] if all(map(names_attribute, items)) else []
     asking = "about " if is_asked else None
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
     if match := _TWO_PHRASES.fullmatch(text):

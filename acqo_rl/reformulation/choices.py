@@ -85,6 +85,8 @@ _CONTEST = re.compile(
     re.I,
 )
 """What is true of only one item, so that a text about it names both: "Who won the final", "Which is correct"."""
+_THAT_OF = re.compile(r"(?:that|those) (?P<of>(?:of|in|for|from) .+)", re.I)
+_OF_OWNER = re.compile(r"(?:the )?(?P<noun>[^']+?) (?:of|in|for|from) .+|.+'s? (?P<owned>[a-z].*)", re.I)
 _PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _ENDS_IN_E = (
     "large wide late safe nice rare dense close wise fine simple strange brave pure loose huge gentle little able cute"
@@ -111,11 +113,22 @@ def _which_is(text: str) -> list[str]:
     if match is None:
         return []
     found = match.groupdict()
-    items = [found["one"], found["other"]] if found.get("one") else _items(found["items"])
+    if (found.get("other") or "").lower() in ("that", "those"):  # than those in Chile
+        found |= {"other": f"{found['other']}{found['tail']}", "tail": ""}
+    items = _with_noun(found["one"], found["other"]) if found.get("one") else _items(found["items"])
     asked, be = f"How {_positive(found['more'])}", found["be"].lower()
     if re.match(r"(?:in|at|on|for|by|during) ", items[1]):  # more common in Peru than in Chad
         return [f"{asked} {be} {items[0]}{found['by']}", f"{asked} {be} {items[0]} {items[1]}"]
     return [f"{asked} {_agreeing(be, item)} {item}{found['by'] or ''}{found.get('tail') or ''}" for item in items]
+
+
+def _with_noun(one: str, other: str) -> list[str]:
+    """Both things; "that of Chile" after "the population of Peru" or "Peru's population" gets the noun."""
+    that = _THAT_OF.fullmatch(other)
+    owned = _OF_OWNER.fullmatch(one)
+    if that is None or owned is None:
+        return [one, other]
+    return [one, f"the {owned['noun'] or owned['owned']} {that['of']}"]
 
 
 def _does_more(text: str) -> list[str]:
@@ -135,7 +148,7 @@ def _does_more(text: str) -> list[str]:
         how = _positive(match["more"])
     return [
         f"How {how}{what} {match['do'].lower()} {item} {match['verb']}{match['tail']}"
-        for item in (match["one"], match["other"])
+        for item in _with_noun(match["one"], match["other"])
     ]
 
 

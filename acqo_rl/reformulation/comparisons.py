@@ -36,6 +36,8 @@ _SIDES = [
         r"what (?:distinguishes|separates|sets) (?P<one>.+?) (?:apart )?from (?P<other>.+)",
         r"(?:what (?:is|are|was|were) (?:the )?)?(?P<one>.+?),? "
         r"(?:compared (?:to|with)|in comparison (?:to|with)|as opposed to) (?P<other>.+)",
+        r"(?:(?:what|how) (?:is|are|was|were) (?:the )?)?(?P<one>.+?),? "
+        r"(?:in relation|relative) to (?P<other>(?:that|those) of .+)",
         r"(?:should|would|do|could) (?:i|we|you) (?:rather )?(?:\w+|go to|invest in|sign up for) "
         rf"(?P<one>{_ONE}) (?:or|over) (?P<other>.+)",
         rf"(?!{_ASKS})(?P<one>{_ONE}) or (?P<other>{_ONE} (?:for|as|in|to|when) .+)",

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 
 from acqo_rl.reformulation.dummy_pronouns import DUMMY, without_dummies
-from acqo_rl.reformulation.signals import PARTICIPLE, REFERENCE, begins_to_ask, clauses, find_list, has_attribute, names
+from acqo_rl.reformulation.signals import (
+    PARTICIPLE,
+    REFERENCE,
+    begins_to_ask,
+    clauses,
+    find_list,
+    has_attribute,
+    names,
+    names_attribute,
+)
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
 _TOPICS = [
@@ -38,7 +47,11 @@ _THING = re.compile(r"\b(?:it|they|them)\b", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him)\b", re.I)
 _PLURAL = re.compile(r"\b(?:they|them|their)\b", re.I)
 _WHO = re.compile(r"^who (?!(?:is|was|are|were)\b)\w+ ", re.I)
-_JOINING = re.compile(r"^(?:and|also|plus|then) (?:also )?", re.I)
+_JOINING = re.compile(
+    r"^(?:(?:(?:and|also|plus|then)\b,? )+(?:also,? )?|(?:finally|lastly|next|besides|in addition|additionally"
+    r"|furthermore|moreover|secondly|thirdly), )",
+    re.I,
+)
 _HAS_VERB_FIRST = re.compile(
     r"^(?:who|(?:\w+ )?(?:what|which|how|when|where|why)(?: \S+){0,3}) "
     r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had)\b",
@@ -84,7 +97,7 @@ def asked_in_turn(text: str) -> list[str]:
     found = clauses(text)
     if len(found) < 2 or not _are_questions(text, found):
         return []
-    found = [_JOINING.sub("", part) for clause in found for part in _QUESTION_AFTER_COMMA.split(clause)]
+    found = [part for clause in found for part in _QUESTION_AFTER_COMMA.split(_JOINING.sub("", clause))]
     asked: list[str] = []
     topic = ""
     if any(_UNRESOLVED.match(clause) for clause in found[1:]):
@@ -99,7 +112,13 @@ def asked_in_turn(text: str) -> list[str]:
                 clause = f"{clause} ({about})"
             elif topic:
                 clause = _about(clause, topic, asked[-1])
-        elif asked and not own and not find_list(asked[0]) and about and not _COMPLETE.match(clause):
+        elif (
+            asked
+            and (not own or _is_attribute(own))
+            and not find_list(asked[0])
+            and about
+            and not _COMPLETE.match(clause)
+        ):
             clause = f"{clause} ({about})"
         asked.append(clause)
         deed = _DEED.match(clause)
@@ -129,6 +148,11 @@ def _topic(clause: str) -> str:
     if match and not REFERENCE.search(match["it"]):
         return match["it"]
     return named[-1] if named and not match else ""
+
+
+def _is_attribute(topic: str) -> bool:
+    """Whether a topic is an attribute of something named before: "the capital"."""
+    return topic.lower().startswith("the ") and names_attribute(topic[4:]) and len(topic.split()) == 2
 
 
 def topic_of(question: str) -> str:

@@ -15,6 +15,7 @@ from functools import partial
 from acqo_rl.reformulation.attributes import attributes, quantities
 from acqo_rl.reformulation.comparisons import compared
 from acqo_rl.reformulation.follow_ups import asked_in_turn
+from acqo_rl.reformulation.gapping import gapped
 from acqo_rl.reformulation.lexicon import Lexicon, common_lexicon
 from acqo_rl.reformulation.name_lists import AMPERSAND, SPACE, listed_names, listed_titles, listed_words, unmarked
 from acqo_rl.reformulation.query_types import compares
@@ -87,7 +88,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
     whole = plain.rstrip(" ?!.,;:")
     if len(text) > LONGEST or CODE.search(text) or not _may_ask(whole, plain):
         return ()
-    is_asked = "?" in plain or any(map(begins_to_ask, clauses(whole)))
+    is_asked = re.search(r"\?|\bplease\b", plain, re.I) is not None or any(map(begins_to_ask, clauses(whole)))
     if not is_asked and _states(whole, plain):
         return ()
     asked = without_courtesy(whole)
@@ -98,6 +99,7 @@ def parts_of(text: str, lexicon: Lexicon | None = None) -> tuple[str, ...]:
     of_names = partial(listed_names, lexicon=lexicon, is_asked=is_asked)
     for split in (
         _elliptic,
+        gapped,
         asked_in_turn,
         _years,
         compared,

@@ -49,6 +49,20 @@ def test_kinds_and_needs(folder):
             assert about["needs"] in wanted
 
 
+def test_everyday_questions_have_several_needs_and_are_in_no_other_split(folder):
+    data = read_beir(folder, "everyday", *SIZES)
+    others = {query.text.lower() for split in SIZES for query in data.queries[split]}
+    metadata = read_query_metadata(folder)
+    assert len({query.text for query in data.queries["everyday"]}) == 100
+    for query in data.queries["everyday"]:
+        judged = data.qrels["everyday"][query.id]
+        assert metadata[query.id] == {"kind": metadata[query.id]["kind"], "needs": len(judged)}
+        assert metadata[query.id]["kind"] in ("ambiguous", "compound")
+        assert len(judged) >= 2
+        assert judged.keys() <= data.corpus.keys()
+        assert query.text.lower() not in others
+
+
 def test_entities_of_one_split_are_not_asked_about_in_another(folder):
     asked = {split: entities_of(read_qrels(folder, split)) for split in SIZES}
     assert not asked["train"] & asked["dev"]
@@ -78,7 +92,8 @@ def test_queries_and_conversations_are_short(folder):
         assert len(query.history) in (0, 2, 4)
         assert [turn.speaker for turn in query.history] == ["user", "assistant"] * (len(query.history) // 2)
         assert all(len(turn.text.split()) <= 25 for turn in query.history)
-    oracles = [oracle for about in read_query_metadata(folder).values() for oracle in about["oracle"]]
+    metadata = read_query_metadata(folder).values()
+    oracles = [oracle for about in metadata for oracle in about.get("oracle", [])]
     assert np.mean([len(oracle.split()) <= 10 for oracle in oracles]) > 0.98
 
 

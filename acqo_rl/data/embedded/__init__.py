@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from acqo_rl.data.beir import write_atomic, write_beir
 from acqo_rl.data.embedded.facts import load_facts
@@ -16,6 +18,8 @@ from acqo_rl.types import Qrels, Query
 
 QUERIES = {"train": 1500, "dev": 300, "test": 500}
 KINDS = {"simple": 0.4, "ambiguous": 0.3, "compound": 0.3}
+EVERYDAY = "everyday"
+"""Split of compound and ambiguous questions that were written by hand; for testing only."""
 
 
 def write_embedded(folder: str | Path, seed: int = 0) -> None:
@@ -23,7 +27,7 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
 
     The output is deterministic for the same seed and package versions. The metadata of a query has ``kind`` (simple,
     ambiguous, compound), ``needs`` (number of independent needs or meanings) and ``oracle`` (one self-contained
-    sub-query per need); only the evaluation may use them.
+    sub-query per need); only the evaluation may use them. The everyday questions have no ``oracle``.
     """
     entities = write_entities(load_facts(), random.Random(f"passages-{seed}"))
     queries: list[Query] = []
@@ -40,9 +44,19 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
                 "oracle": [need.search for need in item.needs],
             }
             qrels.setdefault(split, {})[query.id] = {need.doc_id: 1 for need in item.needs}
+    for number, row in enumerate(_everyday()):
+        query = Query(f"{EVERYDAY}-{number:03d}", row["text"])
+        queries.append(query)
+        metadata[query.id] = {"kind": row["kind"], "needs": len(row["documents"])}
+        qrels.setdefault(EVERYDAY, {})[query.id] = dict.fromkeys(row["documents"], 1)
     documents = [passage.document for entity in entities for passage in entity.passages.values()]
     write_beir(folder, documents, queries, qrels, metadata)
     write_atomic(Path(folder) / "README.md", [_readme(seed, len(documents))])
+
+
+def _everyday() -> list[dict[str, Any]]:
+    lines = Path(__file__).with_name("everyday.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def count_passages(seed: int = 0) -> int:
@@ -101,7 +115,9 @@ format. Generated with seed {seed} from {versions}; the same seed and versions g
   `metadata.history`, or use a name with several meanings.
 - `metadata.kind`, `metadata.needs` and `metadata.oracle` (one self-contained sub-query per need) are for evaluation
   only.
-- Entities that are asked about in one split do not occur in the questions of another.
+- Entities that are asked about in one of the splits train, dev and test do not occur in the questions of another.
+- The split `{EVERYDAY}` has {len(_everyday())} compound and ambiguous questions without conversations. They were
+  written by hand and are for testing only.
 - Facts are taken from the packages and may be out of date.
 
 ## Sources and licences
