@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from acqo_rl.speaker_marks import Role, Said, role_of
+from acqo_rl.speaker_marks import Role, Said, is_letter, role_of
 
 _CUE_TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _CUE = re.compile(
@@ -128,7 +128,8 @@ def sides_of(names: Sequence[str], bots: Iterable[str] = ()) -> dict[str, Role]:
     If one of the names is the role of a user, all others are the assistant.
     """
     names = list(dict.fromkeys(names))
-    others = {name for name in names if name in bots or role_of(name) == "assistant" or _BOT.search(name)}
+    answers = {name for name in names if role_of(name) == "assistant" and not is_letter(name)}
+    others = {name for name in names if name in bots or name in answers or _BOT.search(name)}
     users = [name for name in names if role_of(name) == "user"] or [name for name in names if name not in others][:1]
     return {name: "user" if name in users else "assistant" for name in names}
 

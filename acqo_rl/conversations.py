@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
 from acqo_rl.chat_exports import read_export, sides_of
@@ -96,8 +97,9 @@ class Turn:
 
 
 _LIST_KEYS = ("messages", "conversations", "conversation", "history", "chat_history", "turns", "contents", "input")
-_ANSWER_KEYS = ("answer", "response", "reply", "output", "completion")
-_PART_KEYS = ("text", "value", "content", "parts")
+_QUESTION_KEYS = ("question", "query", "prompt", "input", "instruction")
+_ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
+_PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
 _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
 """The beginning of a list of turns in JSON or in Python syntax."""
@@ -128,6 +130,8 @@ def read_turns(history: object) -> list[Turn]:
     texts = [item for item in items if isinstance(item, str)]
     said = (_exported(texts) or named_speakers(texts)) if len(texts) == len(items) else []
     said = said or _by_name(items) or [part for item in items for part in _read(item)]
+    if len(said) > 1 and [one.role for one in said] == ["system", *[None] * (len(said) - 1)]:
+        said = said[1:]  # instructions, and turns without marks
     marked = sum(one.role is not None for one in said)
     if 2 * marked <= len(said):
         said = [one if one.unmarked is None else Said(None, one.unmarked) for one in said]
@@ -148,6 +152,7 @@ def _by_name(items: Sequence[object]) -> list[Said]:
     roles = [role_of(name) for name in names]
     if None not in roles:
         return []
+    roles = [None if is_letter(name) else role for name, role in zip(names, roles, strict=True)]
     sides = sides_of([name for name, role in zip(names, roles, strict=True) if role in (None, "user", "assistant")])
     return [
         one
@@ -205,6 +210,9 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
         return rows
     if isinstance(history, Turn) or _is_message(history):
         return (history,)
+    if isinstance(asked := field(history, ("past_user_inputs",)), list):  # a conversation of transformers
+        pairs = zip_longest(asked, field(history, ("generated_responses",)) or [])
+        return [*({"question": q, "answer": a} for q, a in pairs), {"question": field(history, ("text",))}]
     listed = _listed(history)
     if depth and listed is not None:
         answer = field(history, _ANSWER_KEYS)
@@ -302,7 +310,11 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
             return _said(role, field(inner, TEXT_KEYS))
     if is_unspoken(item):
         return []
+    if choices := field(item, ("choices",)):  # a completion of OpenAI's protocol
+        return _read(choices[0], depth - 1)
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
+    if content is None and (asked := field(item, _QUESTION_KEYS)) is not None:
+        return [*_said("user", asked), *_said("assistant", field(item, _ANSWER_KEYS))]
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
         return [one for key, value in pair for one in _said(role_of(key), value)]
     if depth and content is None and _is_list(listed := _listed(item)):

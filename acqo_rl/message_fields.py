@@ -58,7 +58,8 @@ def content_of(item: object) -> Any:
     first = field(item, TEXT_KEYS)
     if first and not (isinstance(first, str) and not first.strip()):
         return first
-    others = (field(item, (key,)) for key in TEXT_KEYS)
+    audio = field(item, ("audio",))
+    others = [*(field(item, (key,)) for key in (*TEXT_KEYS, "refusal")), audio and field(audio, ("transcript",))]
     return next((one for one in others if isinstance(one, (str, list)) and one and one != first), first)
 
 

@@ -73,7 +73,7 @@ _JOBS = ("agent", "operator", "customer", "client", "caller", "visitor", "guest"
 _EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?"
 _OPENS = (  # ### User: - User: 1. User: Turn 1 (User): [12:03] User: 12/03/2024, 12:03 - Anna: **User:** [User]:
     r"[^\S\n]*+(?:\#{1,6}\s*|>\s*|[-\u2022]\s+|\d{1,3}[.)]\s+|(?:turn|message|round)\s\d{1,3}(?:\s?[:-])?\s+"
-    r"|[\[(]?\d[\d:.,/T+-]{3,24}(?:[ T]\d[\d:.]{3,12})?(?:\s?[ap]m)?[\])]?\s+(?:[-\u2013]\s+)?)?"
+    r"|[\[(]?\d[\d:.,/TZ+-]{3,24}(?:[ T]\d[\d:.]{3,12})?(?:\s?[ap]m)?[\])]?\s+(?:[-\u2013]\s+)?)?"
     rf"(?:{_EMOJI}\s+)?(?:(?P<open>[*_]{{1,3}}|[\[(]|<(?:b|strong)>)?"
 )
 _CLOSES = (

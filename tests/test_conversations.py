@@ -396,3 +396,34 @@ def test_a_message_without_text_says_nothing_whoever_sent_it():
     said = {"role": "user", "content": "Tell me about Oslo."}
     for role in ("assistant", "tool", "planner", "0"):
         assert read_history([said, {"role": role, "content": None}]) == read_history([said])
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"question": "How big is Oslo?", "answer": "Quite big.", "model": "gpt-4o"}],
+        [{"question": "How big is Oslo?", "answer": "Quite big.", "user": "ann@example.org"}],
+        [{"question": "How big is Oslo?", "answers": ["Quite big."]}],
+        [{"query": "How big is Oslo?", "result": "Quite big."}],
+        [{"prompt": "How big is Oslo?", "generated_text": "Quite big."}],
+        [
+            {"role": "user", "content": "How big is Oslo?"},
+            {"model": "m", "choices": [{"message": {"role": "assistant", "content": "Quite big."}}]},
+        ],
+        [
+            {"role": "user", "content": [{"type": "input_audio", "transcript": "How big is Oslo?"}]},
+            {"role": "assistant", "content": None, "audio": {"transcript": "Quite big."}},
+        ],
+        [
+            {"role": "user", "content": "How big is Oslo?"},
+            {"role": "assistant", "content": None, "refusal": "Quite big."},
+        ],
+        {"past_user_inputs": ["How big is Oslo?"], "generated_responses": ["Quite big."]},
+        ["System: You are helpful.", "How big is Oslo?", "Quite big."],
+        [{"speaker": "A", "text": "How big is Oslo?"}, {"speaker": "B", "text": "Quite big."}],
+        [{"speaker": "Q", "text": "How big is Oslo?"}, {"speaker": "A", "text": "Quite big."}],
+        "2026-11-26T10:31:05Z user: How big is Oslo?\n2026-11-26T10:31:09Z assistant: Quite big.",
+    ],
+)
+def test_fields_that_nobody_said_are_no_turns_and_nothing_said_is_lost(history):
+    assert [str(turn) for turn in read_history(history)] == ["U: How big is Oslo?", "S: Quite big."]
