@@ -37,8 +37,8 @@ _FEW_WORDS = 12
 
 _AND_NAME = re.compile(r"(?<=\w) & (?:(?:the|a|an|of|de|la) )?(?=[A-Z])")
 _ENDS_A_NAME = re.compile(
-    r"\b[A-Z][\w'-]* (?:and|&) (?:Associates|Beyond|Bros|Brothers|Co|Company|Daughters?|Family|Friends|Others|Partners"
-    r"|Sisters|Sons?)\b"
+    r"\b[A-Z][\w'-]*,? (?:and|&) (?:Associates|Beyond|Bros|Brothers|Co|Company|Daughters?|Family|Friends|Others"
+    r"|Partners|Sisters|Sons?)\b"
 )
 """Firms, bands and shows: "Bain and Company", "Mumford and Sons"."""
 _BEGINS_A_NAME = re.compile(
@@ -134,8 +134,8 @@ def _states(whole: str, text: str) -> bool:
 def mark_names(text: str, lexicon: Lexicon) -> str:
     """Marks names that contain an "and" or a title, so that each is one word; :func:`unmarked` removes the marks."""
     text = re.sub(r"(?<=\w) ?&(?=\w)|(?<=\w)& (?=\w)", lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
-    for name in (_QUOTED, _ENDS_A_NAME):
-        text = name.sub(lambda m: m[0].replace(" ", SPACE), text)
+    text = _QUOTED.sub(lambda m: m[0].replace(" ", SPACE), text)
+    text = _ENDS_A_NAME.sub(lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)
     text = _BEGINS_A_NAME.sub(lambda m: m["before"] + m["name"].replace(" ", SPACE), text)
     if not _CHANGES.search(text) or re.search(r" (?:and|or|vs\.?|versus|with|to) ", text):
         text = _AND_NAME.sub(lambda m: m[0].replace(" ", SPACE).replace("&", AMPERSAND), text)

@@ -23,13 +23,18 @@ _ASIDE = re.compile(r"(?<=[?\uff1f\u061f])\s*(?:\([^()]+\)|\uff08[^\uff08\uff09]
 _EXPLAINED = re.compile(
     r"^(?P<text>\S.*?)(?:\s+\([^()]*\s[^()]*\)|\s*\uff08[^\uff08\uff09]{4,}\uff09"
     r"|\s+(?:[\u2013\u2014\u2192]{1,2}|->|--)\s+\S.*|\s*\u2014\u2014\s*\S.*"
-    r"|\s+-\s+(?:[^\W\d_A-Z]\S*(?:\s+\S+){2,}|[\u3040-\u30ff\u4e00-\u9fff].{3,}))[.\u3002]?$"
+    r"|\s+-\s+(?:[^\W\d_A-Z]\S*(?:\s+\S+){2,}|(?=.*\.$)[^\W\d_]\S*(?:\s+\S+){3,}|[\u3040-\u30ff\u4e00-\u9fff].{3,}))"
+    r"[.\u3002]?$"
 )
 _QUOTED = (
     r"(?:\"[^\"]+\"|\u201c[^\u201d]+\u201d|\u201e[^\u201c\u201d]+[\u201c\u201d]|\u00ab[^\u00bb]+\u00bb"
     r"|\u300c[^\u300d]+\u300d)"
 )
-_QUOTED_FIRST = re.compile(rf"({_QUOTED}|\*\*[^*:]+\*\*)\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
+_QUOTED_OR_BOLD = rf"(?:{_QUOTED}|\*\*[^*:]+\*\*)"
+_HEADED = re.compile(rf"(?P<head>{_QUOTED_OR_BOLD})\s*[-\u2013\u2014:\uff1a]\s*(?P<text>\S.*)$")
+_HEAD_WORDS, _HEAD_CHARACTERS = 2, 4
+"""Maximum number of words of a head, and of characters if its script has no spaces."""
+_QUOTED_FIRST = re.compile(rf"({_QUOTED_OR_BOLD})\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
 _QUOTED_IN_A_ROW = re.compile(rf"(?:{_QUOTED}\s*[,;\u3001\uff0c]\s*)+{_QUOTED}\.?")
 _JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:=.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
 _JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
@@ -129,11 +134,23 @@ def _is_long(line: str) -> bool:
 
 def _explained(lines: Sequence[str]) -> list[str]:
     """Removes explanations after the entries, if every entry has one or every entry is quoted."""
+    headed = [match for line in lines if (match := _HEADED.match(line))]
+    if len(headed) == len(lines) > 1 and all(map(_is_below, headed)):
+        return [match["text"] for match in headed]
     quoted = [unquoted(plain(m[1])) for line in lines if (m := _QUOTED_FIRST.match(line))]
     if lines and len(set(quoted)) == len(lines):
         return quoted
     explained = [m["text"] for line in lines if (m := _EXPLAINED.match(line)) and not _joins(m)]
     return explained if len(set(explained)) == len(lines) > 1 else list(lines)
+
+
+def _is_below(headed: re.Match[str]) -> bool:
+    """Whether the text after a head is the entry, and not an explanation: "**Oslo**: population of Oslo"."""
+    head, text = unquoted(plain(headed["head"])).casefold(), headed["text"].casefold()
+    if names_queries(head) or text.endswith(("?", "\uff1f", "\u061f")):
+        return True
+    is_short = len(head) <= _HEAD_CHARACTERS if _UNSPACED.search(head) else len(head.split()) <= _HEAD_WORDS
+    return is_short and head != text and all(word in text for word in head.split())
 
 
 def _joins(explained: re.Match[str]) -> bool:

@@ -86,3 +86,11 @@ def test_attributes_after_a_colon_are_asked_of_the_thing():
     )
     assert not parts_of("Note: the price and the garden matter")
     assert parts_of("Both the area and the largest lakes of Chad, please") == ("area of Chad", "largest lakes of Chad")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Who founded Bed Bath & Beyond?", "Fitz & Sons albums", "Baker Miller & Co. revenue", "New York & Company stores"],
+)
+def test_firms_with_an_ampersand_are_one_name(text):
+    assert parts_of(text) == ()
