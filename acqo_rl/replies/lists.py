@@ -31,7 +31,10 @@ _QUOTED = (
     r"|\u300c[^\u300d]+\u300d)"
 )
 _QUOTED_OR_BOLD = rf"(?:{_QUOTED}|\*\*[^*:]+\*\*)"
-_HEADED = re.compile(rf"(?P<head>{_QUOTED_OR_BOLD})\s*[-\u2013\u2014:\uff1a]\s*(?P<text>\S.*)$")
+_HEADED = re.compile(
+    rf"(?:(?P<head>{_QUOTED_OR_BOLD})\s*[-\u2013\u2014:\uff1a]|(?P<plain>[^:\uff1a]{{1,30}})[:\uff1a])\s*(?P<text>\S.*)$"
+)
+_PRONOUN = re.compile(r"\b(?:it|its|he|she|his|her|they|their|there)\b")
 _HEAD_WORDS, _HEAD_CHARACTERS = 2, 4
 """Maximum number of words of a head, and of characters if its script has no spaces."""
 _QUOTED_FIRST = re.compile(rf"({_QUOTED_OR_BOLD})\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
@@ -136,7 +139,7 @@ def _explained(lines: Sequence[str]) -> list[str]:
     """Removes explanations after the entries, if every entry has one or every entry is quoted."""
     headed = [match for line in lines if (match := _HEADED.match(line))]
     if len(headed) == len(lines) > 1 and all(map(_is_below, headed)):
-        return [match["text"] for match in headed]
+        return [f"{_head(m)} {m['text']}" if _PRONOUN.search(m["text"]) else m["text"] for m in headed]
     quoted = [unquoted(plain(m[1])) for line in lines if (m := _QUOTED_FIRST.match(line))]
     if lines and len(set(quoted)) == len(lines):
         return quoted
@@ -144,10 +147,15 @@ def _explained(lines: Sequence[str]) -> list[str]:
     return explained if len(set(explained)) == len(lines) > 1 else list(lines)
 
 
+def _head(headed: re.Match[str]) -> str:
+    return unquoted(plain(headed["head"] or headed["plain"]))
+
+
 def _is_below(headed: re.Match[str]) -> bool:
     """Whether the text after a head is the entry, and not an explanation: "**Oslo**: population of Oslo"."""
-    head, text = unquoted(plain(headed["head"])).casefold(), headed["text"].casefold()
-    if names_queries(head) or text.endswith(("?", "\uff1f", "\u061f")):
+    marked = headed["head"]
+    head, text = _head(headed).casefold(), headed["text"].casefold()
+    if marked and (names_queries(head) or text.endswith(("?", "\uff1f", "\u061f"))):
         return True
     is_short = len(head) <= _HEAD_CHARACTERS if _UNSPACED.search(head) else len(head.split()) <= _HEAD_WORDS
     return is_short and head != text and all(word in text for word in head.split())

@@ -432,7 +432,10 @@ def test_what_stands_after_a_head_is_the_entry_if_it_repeats_the_head(form):
 
 
 def test_what_stands_after_a_head_is_the_entry_if_it_asks_or_the_head_names_a_query():
-    assert entries_of("**Size**: How big is it?\n**Age**: How old is it?") == ["How big is it?", "How old is it?"]
+    assert entries_of("**Size**: How big is Oslo?\n**Age**: How old is Oslo?") == [
+        "How big is Oslo?",
+        "How old is Oslo?",
+    ]
     assert entries_of("**Oslo query**: Oslo size\n**Bergen query**: Bergen size") == ["Oslo size", "Bergen size"]
     assert entries_of(
         "**\u4eba\u53e3**\uff1a\u5965\u65af\u9646\u7684\u4eba\u53e3\n**\u9762\u79ef**\uff1a\u5965\u65af\u9646\u7684\u9762\u79ef"
