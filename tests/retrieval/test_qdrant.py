@@ -78,3 +78,29 @@ def test_documents_are_looked_up_by_fields_that_hold_numbers(folder):
 
     assert documents["2"] == Document("2", "", "the river and a stone", {"page": "p1", "name": "Page 1"})
     assert "02" not in documents
+
+
+def test_a_document_has_the_text_of_all_its_passages_and_counts_once(folder):
+    documents = documents_of(f"qdrant:{folder}/pages?{FIELDS}")
+    assert documents["p0"].text == "the river\na stone"
+    assert [(doc_id, documents[doc_id].text) for doc_id in documents] == [
+        ("p0", "the river\na stone"),
+        ("p1", "the river and a stone"),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["encoder=mine", "mode=text"])
+def test_many_passages_of_one_document_do_not_displace_other_documents(tmp_path, mode):
+    client = qdrant._folder(str(tmp_path))
+    client.create_collection("pages", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
+    client.create_payload_index("pages", "body", scored)
+    texts = ["the river"] * 30 + ["the river and a stone"] * 5
+    vectors = UnitEncoder().encode_queries(texts)
+    client.upsert("pages", [
+        models.PointStruct(id=row, vector=vectors[row].tolist(), payload={"page": f"p{max(0, row - 29)}", "body": text})
+        for row, text in enumerate(texts)
+    ])  # fmt: skip
+    retriever = load_retriever(f"qdrant:{tmp_path}/pages?id=page&text=body&{mode}", encoder=UnitEncoder())
+    assert len(retriever.search(["the river"], 5)[0].doc_ids) == 5
+    assert len(retriever.search(["the river", "a stone"], 50)[0].doc_ids) == 6

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from acqo_rl.retrieval.engines.calls import Calls, reported
 from acqo_rl.timed_cache import TimedCache
@@ -13,7 +14,10 @@ _KEPT, _SECONDS = 10_000, 60.0
 
 
 class EngineDocuments(Mapping[str, Document]):
-    """Document id -> document. Iterating reads the whole collection."""
+    """Document id -> document. Iterating reads the whole collection.
+
+    The text of a document with several passages is that of all its passages, in the order of the engine.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -22,7 +26,7 @@ class EngineDocuments(Mapping[str, Document]):
     def fetch(self, doc_ids: Sequence[str]) -> None:
         """Loads documents with one call, so that looking them up needs none."""
         if missing := [doc_id for doc_id in dict.fromkeys(doc_ids) if self._known.get(doc_id) is None]:
-            for document in self._calls(self._calls.engine.documents, missing):
+            for document in _joined(self._calls(self._calls.engine.documents, missing)):
                 self._known.put(document.id, document)
 
     def __getitem__(self, doc_id: str) -> Document:
@@ -33,10 +37,20 @@ class EngineDocuments(Mapping[str, Document]):
 
     def __iter__(self) -> Iterator[str]:
         with reported(self._calls.shown, self._calls.engine.errors):
-            for document in self._calls.engine.scan():
+            for document in _joined(self._calls.engine.scan()):
                 self._known.put(document.id, document)  # its value is looked up next
                 yield document.id
 
     def __len__(self) -> int:
         schema = self._calls(self._calls.engine.schema)
         return schema.count if schema else 0
+
+
+def _joined(passages: Iterable[Document]) -> Iterable[Document]:
+    """One document per id, with the distinct texts of its passages."""
+    found: dict[str, Document] = {}
+    texts: dict[str, dict[str, None]] = {}
+    for passage in passages:
+        found.setdefault(passage.id, passage)
+        texts.setdefault(passage.id, {})[passage.text] = None
+    return [replace(document, text="\n".join(texts[document.id])) for document in found.values()]

@@ -83,8 +83,8 @@ class LancedbEngine:
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Those of the documents that exist, in any order."""
-        found = self._table.search().where(self._ids(doc_ids)).select(self._columns()).limit(len(doc_ids))
-        return list(map(self._document, found.to_list()))
+        found = self._table.search().where(self._ids(doc_ids)).select(self._columns())
+        return [self._document(row) for batch in found.to_batches(_PAGE) for row in batch.to_pylist()]
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""

@@ -66,6 +66,8 @@ class EngineRetriever:
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns at most ``k`` documents per text, in input order.
 
+        If a collection has several passages per document, more passages are asked for until there are ``k`` documents.
+
         Raises:
             ConfigError: ``k`` is out of range, or the collection has tenants and none is given, or the reverse.
             SearchError: the engine does not answer or rejects the call.
@@ -75,7 +77,13 @@ class EngineRetriever:
             raise ConfigError(f"k is {k}; for {self._calls.shown} it must be from 1 to {largest:,}.")
         where = self._where()
         distinct = {search_key(text): text for text in texts if self._encoder or one_line(text)}
-        found = dict(zip(distinct, self._hits(list(distinct.values()), k, where), strict=True)) if distinct else {}
+        found: dict[object, Hits] = {}
+        asked, missing = k, distinct
+        while missing:
+            found |= zip(missing, self._hits(list(missing.values()), asked, where), strict=True)
+            several = {key for key in missing if len(found[key]) == asked and len({i for i, _ in found[key]}) < k}
+            missing = {key: text for key, text in missing.items() if key in several and asked < largest}
+            asked = min(4 * asked, largest)
         return [self._ranking(text, found.get(search_key(text), []), k) for text in texts]
 
     def _hits(self, texts: list[str], k: int, where: Filter) -> list[Hits]:
