@@ -32,6 +32,7 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.lines import Faults, find, read_jsonl, shorten
 from acqo_rl.data.qrels import HEADER, read_judged
 from acqo_rl.errors import ConversationError, DataError
+from acqo_rl.text import one_line
 from acqo_rl.types import Document, Qrels, Query
 
 _ID = ("_id", "id", "docid", "doc_id", "docno", "query_id", "qid")
@@ -235,7 +236,10 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
     for number, row in read_jsonl(path, faults):
         fault = partial(faults.add, path, number)
         query_id = _read_id(row, queries, fault)
-        text, metadata[query_id] = _read_text(row, _first_of(row, _TEXT), fault), _read_metadata(row, fault)
+        key = _first_of(row, _TEXT)
+        text, metadata[query_id] = _read_text(row, key, fault), _read_metadata(row, fault)
+        if isinstance(row.get(key), str) and not one_line(text):
+            fault(f"{key} is empty; give each query a text.")
         history = _read_history(metadata[query_id].pop("history", row.get("history")), fault)
         queries[query_id] = Query(query_id, text, history)
     return queries, metadata

@@ -140,7 +140,7 @@ def test_long_and_odd_queries_survive(folder):
 def test_any_text_survives(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("beir")
     documents = [Document(f"d{number}", title, text) for number, (title, text) in enumerate(texts)]
-    queries = [Query(f"q{number}", text, (title,)) for number, (title, text) in enumerate(texts)]
+    queries = [Query(f"q{number}", f"q{text}", (title,)) for number, (title, text) in enumerate(texts)]
     write_beir(folder, documents, queries, {})
     assert list(read_corpus(folder).values()) == documents
     assert read_queries(folder) == queries

@@ -242,3 +242,10 @@ def test_any_folder_is_read_or_its_faults_are_listed(tmp_path_factory, corpus, q
     write_beir(folder / "again", data.corpus.values(), data.queries["test"], data.qrels, data.metadata)
     again = read_beir(folder / "again", "test")
     assert (again.corpus, again.queries, again.qrels) == (data.corpus, data.queries, data.qrels)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\\u200b"])
+def test_queries_without_a_text_are_faults(tmp_path, text):
+    (tmp_path / "queries.jsonl").write_text(f'{{"_id": "q1", "text": "{text}"}}\n{{"_id": "q2", "text": "t"}}\n')
+    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: text"):
+        read_queries(tmp_path)

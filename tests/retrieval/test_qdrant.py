@@ -104,3 +104,19 @@ def test_many_passages_of_one_document_do_not_displace_other_documents(tmp_path,
     retriever = load_retriever(f"qdrant:{tmp_path}/pages?id=page&text=body&{mode}", encoder=UnitEncoder())
     assert len(retriever.search(["the river"], 5)[0].doc_ids) == 5
     assert len(retriever.search(["the river", "a stone"], 50)[0].doc_ids) == 6
+
+
+def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(tmp_path):
+    client = qdrant._folder(str(tmp_path))
+    client.create_collection("nested", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    [vector] = UnitEncoder().encode_queries(["the river"])
+    payload = {"page_content": "the river", "metadata": {"source": "a.md", "title": "A", "text": "a stone"}}
+    client.upsert("nested", [models.PointStruct(id=1, vector=vector.tolist(), payload=payload)])
+    with pytest.raises(IndexMismatchError):
+        documents_of(f"qdrant:{tmp_path}/nested")
+    fields = "id=metadata.source&title=metadata.title"
+    documents = documents_of(f"qdrant:{tmp_path}/nested?{fields}&text=page_content")
+    assert (documents["a.md"].title, documents["a.md"].text) == ("A", "the river")
+    assert documents_of(f"qdrant:{tmp_path}/nested?{fields}&text=metadata.text")["a.md"].text == "a stone"
+    retriever = load_retriever(f"qdrant:{tmp_path}/nested?{fields}&text=page_content", encoder=UnitEncoder())
+    assert retriever.search(["the river"], 5)[0].doc_ids == ("a.md",)

@@ -127,8 +127,24 @@ def retriever_of(
 
 
 def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
-    """The documents of a collection; arguments and exceptions as in :func:`open_collection`."""
-    return EngineDocuments(open_collection(index, seconds).calls)
+    """The documents of a collection; arguments and exceptions as in :func:`open_collection`.
+
+    Raises:
+        IndexMismatchError: the documents of a collection of others have no field ``text``, and no other is named.
+    """
+    opened = open_collection(index, seconds)
+    fields = opened.schema.fields
+    if (
+        opened.note is None
+        and opened.schema.count
+        and fields
+        and opened.location.given.get("text", "text") not in fields
+    ):
+        raise IndexMismatchError(
+            f"The documents of {opened.location.shown} have no field 'text'; name the field with their text by the"
+            f" option text=FIELD. There are: {', '.join(fields)}."
+        )
+    return EngineDocuments(opened.calls)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:

@@ -164,10 +164,13 @@ class QdrantEngine:
         return tuple(names)
 
     def _document(self, point: models.Record) -> Document:
-        return as_document(self._id_of(point), point.payload or {}, self._fields)
+        payload = point.payload or {}
+        nested = {name: _at(payload, name) for name in (self._fields.title, self._fields.text) if "." in name}
+        return as_document(self._id_of(point), {**payload, **nested}, self._fields)
 
     def _id_of(self, point: models.Record | models.ScoredPoint) -> str:
-        return str((point.payload or {}).get(self._fields.id, point.id))
+        found = _at(point.payload or {}, self._fields.id) if self._fields.id else None
+        return str(point.id if found is None else found)
 
     def _point_id(self, doc_id: str) -> int | str:
         if self._fields.id:
@@ -177,6 +180,15 @@ class QdrantEngine:
     def _is_scored(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
         params = getattr(indexes.get(self._fields.words), "params", None)
         return bool(getattr(params, "scoring", None))
+
+
+def _at(payload: Mapping[str, Any], name: str) -> Any:
+    """The value of a field; of a nested field if the name has dots: ``metadata.title``."""
+    if name in payload:
+        return payload[name]
+    first, _, rest = name.partition(".")
+    inner = payload.get(first)
+    return _at(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
 @cache
