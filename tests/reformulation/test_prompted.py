@@ -168,3 +168,17 @@ def test_thoughts_are_no_answer_and_a_limit_that_ended_within_them_is_named(begi
     model = ScriptedLanguageModel(Completion(f"{begin}compound? Hm", 5, finished=False))
     [cut] = Prompted(model, [ClassifyAndRewrite()]).reformulate([QUERY])
     assert (cut.route, "max_new_tokens" in cut.problem) == ("pass", True)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```\ncompound\nsize of Oslo\nsize of Rome\n```",
+        '{"label": "compound", "queries": ["size of Oslo", "size of Rome"]}',
+        '```json\n{\n "label": "compound",\n "queries": [\n  "size of Oslo",\n  "size of Rome"\n ]\n}\n```',
+        "It is not simple; it is compound.\nsize of Oslo\nsize of Rome",
+    ],
+)
+def test_label_and_sub_queries_are_read_in_fences_in_json_and_in_sentences(reply):
+    reading = ClassifyAndRewrite().read(Query("q", "Oslo or Rome?"), Completion(reply, 20))
+    assert (reading.route, [s.text for s in reading.sub_queries]) == ("decompose", ["size of Oslo", "size of Rome"])

@@ -30,7 +30,8 @@ _ROUTES: dict[str, tuple[Route, SubQueryKind]] = {
     "ambiguous": ("disambiguate", "reading"),
     "compound": ("decompose", "part"),
 }
-_LABEL = re.compile(rf"\b({'|'.join(_ROUTES)})\b", re.I)
+_LABEL = re.compile(rf"(?<!\bnot )\b({'|'.join(_ROUTES)})\b", re.I)
+_FENCE = re.compile(r"```\w*")
 
 
 @dataclass(frozen=True)
@@ -48,25 +49,27 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the label and the sub-queries."""
         return ask(_INSTRUCTIONS.format(most=self.most), _EXAMPLES, query, self.history_turns)
 
     def read(self, query: Query, completion: Completion) -> Reading:
-        """Reads the label in any format ("Simple.", "compound query", "**Ambiguous**"), then one sub-query per line."""
-        lines = [line for line in (one_line(line) for line in without_thoughts(completion.text).splitlines()) if line]
+        """Reads the label in any format ("Simple.", "**Ambiguous**", in JSON), then one sub-query per line."""
+        rows = (one_line(row) for row in without_thoughts(completion.text).splitlines())
+        lines = [row for row in rows if row and not _FENCE.fullmatch(row)]
         if lines and lines[0].endswith((":", "\uff1a")) and not _LABEL.search(lines[0]):
             del lines[0]
-        match = _LABEL.search(lines[0]) if lines else None
+        in_json = bool(lines) and lines[0].startswith("{")
+        match = _LABEL.search(" ".join(lines) if in_json else lines[0]) if lines else None
         if match is None:
             seen = lines[0][:80] if lines else ""
             return Reading((), "pass", f"{seen!r} contains none of the labels {', '.join(_ROUTES)}")
         route, kind = _ROUTES[match.group(1).lower()]
         if route == "pass":
             return Reading((), "pass")
-        searches = read_list(replace(completion, text="\n".join(lines[1:])), self.most)
+        searches = read_list(replace(completion, text="\n".join(lines[not in_json :])), self.most)
         if not searches:
             return Reading((), "pass", f"there is no sub-query after the label in {completion.text[:80]!r}")
         return Reading(tuple(SubQuery(line, kind) for line in searches), route)
