@@ -1,9 +1,16 @@
-"""Detects servers on this machine; requests to them must not use a proxy."""
+"""Detects servers on this machine, requests to which must not use a proxy, and proxies that cannot be used."""
 
 from __future__ import annotations
 
 import ipaddress
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
+
+from acqo_rl.errors import ConfigError
+
+_PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 
 
 def is_loopback(url: str) -> bool:
@@ -20,3 +27,21 @@ def is_loopback(url: str) -> bool:
         return False
     address = getattr(address, "ipv4_mapped", None) or address
     return address.is_loopback or address.is_unspecified
+
+
+@contextmanager
+def checked_proxies() -> Iterator[None]:
+    """Reports a proxy in the environment that the HTTP client cannot use.
+
+    Raises:
+        ConfigError: the proxy's package is missing, or its URL is malformed.
+    """
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        names = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
+        if not names:
+            raise
+        raise ConfigError(
+            f"The proxy in {' or '.join(names)} cannot be used ({error}); install its package, or unset the variable."
+        ) from error

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.loopback import is_loopback
+from acqo_rl.retrieval.http_calls import connect
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,12 @@ def test_this_machine(host):
 def test_other_machines(url):
     assert not is_loopback(url)
     assert not is_loopback("")
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "gopher://127.0.0.1:9"])
+def test_a_proxy_that_the_client_cannot_use_is_named(monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(ConfigError, match="ALL_PROXY"):
+        connect("http://192.0.2.1:8100", None, 1, "An index")
+    with pytest.raises(ConfigError, match="ALL_PROXY"):
+        OpenAIModel("m", base_url="http://192.0.2.1:8000/v1")

@@ -17,6 +17,7 @@ from acqo_rl.language_models.remote import (
     failed,
     seen_in,
 )
+from acqo_rl.loopback import checked_proxies
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -65,12 +66,10 @@ class AnthropicModel:
         if not key:
             raise ConfigError("ANTHROPIC_API_KEY is not set; set it to use a model of Anthropic.")
         self.name = name
+        with checked_proxies():
+            http_client = anthropic.DefaultHttpxClient(**client_settings(base_url, timeout))
         self._client = anthropic.Anthropic(
-            api_key=key,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            http_client=anthropic.DefaultHttpxClient(**client_settings(base_url, timeout)),
+            api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
         )
         self._errors = (anthropic.AnthropicError, *ODD_ANSWERS)
         self._concurrency = concurrency

@@ -22,6 +22,7 @@ from acqo_rl.language_models.remote import (
     failed_call,
     seen_in,
 )
+from acqo_rl.loopback import checked_proxies
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[Ope
     key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
     if key is None:
         raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
-    http_client = openai.DefaultHttpxClient(**client_settings(base_url, timeout))
+    with checked_proxies():
+        http_client = openai.DefaultHttpxClient(**client_settings(base_url, timeout))
     client = openai.OpenAI(
         api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import MissingPackageError
-from acqo_rl.loopback import is_loopback
+from acqo_rl.loopback import checked_proxies, is_loopback
 
 if TYPE_CHECKING:
     import httpx
@@ -26,6 +26,7 @@ def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Clien
 
     Raises:
         MissingPackageError: the packages of the extra ``remote`` are not installed.
+        ConfigError: a proxy in the environment cannot be used.
     """
     try:
         import httpx
@@ -36,7 +37,8 @@ def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Clien
         ) from error
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     direct = httpx.HTTPTransport() if is_loopback(url) else None  # an explicit transport ignores proxies
-    return httpx.Client(base_url=url, timeout=timeout, headers=headers, transport=direct)
+    with checked_proxies():
+        return httpx.Client(base_url=url, timeout=timeout, headers=headers, transport=direct)
 
 
 def retrying(attempts: int, longest_pause: float, seconds: float | None) -> tenacity.Retrying:
