@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.cli import command
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import fusion_named
 from acqo_rl.labelling.drafts import KINDS
 from acqo_rl.ranges import FINITE, check_ranges
@@ -82,9 +82,13 @@ def make_parser() -> Any:
 
 
 def main(config: QuestionsConfig) -> None:
-    """Writes the questions, filters them and reports."""
+    """Writes the questions, filters them and reports.
+
+    Raises:
+        DataError: no document has enough text, or too few questions are left.
+    """
     from acqo_rl.data.beir import read_corpus
-    from acqo_rl.labelling.drafts import choose_drafts, divide
+    from acqo_rl.labelling.drafts import SHORTEST, choose_drafts, divide
     from acqo_rl.labelling.filters import filter_questions
     from acqo_rl.labelling.questions import ask, cost_of, write_questions
     from acqo_rl.labelling.writing import conversation_for
@@ -97,6 +101,11 @@ def main(config: QuestionsConfig) -> None:
     splits = divide(corpus.values(), config.seed)
     kinds = [kind for kind in KINDS if kind in config.kinds]
     drafts = choose_drafts(splits, kinds, config.number, retriever, config.seed)
+    if not drafts:
+        raise DataError(
+            f"No question can be written: {sum(map(len, splits.values())):,} of {len(corpus):,} documents of "
+            f"{config.data} have a text of at least {SHORTEST} characters. Give longer documents, or other kinds."
+        )
     load = partial(
         load_language_model, config.model, max_new_tokens=config.max_new_tokens, timeout=config.timeout,
         concurrency=config.concurrency, batch_size=config.generation_batch,

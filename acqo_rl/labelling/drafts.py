@@ -20,7 +20,7 @@ SPLITS = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 _CHARACTERS = 1200
 """Maximum characters of a passage that a question is written about."""
-_SHORTEST = 60
+SHORTEST = 60
 """Minimum characters of a passage; shorter ones have nothing to ask about."""
 _NEIGHBOURS = 5
 _LONGEST_NAME = 5
@@ -67,7 +67,7 @@ def divide(documents: Iterable[Document], seed: int) -> dict[str, list[Document]
     """
     groups: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
-        if len(document.text) >= _SHORTEST:
+        if len(document.text) >= SHORTEST:
             groups[normalised(document.title) or document.id].append(document)
     names = random.Random(seed).sample(list(groups), len(groups))
     splits: dict[str, list[Document]] = {split: [] for split in SPLITS}
@@ -178,5 +178,5 @@ def _passage(document: Document, generator: random.Random) -> str:
     """A part of the document that ends at the end of a section or a sentence where possible."""
     from semantic_text_splitter import TextSplitter
 
-    chunks = [chunk for chunk in TextSplitter(_CHARACTERS).chunks(document.text) if len(chunk) >= _SHORTEST]
+    chunks = [chunk for chunk in TextSplitter(_CHARACTERS).chunks(document.text) if len(chunk) >= SHORTEST]
     return generator.choice(chunks or [document.text[:_CHARACTERS]])

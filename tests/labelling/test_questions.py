@@ -275,3 +275,15 @@ def test_a_model_that_writes_nothing_usable_leaves_a_report(written, tmp_path):
         written(model=Rambling())
     assert isinstance(stopped.value.__cause__, DataError)
     assert "too weak" in (tmp_path / "questions" / "report.md").read_text()
+
+
+def test_documents_without_enough_text_are_named_before_the_model_is_asked(tmp_path, capsys):
+    data, index = tmp_path / "data", str(tmp_path / "index")
+    data.mkdir()
+    (data / "corpus.jsonl").write_text('{"_id": "a", "text": "A mill."}\n{"_id": "b", "text": "A ferry."}\n')
+    main(["index", "--data", str(data), "--kind", "bm25", "--output", index])
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["questions", "--data", str(data), "--index", index, "--model", "openai:m@http://127.0.0.1:9/v1",
+              "--output", str(tmp_path / "questions")])  # fmt: skip
+    assert "0 of 2 documents" in capsys.readouterr().err
