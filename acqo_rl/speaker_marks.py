@@ -136,8 +136,8 @@ def is_letter(name: object) -> bool:
 
 
 _PERSONS = frozenset((
-    *("user", "customer", "client", "guest", "caller", "visitor", "agent", "operator", "assistant", "bot", "kunde"),
-    *("kundin", "nutzer", "benutzer", "cliente", "klant", "klient", "berater", "beraterin", "agente", "conseiller"),
+    *_JOBS,
+    *("user", "assistant", "bot", "kundin", "nutzer", "benutzer", "cliente", "klant", "klient", "agente", "conseiller"),
 ))  # fmt: skip
 _NOT_NAMES = frozenset((
     *("note", "ps", "todo", "hint", "tip", "error", "source", "example", "warning", "update", "re", "subject", "time"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acqo_rl.replies.marks import is_marked, plain
+from acqo_rl.replies.marks import count_of, is_marked, plain
 from acqo_rl.replies.wording import LABEL, names_entries
 from acqo_rl.text import one_line, unnumbered
 
@@ -26,8 +26,9 @@ def under_labels(rows: Sequence[str]) -> list[str]:
     sentences.
     """
     heads = {place for place, row in enumerate(rows) if _is_head(row)} or _titles(rows)
-    counts = [_count(number) for place in sorted(heads) if (number := _COUNT.fullmatch(_bare(rows[place])))]
-    if counts and counts != [str(n) for n in range(1, len(counts) + 1)]:
+    found = [_COUNT.fullmatch(_bare(rows[place])) for place in sorted(heads)]
+    counts = [count_of(next(filter(None, number.groups()))) for number in found if number]
+    if counts != list(range(1, len(counts) + 1)):
         return list(rows)
     heads = {place for place in heads if (below := _next_filled(rows, place)) and below not in heads}
     if len(heads) < 2:
@@ -51,11 +52,6 @@ def under_labels(rows: Sequence[str]) -> list[str]:
 def _next_filled(rows: Sequence[str], place: int) -> int:
     """The place of the next row that is not blank; 0 if there is none."""
     return next((after for after in range(place + 1, len(rows)) if rows[after].strip()), 0)
-
-
-def _count(number: re.Match[str]) -> str:
-    digits, circled, letter = number.groups()
-    return digits or str(ord(circled) - 0x245F if circled else ord(letter.upper()) - 0x40)
 
 
 def _titles(rows: Sequence[str]) -> set[int]:

@@ -123,15 +123,17 @@ def uncounted(lines: Sequence[str]) -> list[str]:
         if len(places) > 1 and any(numbers == order[: len(places)] for order in orders):
             ends |= {place: counts[place].end() for place in places}
     bare_counts = [place for place, m in counts.items() if not m["begin"].strip(" _-#(")]
-    values = [_value(counts[place]["number"].casefold()) for place in bare_counts]
+    values = [count_of(counts[place]["number"]) for place in bare_counts]
     if len(values) > 1 and values == list(range(1, len(values) + 1)):  # in several styles: "1: ", "#2 ", "c) "
         ends |= {place: counts[place].end() for place in bare_counts}
     return [f"- {texts[place][ends[place] :]}" if place in ends else line for place, line in enumerate(lines)]
 
 
-def _value(number: str) -> int:
-    """The count that a number or a letter stands for: 3 for "c"."""
-    return int(number) if number.isdecimal() else ord(number[0]) - ord("a") + 1
+def count_of(number: str) -> int:
+    """The count that a number or a letter stands for: 3 for "3", "\u2462" and "c"."""
+    if number.isdecimal():
+        return int(number)
+    return unicodedata.digit(number) if number.isdigit() else ord(number[0].casefold()) - ord("a") + 1
 
 
 def unquoted(line: str) -> str:

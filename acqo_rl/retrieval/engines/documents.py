@@ -19,8 +19,15 @@ class EngineDocuments(Mapping[str, Document]):
     The text of a document with several passages is that of all its passages, in the order of the engine.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, *, in_passages: bool) -> None:
+        """Creates the documents of a collection.
+
+        Args:
+            calls: of the engine.
+            in_passages: whether a document may have several entries. Iterating then keeps all of them in memory.
+        """
         self._calls = calls
+        self._in_passages = in_passages
         self._known: TimedCache[Document] = TimedCache(_KEPT, _SECONDS)
 
     def fetch(self, doc_ids: Sequence[str]) -> None:
@@ -37,7 +44,8 @@ class EngineDocuments(Mapping[str, Document]):
 
     def __iter__(self) -> Iterator[str]:
         with reported(self._calls.shown, self._calls.engine.errors):
-            for document in _joined(self._calls.engine.scan()):
+            entries = self._calls.engine.scan()
+            for document in _joined(entries) if self._in_passages else entries:
                 self._known.put(document.id, document)  # its value is looked up next
                 yield document.id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -94,7 +94,7 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
             " same acqo index command again, which goes on where it was."
         )
     if note is None:
-        _check_fields(location, schema)
+        _check_fields(location, schema, {name: location.given.get(name, "") for name in ("id", "text")})
     if location.mode != "text":
         _check_vectors(location, schema, note)
     if location.mode != "dense" and not schema.has_words:
@@ -133,18 +133,10 @@ def documents_of(index: str, seconds: float | None = None) -> EngineDocuments:
         IndexMismatchError: the documents of a collection of others have no field ``text``, and no other is named.
     """
     opened = open_collection(index, seconds)
-    fields = opened.schema.fields
-    if (
-        opened.note is None
-        and opened.schema.count
-        and fields
-        and opened.location.given.get("text", "text") not in fields
-    ):
-        raise IndexMismatchError(
-            f"The documents of {opened.location.shown} have no field 'text'; name the field with their text by the"
-            f" option text=FIELD. There are: {', '.join(fields)}."
-        )
-    return EngineDocuments(opened.calls)
+    is_foreign = opened.note is None
+    if is_foreign:
+        _check_fields(opened.location, opened.schema, {"text": opened.location.given.get("text", "text")})
+    return EngineDocuments(opened.calls, in_passages=is_foreign)
 
 
 def check_overlap(index: str, doc_ids: Sequence[str]) -> None:
@@ -188,13 +180,13 @@ def _engine_class(scheme: str) -> Any:
     return getattr(module, f"{scheme.capitalize()}Engine")
 
 
-def _check_fields(location: Location, schema: Schema) -> None:
-    for option in ("id", "text"):
-        name = location.given.get(option)
+def _check_fields(location: Location, schema: Schema, names: Mapping[str, str]) -> None:
+    """Checks that documents have the fields with the given names, by option."""
+    for option, name in names.items():
         if name and schema.count and schema.fields and name not in schema.fields:
             raise IndexMismatchError(
-                f"No document of {location.shown} has the field {name!r} of the option {option}; there are:"
-                f" {', '.join(schema.fields)}."
+                f"No document of {location.shown} has the field {name!r}; name an existing one by the option"
+                f" {option}=FIELD. There are: {', '.join(schema.fields)}."
             )
 
 
