@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acqo_rl.errors import HubError
+from acqo_rl.loopback import proxy_note
 from acqo_rl.reformulation.policy import SETTINGS_FILE, PolicySettings
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def push(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
     except (OSError, httpx.TransportError) as error:
         raise HubError(
             f"The Hub cannot be reached ({error}). Check the network, HF_ENDPOINT and HF_HUB_OFFLINE;"
-            f" the export can be pushed later."
+            f" the export can be pushed later.{proxy_note(error)}"
         ) from error
     return str(url)
 

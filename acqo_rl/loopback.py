@@ -1,16 +1,19 @@
-"""Detects servers on this machine, requests to which must not use a proxy, and proxies that cannot be used."""
+"""Detects servers on this machine, requests to which must not use a proxy, and names proxies that fail."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import AcqoError, ConfigError
 
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+_OF_PROXIES = frozenset({403, 407, 502, 503, 504})
+"""HTTP statuses that a proxy may answer with in place of the server."""
 
 
 def is_loopback(url: str) -> bool:
@@ -29,6 +32,23 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+def checked_url(url: str, parse: Callable[[str], object]) -> str:
+    """Returns the URL of a server.
+
+    Args:
+        url: the URL.
+        parse: the function of the HTTP client that parses URLs.
+
+    Raises:
+        ConfigError: the client cannot parse it.
+    """
+    try:
+        parse(url)
+    except Exception as error:  # an InvalidURL of the client, which is no ValueError
+        raise ConfigError(f"{url!r} is no URL of a server ({error}); give one such as http://HOST:8000.") from error
+    return url
+
+
 @contextmanager
 def checked_proxies() -> Iterator[None]:
     """Reports a proxy in the environment that the HTTP client cannot use.
@@ -38,10 +58,40 @@ def checked_proxies() -> Iterator[None]:
     """
     try:
         yield
-    except (ImportError, ValueError) as error:
+    except AcqoError:
+        raise
+    except Exception as error:  # httpx raises ImportError, ValueError and an InvalidURL of its own
         names = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
         if not names:
             raise
         raise ConfigError(
-            f"The proxy in {' or '.join(names)} cannot be used ({error}); install its package, or unset the variable."
+            f"The proxy in {' or '.join(names)} cannot be used ({error}); correct its URL, install its package,"
+            " or unset the variable."
         ) from error
+
+
+def proxy_note(error: BaseException | None) -> str:
+    """A sentence on the proxy of a failed HTTP call; empty if there was none, or if the server itself answered.
+
+    Args:
+        error: exception of a client, or of a library that uses one.
+    """
+    while error is not None:
+        with suppress(RuntimeError):  # httpx: the request is unknown
+            if (request := getattr(error, "request", None)) is not None:
+                status = getattr(getattr(error, "response", None), "status_code", None)
+                return _note(str(request.url)) if status is None or status in _OF_PROXIES else ""
+        error = getattr(error, "source", None) or error.__cause__ or error.__context__
+    return ""
+
+
+def _note(url: str) -> str:
+    parts, proxies = urlsplit(url), getproxies()
+    name = parts.scheme if parts.scheme in proxies else "all"
+    if name not in proxies or is_loopback(url) or proxy_bypass(parts.hostname or ""):
+        return ""
+    proxy = urlsplit(proxies[name] if "://" in proxies[name] else f"//{proxies[name]}").netloc.rpartition("@")[2]
+    return (
+        f" The call went through the proxy {proxy} of {name.upper()}_PROXY; check that proxy, or add"
+        f" {parts.hostname} to NO_PROXY."
+    )

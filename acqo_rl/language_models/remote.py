@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from acqo_rl.loopback import is_loopback
+from acqo_rl.loopback import checked_url, is_loopback, proxy_note
 from acqo_rl.text import one_line
 from acqo_rl.types import Completion, Conversation
 
@@ -71,7 +71,7 @@ def failed(why: str) -> Completion:
 
 def failed_call(error: Exception) -> Completion:
     """The completion of a call that raised an exception, with the server's error message if there is one."""
-    return failed(f"{type(error).__name__}: {complaint_of(error) or error}")
+    return failed(f"{type(error).__name__}: {complaint_of(error) or error}{proxy_note(error)}")
 
 
 def complaint_of(error: Exception) -> str:
@@ -133,9 +133,14 @@ def client_settings(url: str | None, seconds: float) -> dict[str, Any]:
     Args:
         url: URL of the server; ``None`` for the provider's default.
         seconds: time limit of a response.
+
+    Raises:
+        ConfigError: the URL is invalid.
     """
     import httpx2
 
+    if url:
+        checked_url(url, httpx2.URL)
     hooks = {"event_hooks": _answers_within(seconds)}
     return {**hooks, "transport": httpx2.HTTPTransport()} if is_loopback(url or "") else hooks
 

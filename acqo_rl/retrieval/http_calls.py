@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import MissingPackageError
-from acqo_rl.loopback import checked_proxies, is_loopback
+from acqo_rl.loopback import checked_proxies, checked_url, is_loopback
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +26,7 @@ def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Clien
 
     Raises:
         MissingPackageError: the packages of the extra ``remote`` are not installed.
-        ConfigError: a proxy in the environment cannot be used.
+        ConfigError: the URL is invalid, or a proxy in the environment cannot be used.
     """
     try:
         import httpx
@@ -35,10 +35,11 @@ def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Clien
         raise MissingPackageError(
             f"{what} needs the package {error.name}; run: pip install 'acqo-rl[remote]'"
         ) from error
+    base_url = checked_url(url, httpx.URL)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     direct = httpx.HTTPTransport() if is_loopback(url) else None  # an explicit transport ignores proxies
     with checked_proxies():
-        return httpx.Client(base_url=url, timeout=timeout, headers=headers, transport=direct)
+        return httpx.Client(base_url=base_url, timeout=timeout, headers=headers, transport=direct)
 
 
 def retrying(attempts: int, longest_pause: float, seconds: float | None) -> tenacity.Retrying:

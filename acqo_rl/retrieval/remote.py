@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import IndexMismatchError, SearchError
+from acqo_rl.loopback import proxy_note
 from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.http_calls import TEMPORARY, connect, retrying
 from acqo_rl.retrieval.hybrid import joined_fingerprint
@@ -226,12 +227,12 @@ class RemoteRetriever:
             return self._retrying(self._once, method, path, body)
         except httpx.HTTPStatusError as error:
             raise SearchError(
-                f"{self._url} answered {error.response.status_code}: {error.response.text[:200]}"
+                f"{self._url} answered {error.response.status_code}: {error.response.text[:200]}{proxy_note(error)}"
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise SearchError(
                 f"{self._url} did not respond ({type(error).__name__}: {error}); check that the retriever server is"
-                " running."
+                f" running.{proxy_note(error)}"
             ) from error
 
     def _once(self, method: str, path: str, body: dict[str, Any]) -> Any:

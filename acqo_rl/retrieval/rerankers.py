@@ -14,6 +14,7 @@ from typing import Any
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.load import on_server
+from acqo_rl.loopback import proxy_note
 from acqo_rl.retrieval.http_calls import connect, retrying
 from acqo_rl.surrogates import well_formed
 from acqo_rl.types import Reranker
@@ -172,10 +173,13 @@ class RerankServer:
             return [scores[position] for position in range(len(passages))]
         except httpx.HTTPStatusError as error:
             reason = f"answered {error.response.status_code}: {error.response.text[:200]}"
-            raise SearchError(f"{self._url} {reason}; check the model's name and the key.") from error
+            raise SearchError(
+                f"{self._url} {reason}; check the model's name and the key.{proxy_note(error)}"
+            ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise SearchError(
                 f"{self._url} did not respond ({type(error).__name__}: {error}); check that the rerank server runs."
+                f"{proxy_note(error)}"
             ) from error
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise SearchError(

@@ -193,8 +193,9 @@ class ServerEncoder:
 
     def _failure(self, error: Exception, texts: Sequence[str]) -> SearchError:
         text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if _is_refused(error) else ""
+        reason = (failed_call(error).problem or "").rstrip(".")
         return SearchError(
-            f"{self.settings['model']} did not embed{text}: {failed_call(error).problem}. Check the server, the model's"
+            f"{self.settings['model']} did not embed{text}: {reason}. Check the server, the model's"
             " name and the length of the texts; what was embedded before is kept."
         )
 

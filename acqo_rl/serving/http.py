@@ -11,8 +11,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
+from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from acqo_rl.errors import AcqoError, ConfigError, ConversationError, IndexMismatchError, NotFoundError, SearchError
@@ -20,6 +23,7 @@ from acqo_rl.serving.limits import Guard, Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.observed import Observed
 from acqo_rl.serving.schemas import Problem
+from acqo_rl.serving.unreadable import reason_of
 from acqo_rl.serving.web import AnswersHead, Web
 
 T = TypeVar("T")
@@ -99,6 +103,7 @@ def finish_app(
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     app.add_exception_handler(RequestValidationError, _refuse_schema)
+    app.add_exception_handler(HTTPException, _refuse_unreadable)
     app.add_exception_handler(ConversationError, _refuse_history)
     for error, status in _STATUS:
         app.add_exception_handler(error, partial(_refuse, status=status))
@@ -120,18 +125,24 @@ async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status, headers={"Retry-After": "1"} if status == 503 else None)
 
 
-async def _refuse_schema(_: Request, error: Exception) -> JSONResponse:
+async def _refuse_unreadable(request: Request, error: Exception) -> Response:
+    """Rejects a body that is not JSON; other HTTP errors have FastAPI's response."""
+    if isinstance(error, HTTPException) and (error.status_code != 400 or error.__cause__ is None):
+        return await http_exception_handler(request, error)
+    return JSONResponse({"detail": reason_of(request, await request.body(), error.__cause__)}, 400)
+
+
+async def _refuse_schema(request: Request, error: Exception) -> Response:
     """Reports each error and its location, without the request body, which may be long or not valid JSON."""
     assert isinstance(error, RequestValidationError)
-    if unreadable := next((e for e in error.errors() if e["type"] == "json_invalid"), None):
-        reason, place = unreadable["ctx"]["error"], unreadable["loc"][-1]
-        return JSONResponse({"detail": f"The body is not valid JSON, at character {place}: {reason}."}, 400)
+    if any(problem["type"] == "json_invalid" for problem in error.errors()):
+        return await _refuse_unreadable(request, error)
     shown = [{"type": e["type"], "loc": [_plain(part) for part in e["loc"]], "msg": e["msg"]} for e in error.errors()]
     for problem in shown:
         if problem["type"] == "string_pattern_mismatch":
             problem["msg"] = "The text is empty; write at least one letter, digit or sign."
-    if isinstance(error.body, bytes):  # FastAPI does not parse the body if the content type is not JSON
-        shown[0]["msg"] = "Send JSON with the header Content-Type: application/json."
+    if shown[0]["loc"] == ["body"]:  # no JSON object
+        shown[0]["msg"] = reason_of(request, await request.body(), None, error.body)
     return JSONResponse({"detail": shown}, 422)
 
 

@@ -164,7 +164,9 @@ class Guard:
                 408, "slow", f"The body did not arrive in {self._limits.body_timeout:g} s.", {"Connection": "close"}
             ) from None
         if size > self._limits.body_bytes:
-            raise Refusal(413, "size", f"The body has {size} bytes; the maximum is {self._limits.body_bytes}.")
+            raise Refusal(
+                413, "size", f"The body has {size} bytes; the maximum is {self._limits.body_bytes}; send less text."
+            )
         return b"".join(parts)
 
     async def _take_place(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import httpx
@@ -118,13 +119,18 @@ def bodies(draw, path):
 def post(client, path, body):
     response = client.post(path, content=body, headers={"Content-Type": "application/json"})
     if response.status_code in REFUSED:
-        detail = response.json()["detail"]
-        problems = [detail] if isinstance(detail, str) else [problem["msg"] for problem in detail]
-        assert problems
-        assert all(8 < len(problem) < 1000 for problem in problems), problems
+        reasons_of(response)
         return None
     assert response.status_code == 200, response.text
     return response
+
+
+def reasons_of(response):
+    """Checks that a refusal has reasons of the size of a sentence."""
+    detail = response.json()["detail"]
+    problems = [detail] if isinstance(detail, str) else [problem["msg"] for problem in detail]
+    assert problems
+    assert all(8 < len(problem) < 1000 for problem in problems), problems
 
 
 @given(st.sampled_from(sorted(OF_PATH)).flatmap(lambda path: st.tuples(st.just(path), bodies(path))))
@@ -141,6 +147,34 @@ def test_any_body_is_answered_or_refused_with_a_reason(service, request_):
     assert len(answer["notes"]) == len(set(answer["notes"]))
     if path == "/v1/search":
         assert answer["total_results"] == len(answer["results"]) <= 20
+
+
+@given(
+    st.sampled_from([*sorted(OF_PATH), "/search"]),
+    st.one_of(
+        st.binary(max_size=40),
+        VALUES.map(lambda value: json.dumps(value).encode("utf-16")),
+        st.text(max_size=20).map(lambda text: gzip.compress(json.dumps({"query": text, "texts": [text]}).encode())),
+        st.tuples(st.sampled_from(["[", '{"a":', '"', "9", "\\ud83d"]), st.integers(1, 9999)).map(
+            lambda one: (one[0] * one[1]).encode()
+        ),
+    ),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "Content-Type": st.one_of(
+                st.sampled_from(["application/json", "application/json; charset=latin-1", "text/plain", "x", ";"]),
+                st.text(st.characters(codec="ascii", categories=["L", "N", "P"]), max_size=9),
+            ),
+            "Content-Encoding": st.sampled_from(["gzip", "br", "identity", "x"]),
+        },
+    ),
+)
+def test_any_bytes_with_any_headers_are_refused_with_a_reason(service, retriever, path, body, headers):
+    client = retriever if path == "/search" else service[0]
+    response = client.post(path, content=body, headers=headers)
+    assert response.status_code in REFUSED
+    reasons_of(response)
 
 
 @given(TEXTS, HISTORIES)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acqo_rl.errors import SearchError
+from acqo_rl.loopback import proxy_note
 from acqo_rl.retrieval.engines.engine import Engine
 from acqo_rl.text import one_line
 
@@ -68,5 +69,5 @@ def reported(shown: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
         reason = one_line(str(error) or repr(error))[:300]
         raise SearchError(
             f"{shown} did not answer ({type(error).__name__}: {reason}); check that the engine runs and that the"
-            " location is right."
+            f" location is right.{proxy_note(error)}"
         ) from error
