@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from acqo_rl.reformulation import acknowledgements
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.signals import REFERENCE, has_attribute, names
 from acqo_rl.reformulation.small_talk_words import PHRASES, is_courtesy, is_greeting_without_spaces, is_opening
@@ -71,7 +72,7 @@ a lot | indeed
 for (your|the|all your|all the) (help|time|support|answers?|info|information|quick (reply|answer)|response|reply)
 for (that|this|helping( me)?( out)?|everything) | in advance
 i hope (you( a)?re|all is) (doing )?well | no | alright | all right
-ok | okay | ok(ay)? (so|then) | oh | ah | and | yes | yeah | sure | then | very | really
+ok+ | okay | ok(ay)? (so|then) | oh+ | ah+ | and | yes | yeah | sure | then | very | really
 """
 _ANSWERS = """
 yes | yeah | yep | yup | ya | sure | ok | okay | k | alright | all right | right | exactly | correct | fine
@@ -85,14 +86,19 @@ nee | graag | prima | natuurlijk | tak | jo | nej | nei | inte | nie | dobrze | 
 네 | 예 | 응 | 아니(요|오) | 좋아요 | نعم | لا | حسنا | हाँ | नहीं | ठीक है
 """
 _HELPED = re.compile(
-    r"\b(?:help(?:s|ed|ful)|useful|perfect|great|nice|kind|good|clear|enough|needed|wanted|looking for"
-    r"|answer(?:s|ed)(?: my questions?)?|a\s+(?:big |huge )?help|explain(?:ed|ing)|explanation|patience|time"
-    r"|work(?:s|ed)?"
-    r"|hilft|hilfreich\w*|geholfen|nützlich|super|toll|perfekt|reicht|klar|gute?r?|genügt"
+    r"\b(?:help(?:s|ed|ful)|useful|perfect|great|nice|good|clear|enough|needed|wanted|looking for"
+    r"|answer(?:s|ed)(?: my questions?)?|a\s+(?:big |huge )?help|explain(?:ed|ing)|explanation|patience"
+    r"|work(?:s|ed)"
+    r"|funktioniert|geklappt|klappt|noté|marche|fonctionne|funcion[aoó]u?|funziona|funzionato|werkt"
+    r"|passt|stimmt|bien|bene|bem|goed|klopt|hilft|hilfreich\w*|geholfen|nützlich|super|toll|perfekt|reicht|klar|gute?r?|genügt"
     r"|aidé?e?s?|utiles?|parfait|suffit|clair|génial|ayud[aóo]\w*|útil|perfecto|genial|suficiente|quería|buscaba"
     r"|aiutato|aiuta|perfetto|basta|ottimo|chiaro|ajud(?:a|ou)\w*|perfeito|ótimo|geholpen|helpt|nuttig|duidelijk|genoeg"
-    r"|hjälp(?:te|er|samt)|hj[ae]lp(?:er|som|somt)|hjalp|nok|tillräckligt|bra|pomogł[aoy]?\w*|pomocne|przydatne|wystarczy"
-    r"|yardımcı|yeterli|помог\w*|полезно|достаточно|понятно|отлично)\b"
+    r"|hjälp(?:te|er|samt)|hj[ae]lp(?:er|som|somt)|hjalp|nok|tillräckligt|bra|pomogł[aoy]?\w*|pomocne|przydatne|wystarczy|działa"
+    r"|fungerar|fungerer|virker|çalış\w*|работает|получилось|yardımcı|yeterli|помог\w*|полезно|достаточно|понятно|отлично)\b"
+)
+_NOT_PRAISE = re.compile(
+    r"\b(?:wh(?:o|at|en|ere|ich|y)|how|not|(?:do|does|did|is|was|wo|ca)nt|nicht|pas|niet|inte|ikke|не|değil)\b(?! i )"
+    r"|^(?:is|are|was|were|do|does|did|can|could|will|would|should|have|any|the|an?|un|una|eine?|est ce)\b"
 )
 _ADVERBS = """exactly really lot ça beaucoup vraiment très molto stato stata davvero mucho bastante mesmo echt heel erg
 väldigt verkligen veldig virkelig meget bardzo naprawdę to było çok gerçekten oldu это очень действительно"""
@@ -106,14 +112,22 @@ def _any_of(phrases: str) -> str:
 
 
 _GREETING = "|".join(map(_any_of, (_THANKS, _SAID, PHRASES)))
-_PHRASE = f"(?P<said>{_GREETING}|{_any_of(_REMARKS)})|{_any_of(_BESIDE)}"
+_PHRASE = f"(?P<said>{_GREETING}|{_any_of(_REMARKS)}|{_any_of(acknowledgements.REMARKS)})|{_any_of(_BESIDE)}"
 _SMALL_TALK = re.compile(rf"(?:(?:{_PHRASE})(?: |$))+")
-_REACTION = re.compile(rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)})|{_PHRASE})(?: |$))+")
+_REACTION = re.compile(
+    rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)}|{_any_of(acknowledgements.ANSWERS)})|{_PHRASE})(?: |$))+"
+)
 _ANY_PHRASE = re.compile(rf"(?<!\S)(?:{_PHRASE})(?!\S)")
 _ANY_GREETING = re.compile(rf"(?<!\S)(?:{_GREETING})(?!\S)")
 _FOR = "for|because|pour|für|dafür|weil|por|per|voor|för|for at|za|için|за|что"
 _THANKS_AND_REASON = re.compile(rf"(?:ok(?:ay)? )?(?:{_any_of(_THANKS)})(?: so much| a lot)? (?:{_FOR})(?: \S+){{1,6}}")
+_THANKS_FOR_DOING = re.compile(
+    rf"(?:{_any_of(_THANKS)})(?: so much| a lot)? for \w+ing"
+    r" (?:it|that|this|me|everything|things)(?: (?:up|out|over|so well))?"
+)
 _HAS_PARTS = re.compile(r"[,;:.!\n](?=.*\w)|\b(?:and|und|et|y|e|en|och|i|ve|и)\b", re.I | re.S)
+_CLAUSE_END = re.compile(r"[,.;:!\n\u2014]+\s+|\s[-\u2013]\s|\s+(?:and|but|und|et|y|e|en|och|i|ve|и)\s+|[，。！、]\s*")
+_EMOTICON = re.compile(r"\s*(?:[:;=][-o']?[)(D|/]+|\^_?\^|<3+)\s*")
 _DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")  # hellooo
 
 
@@ -125,25 +139,57 @@ def is_small_talk(text: str) -> bool:
     """
     words = _words(text)
     if not words:
-        return any(unicodedata.category(c) == "So" for c in text)
+        return any(unicodedata.category(c) == "So" for c in text) or _EMOTICON.fullmatch(text) is not None
     if len(words) > _MOST_WORDS:
         return False
-    said = _DRAWN_OUT.sub(r"\1", " ".join(words))
+    said = _clause(text)
     if found := _SMALL_TALK.fullmatch(said):
         return found["said"] is not None
     if _MAY_ASK.search(text):
         return False
-    return (_ABOUT_IT.match(said) is not None and _says_it_helped(said)) or _greets(said)
+    return _says_only(said) or "said" in _kinds(text)
 
 
 def asks_for_nothing(query: Query) -> bool:
     """Whether a query is small talk, only thanks, or a "yes" or "no" although the previous turn has no question."""
     if is_small_talk(query.text):
         return True
-    found = _REACTION.fullmatch(" ".join(_words(query.text)))
-    if found is None or found["answer"] is None or _MAY_ASK.search(query.text):
+    if _MAY_ASK.search(query.text) or not (_says_answer(_clause(query.text)) or "answer" in _kinds(query.text)):
         return _only_thanks(query.text)
     return not (query.history and _MAY_ASK.search(query.history[-1].text))
+
+
+def _kinds(text: str) -> set[str]:
+    """The kinds of the clauses of a text: a remark is "said", a yes is an "answer"; empty if a clause is neither."""
+    clauses = [clause for part in _CLAUSE_END.split(text) if (clause := _clause(part))]
+    kinds = {_kind(clause) for clause in clauses}
+    return set() if "" in kinds or len(clauses) < 2 else kinds
+
+
+def _kind(clause: str) -> str:
+    if _says_only(clause):
+        return "said"
+    if _says_answer(clause):
+        return "answer"
+    return "beside" if _REACTION.fullmatch(clause) or _says_it_helped(clause) else ""
+
+
+def _says_only(clause: str) -> bool:
+    """Whether a clause is a greeting, thanks, praise or an acknowledgement."""
+    found = _SMALL_TALK.fullmatch(clause)
+    return (
+        (found is not None and found["said"] is not None)
+        or (_ABOUT_IT.match(clause) is not None and _says_it_helped(clause))
+        or _THANKS_FOR_DOING.fullmatch(clause) is not None
+        or acknowledgements.acknowledges(clause)
+        or acknowledgements.acknowledges(" ".join(_ANY_GREETING.sub(" ", clause).split()))
+        or _greets(clause)
+    )
+
+
+def _says_answer(clause: str) -> bool:
+    found = _REACTION.fullmatch(clause)
+    return found is not None and found["answer"] is not None
 
 
 def _only_thanks(text: str) -> bool:
@@ -181,6 +227,8 @@ def past_small_talk(
 
 def _says_it_helped(said: str) -> bool:
     """Whether a text has only praise and function words: "das hat mir sehr geholfen"."""
+    if _NOT_PRAISE.search(said):
+        return False
     others = _HELPED.sub("", said)
     return others != said and function_words().issuperset(others.split())
 
@@ -207,6 +255,11 @@ def function_words() -> frozenset[str]:
     )
     words = (word for language in languages for word in getattr(stopwords, f"STOPWORDS_{language}"))
     return frozenset("".join(_words(word)) for word in words).union(_ADVERBS.split())
+
+
+def _clause(text: str) -> str:
+    """The words of a text, without drawn-out letters: "yesss" is "yes"."""
+    return _DRAWN_OUT.sub(r"\1", " ".join(_words(text)))
 
 
 def _words(text: str) -> list[str]:
