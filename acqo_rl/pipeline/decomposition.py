@@ -11,11 +11,13 @@ from acqo_rl.pipeline.context import cut, numbered, question
 from acqo_rl.pipeline.roles import Asker, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.replies.answers import read_answer
+from acqo_rl.replies.counts import uncounted
 from acqo_rl.replies.fields import first_of, read_ids, read_search, read_text
 from acqo_rl.replies.lists import entries_of
-from acqo_rl.replies.marks import counted, is_marked, with_colon
+from acqo_rl.replies.marks import bare, counted, is_marked, with_colon
+from acqo_rl.replies.ordinals import without_counting_labels
 from acqo_rl.replies.values import read_json
-from acqo_rl.text import normalised
+from acqo_rl.text import normalised, text_of
 from acqo_rl.types import Query
 
 MOST = 4
@@ -110,7 +112,7 @@ def read_sub_questions(reply: str, query: Query) -> list[SubQuestion]:
 
     Dependencies on missing sub-questions are dropped.
     """
-    read = list(_from_json(read_json(reply))) or list(_from_lines(reply))
+    read = list(_from_json(read_json(reply))) or list(_from_lines(reply, text_of(query)))
     by_text = {normalised(part.text): part for part in reversed(read) if normalised(part.text)}
     parts = list(reversed(by_text.values()))[:MOST]
     ids = {part.id for part in parts}
@@ -153,18 +155,23 @@ def _from_json(value: Any) -> Iterator[SubQuestion]:
             yield SubQuestion(ids[0] if ids else position, text, depends_on)
 
 
-def _from_lines(reply: str) -> Iterator[SubQuestion]:
+def _from_lines(reply: str, read: str) -> Iterator[SubQuestion]:
     part: SubQuestion | None = None
     lines = list(map(with_colon, reply.splitlines()))
-    for line in lines:
+    labelled = 0
+    for line, text in zip(lines, uncounted(without_counting_labels(lines, read), read), strict=True):
         depends, sub = _DEPENDS.match(line), counted(line)
+        if sub is None and text != line:
+            labelled += 1
+            sub = labelled, bare(text)
         if depends and part:
             part.depends_on = read_ids(depends.group(1))
         elif sub:
             if part:
                 yield part
-            part = SubQuestion(sub[0], read_search(sub[1]))
+            part = SubQuestion(sub[0], read_search(sub[1], read))
     if part:
         yield part
     elif sum(map(is_marked, lines)) > 1:
-        yield from (SubQuestion(number, text) for number, text in enumerate(entries_of(reply), start=1))
+        texts = entries_of(reply, read=read)
+        yield from (SubQuestion(number, text) for number, text in enumerate(texts, start=1))

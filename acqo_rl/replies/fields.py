@@ -62,17 +62,17 @@ def read_text(value: Any) -> str:
     return "" if text.casefold().rstrip(".!\u3002") in NONE else text
 
 
-def read_search(value: Any) -> str:
-    """Reads the first sub-query of a value; empty if there is none."""
-    return "" if isinstance(value, (dict, list)) else next(iter(read_items(value, 1)), "")
+def read_search(value: Any, read: str = "") -> str:
+    """Reads the first sub-query of a value; empty if there is none. ``read`` is the text that the model read."""
+    return "" if isinstance(value, (dict, list)) else next(iter(read_items(value, 1, read)), "")
 
 
-def read_items(value: Any, most: int | None = None) -> tuple[str, ...]:
+def read_items(value: Any, most: int | None = None, read: str = "") -> tuple[str, ...]:
     """Reads the texts of a list, or the parts of a text separated by newlines or semicolons, but not by commas."""
     if value is None:
         return ()
     text = "\n".join(map(str, value)) if isinstance(value, list) else str(value).replace(";", "\n")
-    return tuple(filter(None, map(read_text, entries_of(text)[:most])))
+    return tuple(filter(None, map(read_text, entries_of(text, read=read)[:most])))
 
 
 def read_ids(value: Any) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acqo_rl.replies.marks import count_of, is_marked, plain
+from acqo_rl.replies.counts import are_labels, count_of
+from acqo_rl.replies.marks import is_marked, plain
 from acqo_rl.replies.wording import LABEL, names_entries
 from acqo_rl.text import one_line, unnumbered
 
@@ -14,18 +15,25 @@ _EMPHASISED = re.compile(r"#{1,6}\s+\S.*|(?:\*\*|__|<(?:b|strong)>)\S.*(?:\*\*|_
 _ASKS = re.compile(r".*[?\uff1f\u061f]|([\"'`]).*\1|>.*|\u201c.*\u201d|\u00ab.*\u00bb|\u300c.*\u300d")
 _HEADING = re.compile(r"#{1,6}\s+|</?(?:b|strong)>", re.I)
 _LETTER = re.compile(r"\s*#?[A-Ha-h\d]$")
+_COUNTED = re.compile(
+    r"[\[(<{\u3010\u3014\uff08]?(?P<label>[^\d:.!?#]{2,30}?)\s*[#\u2116]?\s*(?P<number>\d{1,2})[\])>}\u3011\u3015\uff09]?"
+)
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 _COLONS = (":", "\uff1a")
 
 
-def under_labels(rows: Sequence[str]) -> list[str]:
+def under_labels(rows: Sequence[str], read: str = "") -> list[str]:
     """Replaces the rows below each label by bullets and removes the labels, if there are at least two of them.
 
     A label ends with a colon ("- **Population:**"), names the kind of entry ("### Query 1"), or gives a title, too
     ("### Query 1: Population"), above a question or quoted text. Several rows below it are several entries, except
     sentences.
+
+    Args:
+        rows: the rows of a reply.
+        read: the text that the model read; see :func:`are_labels`.
     """
-    heads = {place for place, row in enumerate(rows) if _is_head(row)} or _titles(rows)
+    heads = {place for place, row in enumerate(rows) if _is_head(row)} or _titles(rows) or _series(rows, read)
     found = [_COUNT.fullmatch(_bare(rows[place])) for place in sorted(heads)]
     counts = [count_of(next(filter(None, number.groups()))) for number in found if number]
     if counts != list(range(1, len(counts) + 1)):
@@ -65,6 +73,16 @@ def _titles(rows: Sequence[str]) -> set[int]:
     }
     below = {_next_filled(rows, place) for place in titled}
     return titled if below.isdisjoint({0, *titled}) and all(_ASKS.fullmatch(rows[p].strip()) for p in below) else set()
+
+
+def _series(rows: Sequence[str], read: str) -> set[int]:
+    """The places of rows that count from one with the same label, if another row follows each: "Шаг 1", "Шаг 2"."""
+    counts = {place: m for place, row in enumerate(rows) if (m := _COUNTED.fullmatch(_bare(row)))}
+    below = [_next_filled(rows, place) for place in counts]
+    labels, numbers = {m["label"].casefold() for m in counts.values()}, [int(m["number"]) for m in counts.values()]
+    if len(labels) != 1 or numbers != list(range(1, len(counts) + 1)) or not counts.keys().isdisjoint(below):
+        return set()
+    return set(counts) if all(below) and are_labels(labels.pop(), [rows[place] for place in below], read) else set()
 
 
 def _bare(row: str) -> str:

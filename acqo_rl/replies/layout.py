@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.replies.headings import under_labels
-from acqo_rl.replies.marks import is_marked
-from acqo_rl.replies.wording import names_queries
+from acqo_rl.replies.marks import is_marked, plain
+from acqo_rl.replies.wording import LABEL, names_queries
+from acqo_rl.text import unnumbered
 
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-|:\s]*")
 _BETWEEN_TAGS = re.compile(r"(?<=>)\s*(?=</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>)", re.I)
@@ -17,14 +18,59 @@ _KEYED = re.compile(r"\s*(?P<item>-\s+)?(?P<key>[a-z][\w-]{0,30}):(?:\s+(?P<valu
 _TEXT_KEY = re.compile(
     r"(?:(?:search|sub|rewritten|new|standalone)[_-]?)?(?:query|question|search|text|term|q)[_-]?\d*"
 )
+_FIELD = re.compile(
+    r"(?P<bullet>(?P<number>\d{1,2}[.)])\s+|[-*\u2022]\s+)?(?P<key>[^\W\d_][\w-]*(?: [\w-]+)?)\s?[:\uff1a=]\s*"
+    r"(?!\S*[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4})[\w.+-]+\s?%?(?P<more> [\w.+-]+)?(?:\s*\([^()]*\))?"
+)
+_CODED_LIST = re.compile(
+    r"^\s*(?:(?:\\\[\s*)?\\begin\{(?:itemize|enumerate|description)\}|\[(?:list|ul|ol)\])", re.M | re.I
+)
+_AROUND = re.compile(r"\\(?:begin|end)\{\w+\}(?:\[[^\]\n]*\])?|\\[\[\]]|\[/?(?:list|ul|ol)\]", re.I)
+_ITEM = re.compile(r"\s*(?:\\item(?:\s*\[[^\]\n]*\])?|\[\*\])\s*")
+_COMMAND = re.compile(r"\\[a-z]{2,10}\{([^{}]*)\}|``((?:(?!``|'').)+)''")
 _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 
 
-def rows_of(text: str) -> list[str]:
-    """The rows of a reply that may contain entries: cells of a table's query column, one XML element per row."""
-    rows = [part for row in text.splitlines() for part in _BETWEEN_TAGS.split(row)]
+def rows_of(text: str, read: str = "") -> list[str]:
+    """The rows of a reply that may contain entries: cells of a table's query column, one XML element per row.
+
+    Args:
+        text: the reply.
+        read: the text that the model read; fields about its words stay.
+    """
+    rows = [part for row in _without_list_code(text).splitlines() for part in _BETWEEN_TAGS.split(row)]
     rows = [row for row in rows if not row.lstrip().startswith("```")]
-    return _without_notes(_without_groups(_without_table(under_labels(_without_keys(rows)))))
+    rows = _without_table(under_labels(_without_keys(_without_fields(rows, read)), read))
+    return _without_notes(_without_groups(rows))
+
+
+def _without_list_code(text: str) -> str:
+    """Replaces the items of a LaTeX or BBCode list by bullets, and removes the commands around their texts."""
+    if not _CODED_LIST.search(text):
+        return text
+    text = _ITEM.sub("\n- ", _AROUND.sub("\n", text))
+    return _COMMAND.sub(lambda command: command[1] or command[2], text)
+
+
+def _without_fields(rows: Sequence[str], read: str) -> list[str]:
+    """Removes fields about the reply, such as "confidence: high", beside labelled entries, or above and below others.
+
+    A field that has a word of the other rows or of the text that the model read is an entry: "Rust: lifetimes".
+    """
+    filled = [place for place, row in enumerate(rows) if row.strip()]
+    labelled = {place for place in filled if LABEL.match(plain(unnumbered(rows[place].strip())))}
+    fields = {p: m for p in filled if p not in labelled and (m := _FIELD.fullmatch(plain(rows[p].strip())))}
+    if labelled:
+        fields = {p: m for p, m in fields.items() if p > min(labelled) and not m["number"]}
+    else:
+        inner = [place for place in filled if place not in fields]
+        if not inner or any(inner[0] < place < inner[-1] or m["number"] for place, m in fields.items()):
+            return list(rows)
+        fields = {p: m for p, m in fields.items() if not m["more"] or (read and not m["bullet"])}
+        fields = {p: m for p, m in fields.items() if not m["bullet"] or (read and p == filled[-1])}
+    said = "\n".join([read, *(rows[place] for place in filled if place not in fields)]).casefold()
+    about = {p for p, m in fields.items() if not any(word in said for word in m["key"].casefold().split())}
+    return [row for place, row in enumerate(rows) if place not in about]
 
 
 def _without_keys(rows: Sequence[str]) -> list[str]:

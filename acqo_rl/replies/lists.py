@@ -6,8 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acqo_rl.replies.announcements import with_label
+from acqo_rl.replies.counts import uncounted
 from acqo_rl.replies.layout import rows_of
-from acqo_rl.replies.marks import bare, is_marked, plain, uncounted, unmarked, unquoted, with_colon, without_markup
+from acqo_rl.replies.marks import (
+    is_marked,
+    plain,
+    undressed,
+    unquoted,
+    with_colon,
+    without_marks,
+    without_markup,
+)
 from acqo_rl.replies.ordinals import without_counting_labels
 from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.remarks import is_remark
@@ -21,7 +30,7 @@ _ANNOUNCES = (":", "\uff1a")
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01", "\u0964", *_ANNOUNCES)
 _ASIDE = re.compile(r"(?<=[?\uff1f\u061f])\s*(?:\([^()]+\)|\uff08[^\uff08\uff09]+\uff09)$")
 _EXPLAINED = re.compile(
-    r"^(?P<text>\S.*?)(?:\s+\([^()]*\s[^()]*\)|\s*\uff08[^\uff08\uff09]{4,}\uff09"
+    r"^(?P<text>\S.*?)(?:\s+\([^()]*\s[^()]*\)|\s+\[[^\[\]]*\s[^\[\]]*\]|\s*\uff08[^\uff08\uff09]{4,}\uff09"
     r"|\s+(?:[\u2013\u2014\u2192]{1,2}|->|--)\s+\S.*|\s*\u2014\u2014\s*\S.*"
     r"|\s+-\s+(?:[^\W\d_A-Z]\S*(?:\s+\S+){2,}|(?=.*\.$)[^\W\d_]\S*(?:\s+\S+){3,}|[\u3040-\u30ff\u4e00-\u9fff].{3,}))"
     r"[.\u3002]?$"
@@ -38,7 +47,14 @@ _PRONOUN = re.compile(r"\b(?:it|its|he|she|his|her|they|their|there)\b")
 _HEAD_WORDS, _HEAD_CHARACTERS = 2, 4
 """Maximum number of words of a head, and of characters if its script has no spaces."""
 _QUOTED_FIRST = re.compile(rf"({_QUOTED_OR_BOLD})\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
-_QUOTED_IN_A_ROW = re.compile(rf"(?:{_QUOTED}\s*[,;\u3001\uff0c]\s*)+{_QUOTED}\.?")
+_IN_A_ROW = rf"(?:{_QUOTED}|(?<!\w)'[^']+'(?!\w)|`[^`]+`|\*\*[^*]+\*\*)"
+_COMMA, _AND = r"\s*[,;\u3001\uff0c]\s*", r"[^\W\d_]{1,4}\s*"
+_ROW = re.compile(rf"{_IN_A_ROW}(?:{_COMMA}(?:{_AND})?{_IN_A_ROW})+(?:\s*{_AND}{_IN_A_ROW})?[.\u3002!]?")
+_ROW_AFTER = re.compile(
+    rf"(?P<before>[^\"'`*\u201c\u201e\u00ab\u300c]*)(?:[:\uff1a!.]\s*|\s(?=.*[.\u3002]$))"
+    rf"(?P<row>{_IN_A_ROW}(?:(?:{_COMMA}|\s+)(?:{_AND})?{_IN_A_ROW})+)[.\u3002!]?"
+)
+"""Quoted texts in one line, alone or after an announcement: 'Here are two queries: "a" and "b".'."""
 _JSON_BEGINS = re.compile(r"(?:^|```(?:json)?|[:=.!\uff1a])[ \t]*(?=[\[{])", re.M | re.I)
 _JSON_ENDS = re.compile(r"[ \t,;.]*(?:\n|```|\Z)")
 _JSON_GOES_ON = re.compile(r"\.?[\w\[(]", re.A)  # a method call or an index, in a question about code
@@ -46,10 +62,11 @@ _JSON_OBJECT = re.compile(r"(?:\[\s*)?\{\s*\"")
 _JSON_STRINGS = re.compile(r"\[\s*\"")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_SEPARATORS = ",;\uff0c\uff1b\u3001"
 _SEMICOLON = re.compile(r"\s*(?:;\s|\uff1b)\s*")
 
 
-def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) -> list[str]:
+def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS, read: str = "") -> list[str]:
     """Returns the distinct entries of a list, one per line or in JSON; empty if the model refuses.
 
     Removes numbers, bullets, labels ("Query 1:"), quotation marks and remarks (:func:`is_remark`). Keeps numbers that
@@ -59,51 +76,56 @@ def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS) 
         completion: the completion; a last line that the token limit truncated is dropped unless it is the only one.
         most: maximum number of entries.
         longest: maximum number of characters; longer entries are dropped.
+        read: the text that the model read; labels and numbers in it belong to the entries.
     """
-    return entries_of(without_thoughts(completion.text), longest, is_cut=not completion.finished)[:most]
+    return entries_of(without_thoughts(completion.text), longest, read, is_cut=not completion.finished)[:most]
 
 
-def entries_of(text: str, longest: int = MAX_CHARACTERS, *, is_cut: bool = False) -> list[str]:
+def entries_of(text: str, longest: int = MAX_CHARACTERS, read: str = "", *, is_cut: bool = False) -> list[str]:
     """The distinct entries of a list; see :func:`read_list`."""
     in_json = _read_json(text)
-    entries = _read_lines(text) if in_json is None else [bare(entry) for entry in in_json]
+    entries = _read_lines(text, read) if in_json is None else list(map(undressed, without_marks(in_json, read)))
     if is_cut and in_json is None and len(entries) > 1:
         entries.pop()
     by_key = {key: entry for entry in reversed(entries) if len(entry) <= longest and (key := normalised(entry))}
     return list(reversed(by_key.values()))
 
 
-def _read_lines(text: str) -> list[str]:
-    rows = [with_label(with_colon(one_line(row))) for row in rows_of(text)]
+def _read_lines(text: str, read: str) -> list[str]:
+    rows = [with_label(with_colon(one_line(row))) for row in rows_of(text, read)]
     has_one_label = sum(LABEL.match(row) is not None for row in rows) == 1
-    rows = without_counting_labels(rows)
-    lines = without_markup([part for row in rows for part in _apart(row, at_semicolons=has_one_label)])
+    rows = without_counting_labels(rows, read)
+    lines = without_markup([part for row in rows for part in _apart(row, read, at_semicolons=has_one_label)])
     first = next(filter(None, lines), "")
     if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):
         return []
-    lines = _explained(_without_framing(uncounted(lines)))
-    entries = [_ASIDE.sub("", entry) for entry in map(bare, lines) if entry and not is_remark(entry)]
+    lines = _explained(_without_framing(uncounted(lines, read), read))
+    if len(lines) > 1 and all(line.endswith(tuple(_SEPARATORS)) for line in lines[:-1]):
+        lines = [line.rstrip(_SEPARATORS) for line in lines]
+    entries = [_ASIDE.sub("", entry) for entry in map(undressed, lines) if entry]
     return [] if {entry.casefold().rstrip(".!\u3002") for entry in entries} <= NONE else entries
 
 
-def _apart(line: str, *, at_semicolons: bool) -> list[str]:
+def _apart(line: str, read: str, *, at_semicolons: bool) -> list[str]:
     """Splits a line with several entries: quoted ones separated by commas, "1. ... 2. ...", "Queries: a; b"."""
-    if _QUOTED_IN_A_ROW.fullmatch(line.strip("[]")):
-        return re.findall(_QUOTED, line)
-    label = LABEL.match(line)
+    if _ROW.fullmatch(row := line.strip("[]")):
+        return re.findall(_IN_A_ROW, row)
+    label, in_a_row = LABEL.match(line), _ROW_AFTER.fullmatch(line)
+    if in_a_row and (label or in_a_row["before"].casefold() not in read.casefold()):
+        return re.findall(_IN_A_ROW, in_a_row["row"])
     rest = line[label.end() :] if label else line
     parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", rest)
     if len(parts) > 2 and parts[0].endswith((*_ANNOUNCES, "!")):  # "Here you go: 1. ... 2. ..."
         parts = parts[1:]
-    if len(parts) > 1 and all(part[:1] == str(number) for number, part in enumerate(parts, start=1)):
+    if len(parts) > 1 and all(part[:1] == str(number) and " " in part for number, part in enumerate(parts, start=1)):
         return parts
     if label and at_semicolons and names_queries(label[0]) and not any(map(str.isdigit, label[0])):
         return _SEMICOLON.split(rest)
     return [line]
 
 
-def _without_framing(lines: Sequence[str]) -> list[str]:
-    """Removes sentences before and after the list, in any language.
+def _without_framing(lines: Sequence[str], read: str) -> list[str]:
+    """Removes marks, and sentences before and after the list, in any language.
 
     If several lines have numbers, bullets or labels, a line without them is dropped if it ends like a sentence or is
     next to a blank line. Otherwise the first or last line is dropped if no other line ends like a sentence, and it is
@@ -117,14 +139,21 @@ def _without_framing(lines: Sequence[str]) -> list[str]:
             for before, line, after in zip(padded, lines, padded[2:], strict=False)
             if is_marked(line) or (before and after and not line.endswith(_SENTENCE_ENDS))
         ]
-        return [unmarked(line) for line in kept if line and not is_remark(line)]
+        kept = [line for line in kept if line and not is_remark(line)]
+        texts = without_marks(kept, read)
+        return [
+            text
+            for line, text in zip(kept, texts, strict=True)
+            if not is_remark(undressed(text)) or (is_marked(line) and not text.endswith(_SENTENCE_ENDS))
+        ]
     for place, beside in ((0, 1), (-1, -2)):
         others = [line for line in lines if line and line != lines[place]]
         if not others or not _is_sentence(lines[place]) or any(map(_is_sentence, others)):
             continue
         if not lines[beside] or (len(others) > 1 and _is_long(lines[place])):
             lines = [line for line in lines if line != lines[place]]
-    return [unmarked(line) for line in lines if line and not is_remark(line)]
+    kept = [line for line in lines if line and not is_remark(line)]
+    return [text for text in without_marks(kept, read) if not is_remark(undressed(text))]
 
 
 def _is_sentence(line: str) -> bool:

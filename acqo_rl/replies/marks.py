@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
-from acqo_rl.replies.wording import ASSIGNED_LABEL, LABEL, names_entries
+from acqo_rl.replies.wording import ASSIGNED_LABEL, LABEL
 from acqo_rl.text import one_line, unnumbered
 
-_COUNTED = re.compile(
-    r"(?P<begin>#|\(?|[^\W\d_][^\W\d_A-Z]*(?:[ _-][^\W\d_A-Z]+){0,3}[ _-]?|[A-Z]{1,4}[ -]?)"
-    r"(?:n[.\u00b0\u00ba]{1,2} ?|nr\.? ?|[^\W\d_]{1,3}\. ?|\u2116 ?|#|\()?"
-    r"(?P<number>\d{1,2}|[a-hA-H]|[ivxIVX]{1,4})"
-    r"(?P<end>\s?[:.)\uff1a\uff09]{1,2}(?!(?<=\d[.:])\d)|/(?=\s)|[\u00ba\u00aa](?=\s)|\s*[-\u2013\u2014](?=\s)|(?<=#\d)(?=\s))\s*(?=\S)"
-)
-"""A count before an entry, with or without a label: "1: ", "#1 ", "a) ", "(ii) ", "Teilfrage 1: "."""
 _ODD_COUNT = re.compile(
     r"^(?:#{1,6}\s+(?=\d{1,2}[.)]\s)|[-*+]\s+\[[ xX]\]\s+|\[\d{1,2}\][:.]?\s+|<\d{1,2}>\s+|\d\ufe0f?\u20e3\s*"
     r"|[\u2192\u2023\u25aa\u25cf\u25cb\u25ba\u27a4\u30fb\u00b7]\s*|<li>\s*|\\item\s+|\d{1,2}\.\)\s+|\d{1,2}\\[.)]\s+|\d{1,2}\u3002\s*"
@@ -26,9 +20,7 @@ _ODD_COUNT = re.compile(
 """Counts and bullets in other markup or in words: "[1] ", "- [ ] ", "### 1. ", "1.) ", "*1.* ", "First, "."""
 _TAGGED = re.compile(r"^<([a-z][\w-]{0,20})(?:\s[^<>]*)?>\s*(.*?)\s*</\1>$", re.I)
 _TAG_ALONE = re.compile(r"^</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>$", re.I)
-_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
-_COUNT_ALONE = re.compile(r"(?:\d{1,2}:\s+(?!\d)|[a-h]\)\s+|\((?:[a-h]|[ivx]{1,4})\)\s+)(?=\S)")
-_BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*]+)(?<=\S)\*\*(?![\w*])")
+_BOLD = re.compile(r"(?<![\w*])(?:\*\*(?=[^\s*])([^*]+)(?<=\S)\*\*|__(?=[^\s_]+[\s:])([^_]+)(?<=\S)__)(?![\w*])")
 _QUOTES = {
     **{'"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "\u201c": "\u201d\u201c", "\u201e": "\u201c\u201d"},
     **{"\u00ab": "\u00bb", "\u00bb": "\u00ab", "\u2018": "\u2019", "\u201a": "\u2018", "\u2039": "\u203a"},
@@ -39,7 +31,7 @@ _NUMBER = re.compile(r"\d{1,2}(?=[.)\u3001\uff0e\uff09])")
 
 def plain(line: str) -> str:
     """The line without bold marks."""
-    return _BOLD.sub(r"\1", line)
+    return _BOLD.sub(r"\1\2", line)
 
 
 def with_colon(line: str) -> str:
@@ -70,9 +62,54 @@ def unmarked(line: str) -> str:
     return unnumbered(plain(line)) if is_marked(line) else line
 
 
+def without_marks(lines: Sequence[str], read: str = "") -> list[str]:
+    """The lines without the bullets and numbers of the list; numbers that belong to the texts stay.
+
+    A second number stays unless all lines count on in it: "1. 1. FC Koeln". So do numbers that count nothing, and the
+    number of a single line unless it is 1 ("2. Bundesliga") or the model read it.
+
+    Args:
+        lines: the lines of the list.
+        read: the text that the model read.
+    """
+    numbers = list(map(_number_of, lines))
+    if not _count_entries(lines, numbers, read):
+        return [line if number else unmarked(line) for line, number in zip(lines, numbers, strict=True)]
+    once = list(map(unmarked, lines))
+    second = list(map(_number_of, once))
+    is_counted_twice = second == list(range(1, len(lines) + 1)) and not any(_is_read(line, read) for line in once)
+    return [line if n and not is_counted_twice else unmarked(line) for line, n in zip(once, second, strict=True)]
+
+
+def _number_of(line: str) -> int:
+    """The number before a line; 0 if it has none."""
+    line = plain(line)
+    number = _NUMBER.match(line.removeprefix("("))
+    return int(number[0]) if number and unnumbered(line) != line else 0
+
+
+def _count_entries(lines: Sequence[str], numbers: Sequence[int], read: str) -> bool:
+    """Whether the numbers before lines, of which 0 stands for none, are not part of the texts."""
+    found = [number for number in numbers if number]
+    are_read = [line for line, number in zip(lines, numbers, strict=True) if number and _is_read(line, read)]
+    if len(found) > len(are_read) and all(other == one + 1 for one, other in pairwise(found)) and len(found) > 1:
+        return True
+    return not are_read and (not found or (found[0] == 1 and (len(found) > 1 or numbers[0] == 1)))
+
+
+def _is_read(line: str, read: str) -> bool:
+    """Whether the model read the number before a line with the word after it: "1. FC"."""
+    return " ".join(line.split()[:2]).casefold() in read.casefold()
+
+
 def bare(line: str) -> str:
     """The line without number, bullet, label, quotation marks and emphasis."""
-    line = unquoted(unnumbered(plain(one_line(line))))
+    return undressed(unnumbered(plain(one_line(line))))
+
+
+def undressed(line: str) -> str:
+    """The line without label, quotation marks and emphasis."""
+    line = unquoted(plain(one_line(line)))
     return unquoted(LABEL.sub("", line, count=1)) if LABEL.match(line) else line
 
 
@@ -101,39 +138,6 @@ def _is_sign(word: str) -> bool:
     """Whether a word is an emoji, an arrow, a dash or another sign used as a bullet."""
     categories = {unicodedata.category(c) for c in word}
     return bool(categories) and categories <= {"So", "Sm", "Sk", "Pd", "Mn", "Cf"} and word not in ("=", "+", "<", "-")
-
-
-def uncounted(lines: Sequence[str]) -> list[str]:
-    """Replaces counts by bullets, if they increase from one with the same label, or cannot be part of the text.
-
-    A label must name a kind of entry: "Teilfrage 1:", but not "Hepatitis A:".
-    """
-    texts = [plain(line) for line in lines]
-    texts = [unnumbered(line) if _COUNTED.match(unnumbered(line)) else line for line in texts]
-    counts = {place: m for place, line in enumerate(texts) if (m := _COUNTED.match(line))}
-    groups: dict[tuple[str, str], list[int]] = {}
-    for place, m in counts.items():
-        label = m["begin"].strip(" _-#(").casefold()
-        if not label or names_entries(label):
-            groups.setdefault((label, m["end"].strip()), []).append(place)
-    ends = {place: m.end() for place, line in enumerate(texts) if (m := _COUNT_ALONE.match(line))}
-    for places in groups.values():
-        numbers = [counts[place]["number"].casefold() for place in places]
-        orders = ([str(n) for n in range(1, len(places) + 1)], list("abcdefgh"), list(_ROMAN))
-        if len(places) > 1 and any(numbers == order[: len(places)] for order in orders):
-            ends |= {place: counts[place].end() for place in places}
-    bare_counts = [place for place, m in counts.items() if not m["begin"].strip(" _-#(")]
-    values = [count_of(counts[place]["number"]) for place in bare_counts]
-    if len(values) > 1 and values == list(range(1, len(values) + 1)):  # in several styles: "1: ", "#2 ", "c) "
-        ends |= {place: counts[place].end() for place in bare_counts}
-    return [f"- {texts[place][ends[place] :]}" if place in ends else line for place, line in enumerate(lines)]
-
-
-def count_of(number: str) -> int:
-    """The count that a number or a letter stands for: 3 for "3", "\u2462" and "c"."""
-    if number.isdecimal():
-        return int(number)
-    return unicodedata.digit(number) if number.isdigit() else ord(number[0].casefold()) - ord("a") + 1
 
 
 def unquoted(line: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from acqo_rl.replies.counts import are_labels
 from acqo_rl.replies.marks import plain
 from acqo_rl.replies.wording import ORDINAL_ENDING, names_entries
 
@@ -53,6 +54,9 @@ _COUNT = re.compile(
     rf"|[第其]?(?P<han>[一二三四五六七八九十])(?:{_UNSPACED})|第?(?P<digits>\d{{1,2}})(?:{_SUFFIX}|{_UNSPACED})",
     re.I,
 )
+_NUMBERED = re.compile(r"\d{1,2}[.)]")
+_SHORT = 3
+"""Maximum number of characters of a label beside a number in a script without spaces: "第一步"."""
 _APART = re.compile("(첫|두|세|네|다섯) (번째)")
 _LABEL = re.compile(
     r"(?:[-*\u2022]\s+)?(?P<label>[^:\uff1a\n]{1,32}?(?:(?<=\d):[ae])?)\s?[:\uff1a](?!(?<=\d:)\d)\s*(?P<text>\S.*)"
@@ -61,30 +65,48 @@ _LABEL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """A line with a label: its number ("last" fits any), the rest of the label, and the text after the label."""
+    """A line with a label: its number ("last" fits any), the rest of the label, and the text after the label.
+
+    ``is_label`` says whether the rest is known to be a label, and ``may_be_name`` whether it may be a name or a topic:
+    it has capitals or stands after a number.
+    """
 
     number: str
     rest: str
     text: str
+    is_label: bool
+    may_be_name: bool
 
 
-def without_counting_labels(lines: Sequence[str]) -> list[str]:
+def without_counting_labels(lines: Sequence[str], read: str = "") -> list[str]:
     """Replaces the labels of at least two lines by bullets if their numbers increase from one.
 
-    Beside the number, the labels must agree and name a kind of entry, so that "First World War: causes" and
-    "GTA 1: maps" stay.
+    Beside the number, the labels must agree and be no name, so that "First World War: causes" and "GTA 1: maps" stay.
+    Words after a number ("1. Oslo: rent") are labels only if they name a kind of entry, or the model did not read them.
+
+    Args:
+        lines: the lines of a reply.
+        read: the text that the model read; see :func:`are_labels`.
     """
-    read = {place: one for place, line in enumerate(lines) if (one := _read(line))}
+    counted = {place: one for place, line in enumerate(lines) if (one := _read(line))}
     groups: dict[str, list[int]] = {}
-    for place, one in read.items():
+    for place, one in counted.items():
         groups.setdefault(one.rest, []).append(place)
     kept = list(lines)
     for places in groups.values():
-        numbers = [read[place].number for place in places]
-        if len(places) > 1 and all(number in (str(n), "last") for n, number in enumerate(numbers, start=1)):
+        of_label = [counted[place] for place in places]
+        counts_up = all(one.number in (str(n), "last") for n, one in enumerate(of_label, start=1))
+        if len(places) > 1 and counts_up and _are_labels(of_label, read):
             for place in places:
-                kept[place] = f"- {read[place].text}"
+                kept[place] = f"- {counted[place].text}"
     return kept
+
+
+def _are_labels(counted: Sequence[_Counted], read: str) -> bool:
+    if all(one.is_label for one in counted):
+        return True
+    is_known = bool(read) or not counted[0].may_be_name
+    return is_known and are_labels(counted[0].rest, [one.text for one in counted], read)
 
 
 def _read(line: str) -> _Counted | None:
@@ -96,10 +118,14 @@ def _read(line: str) -> _Counted | None:
     if count is None:
         return None
     rest = " ".join(f"{label[: count.start()]} {label[count.end() :]}".split()).strip(" -\u2013\u2014_#\u2116()")
-    capitals = {word.lower() for word in found["label"].split()[1:] if word[:1].isupper()}
-    if not _may_count(rest, capitals, spelled=bool(count["word"] or count["han"])):
+    words = [word for word in found["label"].split() if word[0].isalpha()]
+    capitals = {word.lower() for word in words[1:] if word[0].isupper()}
+    spelled = bool(count["word"] or count["han"])
+    is_label = _may_count(rest, capitals, spelled=spelled)
+    if spelled and not is_label and not (_has_no_spaces(rest) and len(rest) <= _SHORT):
         return None
-    return _Counted(_number(count), rest, found["text"])
+    may_be_name = bool(capitals) or _NUMBERED.match(label) is not None
+    return _Counted(_number(count), rest, found["text"], is_label, may_be_name)
 
 
 def _may_count(rest: str, capitals: set[str], *, spelled: bool) -> bool:
@@ -109,8 +135,11 @@ def _may_count(rest: str, capitals: set[str], *, spelled: bool) -> bool:
     """
     if not rest or names_entries(rest):
         return True
-    has_spaces = not re.search("[\u3040-\u30ff\u3400-\u9fff]", rest)
-    return spelled and has_spaces and " " not in rest and rest not in capitals
+    return spelled and not _has_no_spaces(rest) and " " not in rest and rest not in capitals
+
+
+def _has_no_spaces(text: str) -> bool:
+    return re.search("[\u3040-\u30ff\u3400-\u9fff]", text) is not None
 
 
 def _number(count: re.Match[str]) -> str:

@@ -30,6 +30,8 @@ ASKED = _stems(
     "खोज, คำค้น, คำค้นหา, 질문, 하위 질문, 검색어, 쿼리, سؤال, استعلام, प्रश्न, คำถาม",
     "क्वेरी, खोज क्वेरी, खोज प्रश्न, उप-प्रश्न, उपप्रश्न, السؤال, الاستعلام, استعلام البحث, البحث, سؤال فرعي, 검색 쿼리, 검색",
     "arama sorgusu, frågan, sökfrågan, termo de busca, termo de pesquisa, término de búsqueda, terme de recherche",
+    "keyword, keywords, search term, search terms, suchbegriffe, schlüsselwörter, mots-clés, palabras clave",
+    "parole chiave, palavras-chave, trefwoorden, zoektermen, słowa kluczowe, ключевые слова, anahtar kelimeler, sökord",
 )
 ANSWERED = _stems(
     "answer, final answer, the answer, the final answer, the answer is, hypothetical answer, passage, response",
@@ -38,7 +40,7 @@ ANSWERED = _stems(
     "答案, 回答, 答, 答え, 답변, 답, إجابة, उत्तर, hypothetical passage, textpassage, passaggio, passatge, pasaje",
 )
 _LISTED = _stems(
-    "variant, variation, version, option, alternative, keyword, term, search term, rephrasing, paraphrase, suggestion",
+    "variant, variation, version, option, alternative, term, rephrasing, paraphrase, suggestion",
     "variante, version, suchbegriff, vorschlag, umformulierung, terme, mot-clé, reformulation, proposition, opción",
     "variación, término, reformulación, sugerencia, variazione, opzione, termine, riformulazione, variação, opção",
     "termo, reformulação, alternativa, zoekterm, optie, herformulering, wariant, opcja, fraza, вариант, seçenek",

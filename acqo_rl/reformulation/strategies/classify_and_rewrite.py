@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask
 from acqo_rl.replies.lists import read_list
-from acqo_rl.text import one_line
+from acqo_rl.text import one_line, text_of
 from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
@@ -49,7 +49,7 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "7"
+    version = "8"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the label and the sub-queries."""
@@ -69,7 +69,7 @@ class ClassifyAndRewrite:
         route, kind = _ROUTES[match.group(1).lower()]
         if route == "pass":
             return Reading((), "pass")
-        searches = read_list(replace(completion, text="\n".join(lines[not in_json :])), self.most)
+        searches = read_list(replace(completion, text="\n".join(lines[not in_json :])), self.most, read=text_of(query))
         if not searches:
             return Reading((), "pass", f"there is no sub-query after the label in {completion.text[:80]!r}")
         return Reading(tuple(SubQuery(line, kind) for line in searches), route)

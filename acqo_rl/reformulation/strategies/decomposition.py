@@ -44,7 +44,7 @@ class Decomposition:
     weight: float = 1.0
 
     name = "decomposition"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the sub-queries."""
@@ -53,7 +53,7 @@ class Decomposition:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads one sub-query per line."""
-        lines = read_list(completion, self.parts)
+        lines = read_list(completion, self.parts, read=text_of(query))
         if not lines or (len(lines) == 1 and _is_about_the_question(lines[0], query)):
             return nothing_usable(completion)
         return Reading(tuple(SubQuery(line, "part", self.weight) for line in lines), "decompose")

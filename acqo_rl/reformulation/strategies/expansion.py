@@ -7,7 +7,7 @@ from typing import Literal
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.lists import read_list
-from acqo_rl.text import normalised, one_line
+from acqo_rl.text import normalised, one_line, text_of
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
@@ -38,7 +38,7 @@ class Expansion:
     weight: float = 0.8
 
     name = "expansion"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the terms."""
@@ -47,12 +47,13 @@ class Expansion:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads one term per line, or several separated by commas; skips terms that are in the query."""
-        lines = read_list(completion, self.terms)
+        lines = read_list(completion, self.terms, read=text_of(query))
         split = replace(
             completion, text="\n".join(term for line in lines for term in line.replace("\u3001", ",").split(","))
         )
         there = f" {normalised(query.text)} "
-        terms = [t for t in read_list(split, self.terms, longest=60) if f" {normalised(t)} " not in there]
+        read = read_list(split, self.terms, longest=60, read=text_of(query))
+        terms = [term for term in read if f" {normalised(term)} " not in there]
         if not terms:
             return nothing_usable(completion)
         if self.form == "text":

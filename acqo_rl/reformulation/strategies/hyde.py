@@ -40,7 +40,7 @@ class HyDE:
     weight: float = 1.5
 
     name = "hyde"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the passage."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.lists import read_list
+from acqo_rl.text import text_of
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
 _INSTRUCTIONS = """\
@@ -41,7 +42,7 @@ class MultiQuery:
     weight: float = 0.8
 
     name = "multi_query"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the variants."""
@@ -54,7 +55,7 @@ class MultiQuery:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads one variant per line."""
-        lines = read_list(completion, self.variants)
+        lines = read_list(completion, self.variants, read=text_of(query))
         if not lines:
             return nothing_usable(completion)
         return Reading(tuple(SubQuery(line, "variant", self.weight) for line in lines), "expand")

@@ -36,7 +36,7 @@ class Rewrite:
     weight: float = 1.0
 
     name = "rewrite"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the rewritten query."""
@@ -45,4 +45,4 @@ class Rewrite:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads the first usable line."""
-        return read_one(completion, "variant", self.weight)
+        return read_one(query, completion, "variant", self.weight)

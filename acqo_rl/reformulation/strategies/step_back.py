@@ -32,7 +32,7 @@ class StepBack:
     weight: float = 0.8
 
     name = "step_back"
-    version = "6"
+    version = "7"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the general query."""
@@ -41,4 +41,4 @@ class StepBack:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads the first usable line."""
-        return read_one(completion, "step_back", self.weight)
+        return read_one(query, completion, "step_back", self.weight)

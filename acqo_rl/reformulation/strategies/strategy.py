@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.announcements import needs_no_change
 from acqo_rl.replies.lists import read_list
+from acqo_rl.text import text_of
 from acqo_rl.types import Completion, Conversation, Query, Route, SubQuery, SubQueryKind
 
 
@@ -54,9 +55,9 @@ def ask(instructions: str, examples: Sequence[tuple[str, str]], query: Query, hi
     return with_examples(instructions, examples, asked)
 
 
-def read_one(completion: Completion, kind: SubQueryKind, weight: float) -> Reading:
+def read_one(query: Query, completion: Completion, kind: SubQueryKind, weight: float) -> Reading:
     """Reads the first usable line of a completion as the only sub-query."""
-    lines = read_list(completion, 1)
+    lines = read_list(completion, 1, read=text_of(query))
     if not lines:
         return nothing_usable(completion)
     return Reading((SubQuery(lines[0], kind, weight),), "expand")
