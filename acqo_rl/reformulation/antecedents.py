@@ -87,7 +87,10 @@ def _marked_if_needed(word: str) -> str:
 
 
 def _with_marked_lists(history: Sequence[Turn], lexicon: Lexicon) -> list[Turn]:
-    """Marks "X and Y" as one name where a question with it is not split and no later turn names only one of both."""
+    """Marks "X and Y" or "X or Y" as one name.
+
+    A list is not marked if its question is split, or if a later turn names only one of both.
+    """
     turns = list(history)
     for place, turn in enumerate(history):
         listed = find_list(turn.text) if turn.speaker == "user" and len(turn.text) <= LONGEST else None
@@ -95,7 +98,9 @@ def _with_marked_lists(history: Sequence[Turn], lexicon: Lexicon) -> list[Turn]:
             continue
         whole = turn.text[len(listed.before) : len(turn.text) - len(listed.after)]
         later = {name for after in history[place + 1 :] for name in names(after.text)}
-        if " and " in whole and not any(name in later for item in listed.items for name in names(item)):
+        if listed.conjunction in ("and", "or") and not any(
+            name in later for item in listed.items for name in names(item)
+        ):
             turns[place] = replace(turn, text=f"{listed.before}{whole.replace(' ', SPACE)}{listed.after}")
     return turns
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from acqo_rl.reformulation.comparisons import shared
 from acqo_rl.reformulation.relations import joins
-from acqo_rl.reformulation.signals import QUANTITIES, find_list, is_of, items_of, names_attribute
+from acqo_rl.reformulation.signals import MEASURED, QUANTITIES, find_list, is_of, items_of, names_attribute
 
 _PLAIN = (
     r"(?!(?:of|in|for|on|at|to|from|by|with|as|about|is|are|was|were|do|does|did|has|have|that|and|or|it|who|which|what"
@@ -83,7 +83,10 @@ def attributes(text: str, is_asked: bool) -> list[str]:
 def quantities(text: str) -> list[str]:
     """Returns one part per thing for "lifespan of cats and dogs"; empty for other texts."""
     match = _QUANTITY.fullmatch(text[:1].lower() + text[1:])
-    if match is None or not is_of(match["noun"], QUANTITIES) or _UNLIKE.search(match["rest"]) or joins(text):
+    if match is None or _UNLIKE.search(match["rest"]) or joins(text):
+        return []
+    nouns = MEASURED if " or " in match["rest"] else QUANTITIES  # the meaning of hook or crook
+    if not is_of(match["noun"], nouns):
         return []
     named = find_list(match["rest"])
     if named and not named.link:  # a pair of names may be one name

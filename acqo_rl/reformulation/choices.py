@@ -23,7 +23,7 @@ _WHICH_IS = [
         rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY}[,:] (?P<items>[^:]+?,? or [^,:]+)",
         rf"{_WHICH} {_BE} {_COMPARATIVE}{_BY} (?P<items>(?-i:[A-Z])[^,:]*? or (?-i:[A-Z])[^,:]+)",
         rf"(?P<items>[^:]+?,? (?:or|and|vs\.?|versus) [^,:]+)[,:] {_WHICH} {_BE} {_COMPARATIVE}(?P<by>.*)",
-        rf"{_BE} (?P<items>[^,:]+ or [^,:]+?) {_COMPARATIVE}(?! .*\bthan\b){_BY}",
+        rf"{_BE} (?!it\b)(?P<items>[^,:]+ or [^,:]+?) {_COMPARATIVE}(?! .*\bthan\b){_BY}",
         rf"{_BE} (?P<one>[^,:]+?)(?: (?:really|actually|much|far|any|still|a lot))? {_COMPARATIVE}{_BY} "
         r"than (?P<other>[^,:]+?)(?P<tail>(?: (?:for|in|by|as|when) .+)?)",
     )
@@ -35,7 +35,15 @@ _WHICH_DOES = [
 _WHICH_OF_NAMES = re.compile(
     r"(?:[Ww]ho|[Ww]hich)(?: (?!(?:with|of|in|for|at|on|from|to|by)\b|\w+ed\b)[a-z'-]+){0,3},? "
 )
-_EITHER_FIRST = re.compile(rf"^(?P<be>was|were) (?P<items>[^,:]+ or [^,:]+) (?P<done>{PARTICIPLE}) first$", re.I)
+_EITHER_FIRST = re.compile(
+    rf"^(?P<be>was|were) (?P<items>[^,:]+? or [^,:]+?) (?P<done>(?:{PARTICIPLE})(?: [^,:]+)?) (?:first|earlier|later)$",
+    re.I,
+)
+_WHETHER = re.compile(
+    r"^(?:whether(?: or not)?|if) (?P<items>(?!or\b)[^,:]+? or (?!not\b)[^,:]+?) "
+    r"(?P<does>(?:is|are|was|were|has|have|had|does|did|can|came|died|lived|weighs?|costs?|[a-z]{2,}[^e\W]ed)\b[^,:]*)$",
+    re.I,
+)
 _MOST_WORDS = 7
 _NUMBER = r"\d|(?:one|two|three|four|five|ten|half|any|all|ever|usual|before)\b"
 _DOES_MORE = re.compile(
@@ -60,7 +68,7 @@ _PREDICATE = re.compile(
     rf"(?= (?:{_IN} )?(?:more|less|fewer|{_ADVERB}|{_SOONER})\b))\b"
 )
 _AMOUNT = re.compile(rf"(?P<does>.+?) (?:more|less|fewer)(?: (?P<what>(?!{_IN}\b).+?))?(?P<rest>(?: {_IN} .+)?)$", re.I)
-_DEGREE = re.compile(rf"(?P<does>\w+(?: \w+)?) (?P<more>{_ADVERB})(?P<rest>(?: {_IN} .+)?)$", re.I)
+_DEGREE = re.compile(rf"(?P<does>\w+(?: \w+){{0,2}}) (?P<more>{_ADVERB})(?P<rest>(?: {_IN} .+)?)$", re.I)
 _TIME = re.compile(rf"(?P<does>.+?),? {_SOONER}(?P<rest>(?: {_IN} .+)?)$", re.I)
 _FIRST_DONE = re.compile(r"(?P<be>was|were|is|are|has been|have been) first (?P<done>\w+(?:ed|n|t)\b.*)$", re.I)
 _THAN_OTHER = re.compile(r" than the other(?: one)?\b", re.I)
@@ -104,7 +112,15 @@ def chosen_from(text: str) -> list[str]:
     Args:
         text: on one line, without closing punctuation; names with "and" are marked as one word.
     """
-    return _which_is(text) or _does_more(text) or _which_does(text)
+    if match := _WHETHER.match(text):
+        text = f"which {match['does']}, {match['items']}"
+    return _either_first(text) or _which_is(text) or _does_more(text) or _which_does(text)
+
+
+def _either_first(text: str) -> list[str]:
+    """Splits "Was Haydn or Mozart born first" into the time of each."""
+    match = _EITHER_FIRST.match(text)
+    return [f"when {item} {match['be'].lower()} {match['done']}" for item in _items(match["items"])] if match else []
 
 
 def _which_is(text: str) -> list[str]:
@@ -154,14 +170,14 @@ def _does_more(text: str) -> list[str]:
 
 def _which_does(text: str) -> list[str]:
     """Splits "Which ship sank first, the Vasa or the Titanic" into the time when each sank."""
-    if match := _EITHER_FIRST.match(text):
-        return [f"when {item} {match['be'].lower()} {match['done']}" for item in _items(match["items"])]
+    is_set_apart = True
     if match := next((m for pattern in _WHICH_DOES if (m := pattern.match(text))), None):
         asked, items = match["asked"], _items(match["items"])
     else:
         listed = find_list(text)
-        if not listed or f" or {listed.items[-1]}" not in text:
+        if not listed or listed.conjunction != "or":
             return []
+        is_set_apart = bool(listed.after) or listed.before.endswith((", ", ": "))
         if listed.after and not _WHICH_OF_NAMES.fullmatch(listed.before):
             return []
         asked, items = f"{listed.before.strip(' ,')}{listed.after}", list(listed.items)
@@ -170,7 +186,8 @@ def _which_does(text: str) -> list[str]:
     verb = _PREDICATE.search(asked, asked.index(" ") if " " in asked else len(asked))
     if verb is None or " to " in asked[: verb.start()]:
         return []
-    return _of_each(asked[verb.start() :], items, is_choice=not re.match("what", asked, re.I))
+    is_choice = is_set_apart and not re.match("what", asked, re.I)  # the items may be an object: who wrote Emma or Dune
+    return _of_each(asked[verb.start() :], items, is_choice=is_choice)
 
 
 def _of_each(does: str, items: list[str], *, is_choice: bool) -> list[str]:

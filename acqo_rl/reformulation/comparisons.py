@@ -97,7 +97,11 @@ def _sides(text: str) -> list[str]:
         head = f"{match['attribute']} of " if match["attribute"] else ""
         return [f"{head}{side}" for side in _share(match["rest"])]
     if match := next((m for pattern in _SIDES if (m := pattern.match(text))), None):
-        if _NO_SIDE.match(match["other"]) or _CUT.search(match["one"]):
+        if (
+            _NO_SIDE.match(match["other"])
+            or _CUT.search(match["one"])
+            or any(map(find_list, match.group("one", "other")))
+        ):
             return []
         return shared(f"{match['one']} and {match['other']}{match.groupdict().get('tail') or ''}")
     return _share(text) if _VERSUS.search(text) and not names_opponents(text) else []

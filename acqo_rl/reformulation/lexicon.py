@@ -1,8 +1,8 @@
-"""Names that the rules need to know: names with an "and", and names with several meanings.
+"""Names that the rules need to know: names with an "and" or an "or", and names with several meanings.
 
 Both are read from the corpus. "Romeo and Juliet" is one name if it is a title, or if one of its words rarely occurs
-without the other. Titles such as "Mercury (planet)" and "Mercury (element)" give the meanings of "Mercury". Without a
-corpus, a list of common names is used.
+without the other. The same holds for "Truth or Dare". Titles such as "Mercury (planet)" and "Mercury (element)" give
+the meanings of "Mercury". Without a corpus, a list of common names is used.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MOST_READ = 100_000
 """Maximum number of documents that are read, which takes a few seconds."""
 _LEAST = 3
 _SHARE = 0.5
-"""Two words joined by "and" are one name if at least ``_LEAST`` documents contain the pair, and at least ``_SHARE`` of
-the documents with the rarer word."""
+"""Two words joined by "and" or "or" are one name if at least ``_LEAST`` documents contain the pair, and at least
+``_SHARE`` of the documents with the rarer word."""
 _TITLE_WORDS = 8
 
 _WORD = r"\w[\w'\u2019-]*"
-_JOINED = re.compile(rf"(?<![\w'\u2019-])({_WORD}),? (?:and|&|n'?) (?:the |an? )?({_WORD})", re.I)
-_JOINED_NAMES = re.compile(r"(?<![\w'\u2019-])([A-Z][\w'\u2019-]*) (?:and|&) (?:the )?([A-Z][\w'\u2019-]*)")
+_JOINED = re.compile(rf"(?<![\w'\u2019-])({_WORD}),? (and|&|n'?|or) (?:the |an? )?(?=({_WORD}))", re.I)
+_JOINED_NAMES = re.compile(r"(?<![\w'\u2019-])([A-Z][\w'\u2019-]*) (and|&|or) (?:the )?([A-Z][\w'\u2019-]*)")
 _JOINS = re.compile(r" (?:and|&|or|vs\.?|versus) ")
 _CAPITALISED = re.compile(r"[A-Z][\w'\u2019-]*")
 _WHO_OR_WHAT = re.compile(r"\W*(?:[a-z ]*\b)?(who|what)\b", re.I)
@@ -63,6 +63,14 @@ peace, wear tear, william mary, windsor maidenhead, yin yang
 """
 """Pairs of words around "and" that are one name in any corpus."""
 
+_COMMON_CHOICES = """
+all nothing, boom bust, change die, dead alive, deal no, do die, double nothing, fact fiction, feast famine, fight
+flight, free die, friend foe, have have, heads tails, hit miss, it leave, kill be, live die, make break, march die,
+naughty nice, now never, physiology medicine, publish perish, ready not, sink swim, trick treat, truth consequences,
+truth dare, win lose
+"""
+"""Pairs of words around "or" that are one name or one expression in any corpus."""
+
 _COMMON_READINGS = """
 amazon: company, river; apple: company, fruit; bark: tree, dog; bass: fish, guitar; bat: animal, baseball; bond:
 finance, chemistry; bow: weapon, ship; buffalo: animal, city in New York; cobra: snake, car; cologne: city, perfume;
@@ -86,12 +94,12 @@ class Lexicon:
     """Known names; all keys are in lower case.
 
     Attributes:
-        joined: pairs of words before and after an "and" that is part of a name.
+        joined: the words before and after an "and" or "or" that is part of a name, with that word between them.
         readings: name -> words that distinguish its meanings; "" for a meaning without such words.
         titles: titles of the corpus's documents, without the words that distinguish meanings.
     """
 
-    joined: frozenset[tuple[str, str]] = frozenset()
+    joined: frozenset[tuple[str, str, str]] = frozenset()
     readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     titles: frozenset[str] = frozenset()
 
@@ -99,7 +107,7 @@ class Lexicon:
     def of(cls, documents: Iterable[Document]) -> Lexicon:
         """Reads the names of a corpus and adds the common ones; takes about two seconds for 35,000 passages."""
         titles: dict[str, None] = {}
-        pairs: Counter[tuple[str, str]] = Counter()
+        pairs: Counter[tuple[str, str, str]] = Counter()
         words: Counter[str] = Counter()
         for document in islice(documents, _MOST_READ):
             titles.setdefault(one_line(document.title))
@@ -107,8 +115,8 @@ class Lexicon:
             words.update(set(_CAPITALISED.findall(text)))
             pairs.update(set(_JOINED_NAMES.findall(text)))
         bound = {
-            (before.lower(), after.lower())
-            for (before, after), number in pairs.items()
+            _joined(before, word, after)
+            for (before, word, after), number in pairs.items()
             if number >= max(_LEAST, _SHARE * min(words[before], words[after]))
         }
         names = {title for title in titles if title and len(title.split()) <= _TITLE_WORDS}
@@ -136,14 +144,14 @@ class Lexicon:
             known = tuple(r for r in known if not r or r == "mythology" or wanted == bool(_PERSON.search(r)))
         return known if len(known) > 1 else ()
 
-    def is_joined(self, before: str, after: str) -> bool:
-        """Whether these words, joined by "and", are one name."""
-        return (before.lower(), after.lower()) in self.joined
+    def is_joined(self, before: str, word: str, after: str) -> bool:
+        """Whether two words, joined by "and", "&" or "or", are one name."""
+        return _joined(before, word, after) in self.joined
 
     def mark_names(self, text: str, mark: str) -> str:
-        """Replaces spaces inside names by ``mark``: in titles, and around an "and" that is part of a name."""
+        """Replaces spaces inside names by ``mark``: in titles, and around an "and" or "or" that is part of a name."""
         text = self._mark_titles(text, mark)
-        return _JOINED.sub(lambda m: m[0].replace(" ", mark) if self.is_joined(m[1], m[2]) else m[0], text)
+        return _JOINED.sub(lambda m: m[0].replace(" ", mark) if self.is_joined(*m.groups()) else m[0], text)
 
     def _mark_titles(self, text: str, mark: str) -> str:
         """Marks capitalised titles of several words, the longest first.
@@ -172,10 +180,11 @@ class Lexicon:
 @cache
 def common_lexicon() -> Lexicon:
     """The common names, which are known without a corpus."""
-    pairs = (entry.split() for entry in _COMMON_NAMES.split(","))
+    pairs = {(pair[-2], "and", pair[-1]) for pair in map(str.split, _COMMON_NAMES.split(","))}
+    choices = {(before, "or", after) for before, after in map(str.split, _COMMON_CHOICES.split(","))}
     readings = (entry.split(":") for entry in _COMMON_READINGS.split(";"))
     return Lexicon(
-        frozenset((pair[-2], pair[-1]) for pair in pairs),
+        frozenset(pairs | choices),
         {name.strip(): tuple(" ".join(r.split()) for r in listed.split(",")) for name, listed in readings},
     )
 
@@ -191,14 +200,17 @@ def _without_place(title: str) -> str:
     return match[1] if match and match[3] and _JOINS.search(match[1]) else _without_reading(title)
 
 
-def _pair_of(title: str) -> tuple[str, str] | None:
-    """The words around the "and" of a short title that is a name; ``None`` for titles such as "Origin and history"."""
+def _joined(before: str, word: str, after: str) -> tuple[str, str, str]:
+    return before.lower(), "or" if word.lower() == "or" else "and", after.lower()
+
+
+def _pair_of(title: str) -> tuple[str, str, str] | None:
+    """The words around the "and" or "or" of a short title that is a name; ``None`` for "Origin and history"."""
     name = _without_reading(title)
     pairs = _JOINED_NAMES.findall(name)
-    if len(pairs) != 1 or len(name.split()) > 5 or re.search(r"[,:]|(?: (?:and|&) .*){2}", name):
+    if len(pairs) != 1 or len(name.split()) > 5 or re.search(r"[,:]|(?: (?:and|&|or) .*){2}", name):
         return None
-    [(before, after)] = pairs
-    return before.lower(), after.lower()
+    return _joined(*pairs[0])
 
 
 def _readings_of(titles: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,8 @@
 "Brighton and Hove" may be two towns or one. A pair is split only if the corpus has both names as titles, or if the
 wording shows two things: "both", a plural verb ("when were"), a plural that each thing has once ("capitals of"), or an
 article or preposition before each name. Otherwise it is not split: on questions of Wikipedia, searching the halves of
-such pairs finds less than the raw query.
+such pairs finds less than the raw query. The same holds for "or", because "Sink or Swim" is a title. There, a measure
+in the singular shows two things, too: "the population of Oslo or Bergen".
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from acqo_rl.reformulation.comparisons import names_opponents
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.relations import joins, joins_list, joins_next
 from acqo_rl.reformulation.signals import (
+    MEASURED,
     ONE_EACH,
     PARTICIPLE,
     NameList,
@@ -32,10 +34,10 @@ _ONE_THING = re.compile(
     r"^(?:when|where|what|who|why|how(?: \w+)?) (?:is|was|does|has) \|"
     r"|^who (?:plays|played|stars|starred|acts|acted|is|was) in (?:the \w+ )?\|$|^who (?:are|were) \|$"
     r"|\b(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director) (?:of|to|from) (?:the \w+ )?\|$"
-    r"|\| (?:come out|premiere|debut|air|end)$|^where do \| live$",
+    r"|\| (?:come out|premiere|debut|air|end)$|^where do \| live$|\b(?:more|fewer|less) \|",
     re.I,
 )
-"""Context in which "X and Y" is one thing: a singular verb, or a question about a work, a show or a pair."""
+"""Context in which "X and Y" is one thing: a singular verb, a comparison, or a question about a work, show or pair."""
 _WORK = (
     r"(?:plot|cast|ending|lyrics|soundtrack|sequel|characters?|author|director|movie|film|book|novel|band|members?"
     r"|singers?|songs?|albums?|hits?|discography|trailer|series|show)"
@@ -137,6 +139,7 @@ def listed_names(text: str, lexicon: Lexicon, is_asked: bool) -> list[str]:
     if (
         _CHOICE.match(before)
         or _CHOICE_AFTER.match(after)
+        or listed.items[0].startswith(SPACE)  # a title with a colon
         or _GOES_ON.match(after)
         or _OF_BOTH.match(f"{before}{listed.link}".strip())
     ):
@@ -202,7 +205,7 @@ def _asks_of_each(listed: NameList, text: str) -> bool:
         return True
     if not listed.before:
         is_phrase = has_attribute(listed.after) and _NOUN_AFTER.match(listed.after)
-        return bool(is_phrase) or " and " not in text
+        return bool(is_phrase) or listed.conjunction != "and"
     is_of_each = _PLACE_BEFORE.search(listed.before) or has_attribute(listed.before)
     return bool(is_of_each and _PLACE_AFTER.match(listed.after))
 
@@ -211,14 +214,16 @@ def _are_several(listed: NameList, text: str) -> bool:
     """Whether the wording shows that a list is not one name: a firm, a place, a work, a pair or a family."""
     first, *_, last = listed.items
     around = f"{listed.before}|{listed.after}"
-    if " and " not in text:
+    if listed.conjunction not in ("and", "or"):
         return True
     if len(listed.items) > 2:
         is_title = first.startswith("The ") and bool(listed.before)
         is_subject = _SUBJECT.search(listed.before) or (not listed.before and _VERB_AFTER.match(listed.after))
         return not (is_title or is_subject or _ONE_THING.search(around) or _ONE_WORK.search(around))
-    if listed.link or _EACH_AFTER.match(listed.after) or _SAME.match(listed.after):
+    if listed.link or _EACH_AFTER.match(listed.after):
         return True
+    if _SAME.match(listed.after):
+        return listed.conjunction == "and"
     if any(mark in item for item in listed.items for mark in (SPACE, AMPERSAND)):
         return True
     if (
@@ -233,7 +238,17 @@ def _are_several(listed: NameList, text: str) -> bool:
         or ":" in listed.before
         or _has_plural_verb(listed)
         or _is_of_each(listed)
+        or (listed.conjunction == "or" and _are_alternatives(listed, text))
     )
+
+
+def _are_alternatives(listed: NameList, text: str) -> bool:
+    """Whether names with "or" are alternatives: each is measured, or both are kinds of one thing."""
+    first, *_, last = (item.split() for item in listed.items)
+    if len(first) > 1 < len(last) and (first[0] == last[0] or first[-1] == last[-1]):
+        return True
+    is_measured = any(is_of(word, MEASURED) for word in re.findall(r"\w+", listed.before.lower()))
+    return is_measured and _PLACE_BEFORE.search(listed.before) is not None and f", or {listed.items[-1]}" not in text
 
 
 def _has_article(listed: NameList) -> bool:

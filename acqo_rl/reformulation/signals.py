@@ -25,7 +25,7 @@ _CAPITALISED = re.compile(rf"\b{_NAME}")
 _ITEM = rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
 _LIST = re.compile(
     rf"\b((?:between\s+|both\s+|either\s+)?){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*"
-    rf"(?:\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*(?:(?:in|of|for|at)\s+)?{_ITEM}"
+    rf"(?P<conjunction>\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*(?:(?:in|of|for|at)\s+)?{_ITEM}"
 )
 HAN = r"\u4e00-\u9fff"
 _HAN_WORDS = re.compile(rf"[{HAN}]{{2}}")
@@ -62,16 +62,17 @@ _BARE = re.compile(
     re.I,
 )
 _REQUEST = re.compile(
-    r"(?:(?:please|hi|hello|hey|ok|okay|so|and|also|first),? )*(?:wh(?:o|om|ose|at|en|ere|ich|y)|how|is|are|was|were|do"
-    r"|does|did|can|could|should|would|will|has|have|had|tell|give|show|list|name|explain|describe|compare|find|contrast"
-    r"|discuss|i|help|summari[sz]e|outline|look|(?:in|at|on|for|to|from|by) wh(?:ich|at|om))(?:'?s|'d)?\b",
+    r"(?:(?:please|hi|hello|hey|ok|okay|so|and|also|first),? )*(?:wh(?:o|om|ose|at|en|ere|ich|y|ether)|how|is|are|was"
+    r"|were|do|does|did|can|could|should|would|will|has|have|had|tell|give|show|list|name|explain|describe|compare|find"
+    r"|contrast|discuss|i|help|summari[sz]e|outline|look|(?:in|at|on|for|to|from|by) wh(?:ich|at|om))(?:'?s|'d)?\b",
     re.I,
 )
 _COURTESY = re.compile(
     r"(?:(?:(?:hi|hello|hey)(?: there)?[,!.]?|(?:please|kindly),?|ok(?:ay)?,?|so,?"
     r"|(?:can|could|would|will) (?:you|someone|anyone)(?: please| kindly)?(?= (?:please )?(?:tell|show|give|explain"
     r"|compare|describe|list|help|find|look|summari|let|name|say|provide))|do you know|let me|help me(?: to)?"
-    r"|i(?:'m| am| was) (?:just )?(?:wondering|curious|trying to)(?: if (?:you|someone) (?:could|can|would))?,?"
+    r"|i(?:(?:'m| am| was) (?:just )?(?:wondering|curious|trying to)| wonder)"
+    r"(?: if (?:you|someone) (?:could|can|would))?,?"
     r"|i(?:'d| would) (?:like|love) to|i (?:want|need|have) to|(?:for|in) my (?:\w+ )?\w+,|find out|figure out|know"
     r"|understand|learn|(?:tell|show|give) me|explain to me)\s+)+",
     re.I,
@@ -127,6 +128,8 @@ ONE_EACH = frozenset(
     """.split()  # noqa: SIM905
 )
 """Attributes that a thing has once, so that their plural asks for them of several things: "the mayors of"."""
+MEASURED = (QUANTITIES | ONE_EACH) - {"definition", "meaning", "motto", "name", "origin"}
+"""Attributes of things, but not of words or works: names that share one are not a title or an expression."""
 _ATTRIBUTES = (
     QUANTITIES
     | ONE_EACH
@@ -162,12 +165,14 @@ class NameList:
         link: ``between``, ``both`` or ``either`` before the first name; otherwise empty.
         items: the names.
         after: the text after the list.
+        conjunction: the word or sign before the last name: ``and``, ``or``, ``vs``, ``versus`` or ``&``.
     """
 
     before: str
     link: str
     items: tuple[str, ...]
     after: str
+    conjunction: str
 
 
 def newest_first(history: Sequence[Turn]) -> list[str]:
@@ -260,7 +265,7 @@ def find_list(text: str) -> NameList | None:
     head, of, first = items[0].rpartition(" of ")
     if head.split(" ")[-1].isupper():  # the GDP of France and Germany
         before, items = f"{before}{head}{of}", [first, *items[1:]]
-    return NameList(before, link, tuple(items), text[match.end() :])
+    return NameList(before, link, tuple(items), text[match.end() :], match["conjunction"].lower().rstrip("."))
 
 
 def items_of(listed: str) -> list[str]:

@@ -56,6 +56,7 @@ from acqo_rl.types import Query
         (("Who sings in Mumford and Sons?", "Marcus Mumford."), "When was it formed?", ["Mumford and Sons"]),
         (("Where is Antigua and Barbuda?", "Here."), "and is the population large?", ["Antigua and Barbuda"]),
         (("When was Frost and Glory published?", "In 1990."), "who wrote it?", ["Frost and Glory"]),
+        (("Who directed Shine or Shadow?", "Ann Lee."), "when was it filmed?", ["Shine or Shadow"]),
         (("Tell me about Oslo and Bergen.", "Oslo is a capital."), "How large is it?", ["Oslo"]),
         (("Where are Oslo and Bergen?", "In Norway."), "How large is it?", ["Bergen"]),
         # one form of a name

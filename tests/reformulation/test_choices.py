@@ -36,6 +36,14 @@ from acqo_rl.reformulation.splitting import parts_of
         ("Which firm was founded before the other, Lego or Ikea?", ["when {} was founded", "Lego", "Ikea"]),
         ("Which film has the director who died first, Jaws or Heat?", ["when the director of {} died", "Jaws", "Heat"]),
         ("Which was decided first, X v. Gibb or Roe v. Wade?", ["when {} was decided", "X v. Gibb", "Roe v. Wade"]),
+        ("Was Bohr or Dirac awarded the prize earlier?", ["when {} was awarded the prize", "Bohr", "Dirac"]),
+        ("which game has been around longer Go or Risk", ["how long {} has been around", "Go", "Risk"]),
+        # an indirect question
+        ("Whether Lund or Malmo is older", ["How old is {}", "Lund", "Malmo"]),
+        ("whether or not gold or silver is denser", ["How dense is {}", "gold", "silver"]),
+        ("Tell me whether Go or Java is faster", ["How fast is {}", "Go", "Java"]),
+        ("I wonder whether Chad or Mali has more people", ["how many people {} has", "Chad", "Mali"]),
+        ("Do you know if Haydn or Mozart died first?", ["when {} died", "Haydn", "Mozart"]),
         # what is said of one of them
         ("Which breed has long ears, the Pug or the Beagle?", ["{} has long ears", "the Pug", "the Beagle"]),
         ("Which director, Ann Lee or Bo Li, was a writer?", ["{} was a writer", "Ann Lee", "Bo Li"]),
@@ -65,6 +73,9 @@ def test_each_part_makes_sense_without_the_other_thing(text, parts):
         "Did Ann Lee and Bo Li publish more than 15 novels?",
         "Does Burma have more than one religion?",
         "Are early or late maturing boys taller and stronger than their friends?",
+        "Is it true that Everest or K2 is harder to climb?",
+        "Who merged with Exxon or Mobil?",
+        "Which actor played in Heat or Jaws?",
         "was star wars a book or a movie first",
     ],
 )

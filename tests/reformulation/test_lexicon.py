@@ -16,15 +16,24 @@ def lexicon(*documents):
 
 def test_a_title_with_and_is_one_name():
     known = lexicon(("Hero and Leander", "A poem."), ("Bonn & Cie (bank)", ""), ("Flora", ""))
-    assert known.is_joined("Hero", "Leander")
-    assert known.is_joined("bonn", "cie")
-    assert not known.is_joined("Leander", "Hero")
+    assert known.is_joined("Hero", "and", "Leander")
+    assert known.is_joined("bonn", "and", "cie")
+    assert not known.is_joined("Leander", "and", "Hero")
+
+
+def test_a_title_with_or_is_one_name_only_with_or():
+    known = lexicon(("Shine or Shadow (film)", ""))
+    assert known.is_joined("shine", "or", "shadow")
+    assert not known.is_joined("shine", "and", "shadow")
+    assert known.mark_names("who wrote shine or shadow", "_") == "who wrote shine_or_shadow"
+    assert not common_lexicon().is_joined("romeo", "or", "juliet")
 
 
 @pytest.mark.parametrize(
     "title",
     [
         "Origin and history",
+        "Shine or Shadow or Rain",
         "Salt, Sugar and Water",
         "List of towns and rivers",
         "Hero and Leander and Flora",
@@ -37,13 +46,19 @@ def test_a_title_that_lists_is_none(title):
 
 def test_words_that_hardly_occur_apart_are_one_name():
     together = [("River", f"The Kura and Aras meet in place {i}.") for i in range(4)]
-    assert lexicon(*together).is_joined("kura", "aras")
-    assert not lexicon(*together[:2]).is_joined("kura", "aras")
+    assert lexicon(*together).is_joined("kura", "and", "aras")
+    assert not lexicon(*together[:2]).is_joined("kura", "and", "aras")
     apart = [("River", f"The Kura is long. {i}") for i in range(9)] + [
         ("River", f"The Aras is short. {i}") for i in range(9)
     ]
-    assert not lexicon(*together, *apart).is_joined("kura", "aras")
-    assert lexicon(*together, *apart[:9]).is_joined("kura", "aras")  # the Aras is not spoken of alone
+    assert not lexicon(*together, *apart).is_joined("kura", "and", "aras")
+    assert lexicon(*together, *apart[:9]).is_joined("kura", "and", "aras")  # the Aras is not spoken of alone
+
+
+def test_words_that_hardly_occur_without_an_or_are_one_name():
+    together = [("Prize", f"The prize for Physiology or Optics of year {i}.") for i in range(4)]
+    assert lexicon(*together).is_joined("physiology", "or", "optics")
+    assert not lexicon(*together).is_joined("physiology", "and", "optics")
 
 
 def test_readings_are_what_titles_tell_apart():
@@ -101,7 +116,7 @@ def test_a_question_that_one_common_reading_fits_is_not_ambiguous(text):
 
 def test_what_is_common_is_well_formed():
     common = common_lexicon()
-    assert all(before and after and before == before.lower() for before, after in common.joined)
+    assert all(before and after and before == before.lower() for before, _, after in common.joined)
     assert all(len(readings) > 1 and all(readings) for readings in common.readings.values())
 
 

@@ -71,6 +71,25 @@ from acqo_rl.reformulation.splitting import parts_of
         "Brown versus Board of Education summary",
         "Marbury versus Madison decision",
         "Where are bread and butter mixed?",
+        # titles and expressions with "or"
+        "Who wrote Shine or Shadow?",
+        "Shine or Shadow cast",
+        "When was Fall or Fly released?",
+        "Which studio produced Bark or Bite?",
+        "Is Bread or Bone a good film?",
+        "meaning of hook or crook",
+        "truth or dare for kids",
+        "Population of Truth or Consequences",
+        "What is the plot of Dusk, or The Long Night?",
+        # what one subject does to either
+        "Which river runs through Vienna or Bratislava?",
+        "Who lived with Verlaine or Rimbaud?",
+        # two names of one thing
+        "Is Burma or Myanmar the same country?",
+        "Hellas, or Greece, had which king?",
+        # a noun or a comparison that both share
+        "Are there more Swiss or Danish towns?",
+        "What separates Spain and Portugal from Morocco?",
         "cheap hotels, hostels and apartments in rome",
     ],
 )
@@ -106,6 +125,16 @@ def test_what_may_be_one_thing_is_left_whole(text):
         ("When were Harvard and Yale founded?", ["When was Harvard founded", "When was Yale founded"]),
         ("Where do Kepler and Galileo lie?", ["Where does Kepler lie", "Where does Galileo lie"]),
         ("Have Ravel and Satie both won a prize?", ["Has Ravel won a prize", "Has Satie won a prize"]),
+        # a measure in the singular of alternatives, or two of one kind
+        (
+            "What is the population of Chad or Mali?",
+            ["What is the population of Chad", "What is the population of Mali"],
+        ),
+        ("weather in Lund or Malmo in May", ["weather in Lund in May", "weather in Malmo in May"]),
+        ("hotels in Lund or Malmo", ["hotels in Lund", "hotels in Malmo"]),
+        ("Can Rice University or Brown University grow?", ["Can Rice University grow", "Can Brown University grow"]),
+        # a joined name behind another name
+        ("Who wrote Faust and Romeo and Juliet?", ["Who wrote Faust", "Who wrote Romeo and Juliet"]),
         # a name that is known to be one
         ("AT&T and Verizon revenue", ["AT&T revenue", "Verizon revenue"]),
         # lower case
@@ -144,6 +173,13 @@ def test_the_titles_of_a_corpus_decide():
     assert parts_of("population of Brighton and Hove", corpus) == ()
     assert parts_of("What did Lund and Malmo win?", corpus) == ("What did Lund win", "What did Malmo win")
     assert parts_of("Which actor plays in Heat and Jaws?", corpus) == ()
+    assert parts_of("Who directed Heat or Jaws?", corpus) == ("Who directed Heat", "Who directed Jaws")
+    assert parts_of("Who directed Heat or Jaws?") == ()
+
+
+def test_a_title_with_a_colon_is_no_item_of_a_list():
+    corpus = Lexicon(titles=frozenset({"d-day: until the end", "jaws"}))
+    assert parts_of("Which film came out first, D-Day: Until The End or Jaws?", corpus) == ()
 
 
 def test_two_measured_things_are_split_if_both_are_titles():

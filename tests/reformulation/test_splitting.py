@@ -303,7 +303,7 @@ def test_any_text_has_parts_or_none(text):
     assert all(normalised(part) for part in parts_of(text))
 
 
-LEXICON = Lexicon(frozenset({("bread", "roses")}), {}, frozenset({"lund", "malmo", "escape from the dark"}))
+LEXICON = Lexicon(frozenset({("bread", "and", "roses")}), {}, frozenset({"lund", "malmo", "escape from the dark"}))
 
 
 @pytest.mark.parametrize(
