@@ -162,8 +162,12 @@ def asks_for_nothing(query: Query) -> bool:
 def _kinds(text: str) -> set[str]:
     """The kinds of the clauses of a text: a remark is "said", a yes is an "answer"; empty if a clause is neither."""
     clauses = [clause for part in _CLAUSE_END.split(text) if (clause := _clause(part))]
-    kinds = {_kind(clause) for clause in clauses}
-    return set() if "" in kinds or len(clauses) < 2 else kinds
+    kinds: set[str] = set()
+    for clause in clauses:
+        if not (kind := _kind(clause)):
+            return set()
+        kinds.add(kind)
+    return kinds if len(clauses) > 1 else set()
 
 
 def _kind(clause: str) -> str:
