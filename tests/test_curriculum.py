@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.curriculum import (
@@ -92,6 +93,54 @@ def test_report(tmp_path):
     assert "| 1.70 | 0.00 | 1.70 | text \\| of e |" in report
     assert report.count("text \\| of ") == 4
     assert (tmp_path / "histogram.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_report_is_markdown(tmp_path):
+    made = [Difficulty("a", 1.0, 0.0, 1.0), Difficulty("b", 1.5, 0.25, 2.0), Difficulty("c", 0.0, 0.0, 0.0)]
+    write_report(select_band(made, 0.5, 1.75), [Query(name, f"text of {name}") for name in "abc"], tmp_path)
+    assert (tmp_path / "report.md").read_text().splitlines() == [
+        "# Difficulty",
+        "",
+        "3 queries were scored.",
+        "",
+        "![Mean reward of each query](histogram.png)",
+        "",
+        "## Kept: mean reward from 0.5 to 1.75",
+        "",
+        "2 of 3 queries (67%).",
+        "",
+        "1 of them got the same reward in every rollout.",
+        "",
+        "| mean | standard deviation | best | query |",
+        "|---|---|---|---|",
+        "| 1.00 | 0.00 | 1.00 | text of a |",
+        "| 1.50 | 0.25 | 2.00 | text of b |",
+        "",
+        "## Too easy: mean reward above 1.75",
+        "",
+        "0 of 3 queries (0%).",
+        "",
+        "## Too hard: mean reward below 0.5",
+        "",
+        "1 of 3 queries (33%).",
+        "",
+        "| mean | standard deviation | best | query |",
+        "|---|---|---|---|",
+        "| 0.00 | 0.00 | 0.00 | text of c |",
+        "",
+    ]
+
+
+def test_the_histogram_contains_every_query_and_marks_the_bounds_of_the_band(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    write_report(select_band(DIFFICULTIES, 0.05, 5 / 3), [Query(name, name) for name in "abcde"], tmp_path)
+    [axes] = drawn[0].axes
+    _, labels = axes.get_legend_handles_labels()
+    heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
+    assert dict(zip(labels, map(sum, heights), strict=True)) == {"too hard": 1, "kept": 3, "too easy": 1}
+    assert list(map(len, heights)) == [30] * 3
+    assert [line.get_xdata()[0] for line in axes.lines] == [0.05, 5 / 3]
 
 
 def test_the_report_counts_kept_queries_with_equal_rewards(tmp_path):

@@ -104,6 +104,12 @@ class TestValues:
         assert reward.shapley_values[2:] == [[], [], []]
         assert reward.retriever.calls == [["one", "two", "garbage", "raw"]]
 
+    def test_credits_are_computed_only_on_request(self):
+        reward = Reward("converge", ScriptedRetriever(FOUND), RankScoreFusion())
+        reward(prompts=[None], completions=[split("one", "two")], query=["raw"], gold=[["g1"]])
+        assert reward.shapley_values == [[]]
+        assert reward.retriever.calls == [["one", "two"]]
+
     def test_each_search_after_the_first_has_a_cost(self):
         found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)
         assert found == pytest.approx([2, 1.97, 1.94])
@@ -254,6 +260,8 @@ def test_invalid_settings_are_rejected(settings, message):
 def test_invalid_must_be_below_the_lowest_reward_of_a_valid_completion():
     with pytest.raises(ConfigError, match=r"invalid_reward is -0.1.*-0.1.*0.05"):
         Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid_reward=-0.1)
+    # three searches cost at most 2 x 0.05
+    assert Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid_reward=-0.11).cost == 0.05
 
 
 @pytest.mark.parametrize(("rank", "inside"), [(10, True), (11, False)])

@@ -22,6 +22,7 @@ from acqo_rl.types import Query, Snippet, SubQuery
         ("Straße", "STRASSE"),
         ("\uff26\uff21\uff29\uff33\uff33\uff1f", "faiss"),
         ("北京的人口是多少\uff1f", "北京的人口是多少"),
+        ("北京\uff01", "北京"),
         ("caf\u00e9", "cafe\u0301"),
         ("zero\u200bwid\u00adth", "zerowidth"),
     ],

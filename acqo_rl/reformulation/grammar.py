@@ -35,7 +35,7 @@ TAGS: dict[Route, str] = {"pass": "pass", "disambiguate": "resolve", "decompose"
 ORIGINAL = "="
 _EXPANSION = f"{ORIGINAL} "
 
-_KINDS: dict[Route, SubQueryKind] = {"pass": "original", "disambiguate": "reading", "decompose": "part"}
+_KINDS: dict[Route, SubQueryKind] = {"disambiguate": "reading", "decompose": "part"}
 _ROUTES: dict[str, Route] = {tag: route for route, tag in TAGS.items()}
 # Control characters and all white space except the space: characters that may end a line or are invisible.
 _BANNED = r"\u0000-\u001f\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict
@@ -10,7 +11,14 @@ import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
 from acqo_rl.errors import DataError
-from acqo_rl.evaluation.cache import Cache, CachedReformulator, CachedRetriever, reformulation_of, reformulator_key
+from acqo_rl.evaluation.cache import (
+    Cache,
+    CachedReformulator,
+    CachedRetriever,
+    hash_queries,
+    reformulation_of,
+    reformulator_key,
+)
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
@@ -222,6 +230,30 @@ def test_answers_are_kept_for_the_same_reformulator_model_files_and_settings_tha
     assert reformulator_key("multi_query", "m", three) != reformulator_key("multi_query", "m", four)
     (tmp_path / "weights").write_text("renewed")
     assert policy != reformulator_key("policy", str(tmp_path), three)
+
+
+def test_weights_of_the_same_size_but_another_time_are_others(tmp_path):
+    weights = tmp_path / "weights"
+    weights.write_text("old")
+    before = reformulator_key("policy", str(tmp_path), StrategySettings())
+    changed = weights.stat().st_mtime_ns + 1_000_000
+    weights.write_text("new")
+    os.utime(weights, ns=(changed, changed))
+    assert reformulator_key("policy", str(tmp_path), StrategySettings()) != before
+
+
+def test_queries_have_the_same_hash_only_if_all_that_is_compared_is_the_same():
+    query, qrels, metadata = Query("1", "one", history=("U: x",)), {"1": {"a": 1, "b": 0}}, {"1": {"kind": "compound"}}
+    same = hash_queries([query], qrels, metadata)
+    assert same == hash_queries([query], {"1": {"b": 0, "a": 1}, "2": {}}, {"1": {"kind": "compound", "note": "x"}})
+    others = [
+        ([Query("1", "other", history=query.history)], qrels, metadata),
+        ([Query("1", "one")], qrels, metadata),
+        ([query], {"1": {"a": 1, "b": 1}}, metadata),
+        ([query], qrels, {}),
+        ([query, query], qrels, metadata),
+    ]
+    assert len({same, *(hash_queries(*other) for other in others)}) == 6
 
 
 def test_a_cache_of_an_earlier_version_calls_the_minimum_margin_lead():

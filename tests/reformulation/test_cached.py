@@ -8,6 +8,7 @@ import pytest
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.reformulation.cached import Cached, reformulation_cache
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.types import Completion, Query, Snippet, SubQuery
@@ -76,6 +77,16 @@ def test_a_batch_asks_for_each_query_once_and_for_unknown_ones_only():
     assert [len(call) for call in model.calls] == [1, 1]
     assert [a.calls for a in answers] == [1, 0, 0, 0]
     assert [a.query.id for a in answers] == ["1", "2", "3", "1"]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_reformulator_that_returns_too_few_or_too_many_is_an_error(number):
+    class Wrong(PassThrough):
+        def reformulate(self, queries):
+            return [*super().reformulate(queries), *super().reformulate(queries)][:number]
+
+    with pytest.raises(ValueError):
+        Cached(Wrong(), "wrong", reformulation_cache()).reformulate([Query("1", "Peru"), Query("2", "Chad")])
 
 
 def test_a_failure_is_not_kept():

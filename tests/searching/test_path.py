@@ -340,6 +340,10 @@ def test_a_threshold_keeps_the_documents_that_one_list_finds_similar_enough_in_t
         assert fuse_similar(fusion, [lists], k, None) == fusion.fuse([lists], k)
 
 
+def test_a_threshold_of_an_empty_batch_is_no_fault():
+    assert search([], ScriptedRetriever(FOUND), RankScoreFusion(), score_threshold=0.5) == []
+
+
 def test_an_off_topic_query_finds_nothing_above_a_threshold():
     """The first of a list has the fused score 1, however little it has to do with the query."""
     retriever = ScoredRetriever("dense", {"cake": -0.08, "fjord": 0.6})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 
@@ -53,6 +55,18 @@ def test_the_second_look_sees_what_the_first_searches_found(ask):
     assert "- BERT: BERT is a language model" in prompts[0]
     assert "- Alphabet: Alphabet became the parent company" in prompts[1]
     assert [s.title for s in answer.query.feedback] == ["BERT"]
+
+
+def test_failed_calls_of_all_rounds_count():
+    class Failing(PassThrough):
+        feedback = FeedbackSpec(1, 5)
+
+        def reformulate(self, queries):
+            return [replace(made, calls=1, failed_calls=1, problem="down") for made in super().reformulate(queries)]
+
+    path = SearchPath(Failing(), ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, rounds=2)
+    [result] = path.search([Query("q", "Google")])
+    assert (result.reformulation.calls, result.reformulation.failed_calls) == (2, 2)
 
 
 def test_a_round_that_passes_adds_nothing(ask):

@@ -21,6 +21,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.searching.path import add_feedback, search
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts, cluster_by_sub_query
+from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
 
 CORPUS = {str(i): Document(str(i), f"title {i}", f"text of {i}") for i in range(10)}
@@ -558,6 +559,21 @@ def test_a_searcher_leaves_out_what_is_less_similar_than_its_threshold_or_that_o
     nothing = searcher.search("q", score_threshold=0.9)
     assert (nothing.fused.doc_ids, nothing.failures, len(nothing.rankings)) == ((), (), 2)
     assert searcher.search("q").cached
+
+
+def test_a_searcher_has_cosines_if_all_of_its_retrievers_have():
+    words = ScoredRetriever("words", {})
+    words.cosine = False
+    dense = ScoredRetriever("dense", {})
+    for retrievers, cosine in ((dense, True), ([dense, words], False), ([dense, RawQueryOnly(words)], False)):
+        assert AdaptiveSearcher(PassThrough(), retrievers, RankScoreFusion()).cosine == cosine
+
+
+def test_what_only_the_raw_query_finds_is_clustered_under_the_raw_query():
+    dense, words = ScriptedRetriever({"part": ("a",)}), ScriptedRetriever({"q": ("b",)})
+    words.name = "words"
+    found = searcher(Scripted(("part",)), dense, RawQueryOnly(words)).search("q")
+    assert cluster_by_sub_query(found) == {"part": ("a",), "q": ("b",)}
 
 
 def test_a_searcher_without_cosines_refuses_a_threshold():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from stand_ins import ScriptedRetriever
@@ -78,6 +79,15 @@ def test_a_reformulator_that_hangs_leaves_another_one_its_threads(release):
     for number in range(THREADS + 1):
         assert hanging.reformulate(f"q {number}").problem.startswith("TimeoutError")
     assert searcher(workers, found).search("q").failures == ()
+
+
+def test_closing_waits_for_no_running_call(release):
+    workers = Workers(THREADS)
+    [late] = workers.run([("a", lambda: release.wait(20))], 0.05)
+    assert isinstance(late, TimeoutError)
+    begin = time.monotonic()
+    workers.close()
+    assert time.monotonic() - begin < 10
 
 
 def test_results_come_position_for_position(release):
