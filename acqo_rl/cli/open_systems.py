@@ -63,6 +63,7 @@ def open_components(
         batch_size=config.batch_size,
         rounds=config.rounds,
         similarity_threshold=strategies.similarity_threshold,
+        reformulate_below=strategies.reformulate_below,
         steps=open_steps(config, strategies, cache, corpus, retrievers) if config.pipeline else {},
         reranker=open_reranker(config.reranker, cache) if config.reranker else None,
         rerank_depth=config.rerank_depth,

@@ -56,7 +56,7 @@ from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.searching.feedback import document_of
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
-from acqo_rl.searching.threshold import check_score_threshold
+from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.text import one_line
 from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery
 
@@ -121,7 +121,7 @@ class Searcher:
 
         self.k = config.k
         self.corpus, self.retriever = open_corpus(config)
-        check_score_threshold(config.score_threshold, [self.retriever])
+        check_cosine("score_threshold", config.score_threshold, [self.retriever])
         lexicon = lexicon_for([config.reformulator], self.corpus.values())
         model = with_engine_prefix(config.reformulator, config.model or "", config.engine)
         reformulator: Reformulator = load_reformulator(config.reformulator, model, strategies, lexicon=lexicon)
@@ -137,6 +137,7 @@ class Searcher:
             self.corpus,
             score_threshold=config.score_threshold,
             reranking=self.reranking,
+            reformulate_below=strategies.reformulate_below,
         )
         self.retriever.search(["the first search of a process is slow"], 1)
         self.pipeline = None if config.answer_mode == "off" else self._pipeline(config, strategies)
@@ -165,7 +166,14 @@ class Searcher:
             )
         fusion = self.path.fusion
         after: dict[str, Any] = {"score_threshold": config.score_threshold, "reranking": self.reranking}
-        searcher = AdaptiveSearcher(self.path.reformulator, self.retriever, fusion, corpus=self.corpus, **after)
+        searcher = AdaptiveSearcher(
+            self.path.reformulator,
+            self.retriever,
+            fusion,
+            corpus=self.corpus,
+            reformulate_below=strategies.reformulate_below,
+            **after,
+        )
         return Pipeline(
             AdaptiveSearcher(PassThrough(), self.retriever, fusion, **after),
             self.corpus,

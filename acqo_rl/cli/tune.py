@@ -1,14 +1,19 @@
-r"""Choose num_variants and the weight of the raw query for a strategy, on the dev queries of a BEIR folder.
+r"""Choose settings for a strategy or a policy on the dev queries of a BEIR folder.
 
     acqo tune --data BEIR_DIR --index INDEX_DIR --strategy multi_query \
         --model openai:qwen3@http://localhost:8000/v1 --output outputs/tuning
+    acqo tune --data BEIR_DIR --index INDEX_DIR --strategy policy --model trained:four_sets --output outputs/tuning
 
-Every combination of --variants and --original_weights is evaluated on qrels/dev.tsv; no other split is read. The
-first combination (the strategy's default settings) is the baseline. The command prints a table, the best combination as
-lines for a settings file, its gain on the queries that selected it, and its gain in a 5-fold cross-validation. Only the
-cross-validated gain shows whether tuning is worth it.
+For a prompted strategy, every combination of --variants and --original_weights is evaluated. For the best of them, and
+for a policy, each of --cosines is then tried as reformulate_below: a query is reformulated only if the best cosine that
+the raw query finds is below the value. This saves model calls, and a raw query that finds a similar document is often
+best searched as it is. It requires a dense index.
 
-The model is called once per query and number of variants; other weights need no calls. The output folder stores all
+Only the judgements of --split are read. The first line (the default settings) is the baseline. The command prints a
+table, the best line as settings for a file, its gain on the queries that selected it, and its gain in a 5-fold
+cross-validation. Only the cross-validated gain shows whether tuning is worth it.
+
+The model is called once per query and number of variants; other settings need no calls. The output folder stores all
 reformulations and rankings, as with acqo evaluate.
 """
 
@@ -26,10 +31,10 @@ from acqo_rl.evaluation.cache import hash_queries, reformulator_key
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.reformulation.load import STRATEGIES, StrategySettings, check_strategy
+from acqo_rl.reformulation.load import ELSE_RULES, STRATEGIES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import FusionName, LanguageModel, Reformulator
+from acqo_rl.searching.sub_queries import DEPTH, split_retrievers
+from acqo_rl.types import FusionName, LanguageModel, Reformulator, has_cosines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,26 +42,51 @@ if TYPE_CHECKING:
 
     from acqo_rl.evaluation.cache import Cache, CachedReformulator
     from acqo_rl.evaluation.tuning import Candidate
+    from acqo_rl.reformulation.lexicon import Lexicon
 
-SPLIT = "dev"
+POLICIES = ("policy", f"policy{ELSE_RULES}")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The result of one candidate.
+
+    Attributes:
+        scores: float64[queries].
+        reformulated: share of the queries that were reformulated, and not passed.
+    """
+
+    scores: NDArray[np.float64]
+    reformulated: float
 
 
 @dataclass
 class TuneConfig(IndexSettings):
     """Settings of the command."""
 
-    data: str = field(metadata={"help": "BEIR folder with queries and qrels/dev.tsv."})
+    data: str = field(metadata={"help": "BEIR folder with queries and qrels/SPLIT.tsv."})
     index: str = field(metadata={"help": INDEX_HELP})
     output: str = field(metadata={"help": "Output folder: new, or with earlier results on the same queries."})
+    split: str = field(default="dev", metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
     strategy: str = field(
-        default="multi_query", metadata={"help": f"One of {', '.join(STRATEGIES)}, or several joined by '+'."}
+        default="multi_query",
+        metadata={
+            "help": f"One of {', '.join(STRATEGIES)}, several joined by '+', or {' or '.join(POLICIES)}: the trained "
+            "policy in --model."
+        },
     )
-    model: str = field(default="embedded:smollm2", metadata={"help": "Language model of the strategy."})
+    model: str = field(
+        default="embedded:smollm2", metadata={"help": "Language model of the strategy, or folder of the policy."}
+    )
     variants: list[int] = field(
         default_factory=lambda: [3, 1, 2, 4, 5], metadata={"help": "Numbers of variants to try, for multi_query."}
     )
     original_weights: list[float] = field(
         default_factory=lambda: [0.0, 0.5, 1.0, 2.0, 4.0], metadata={"help": "Weights of the raw query to try."}
+    )
+    cosines: list[float] = field(
+        default_factory=lambda: [0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8],
+        metadata={"help": "Values of reformulate_below to try; see above. None is tried if the index is not dense."},
     )
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     measure: str = field(default="nDCG@10", metadata={"help": "Measure to maximise, as ir_measures writes it."})
@@ -74,21 +104,27 @@ def main(config: TuneConfig, strategies: StrategySettings) -> None:
     from acqo_rl.evaluation.tuning import choose
 
     check(config)
-    scores = measure_all(config, strategies)
-    choice = choose(scores, strategies.seed)
-    print(f"\n{config.measure} of {config.strategy} on {len(next(iter(scores.values())))} dev queries\n")
-    for candidate, values in scores.items():
-        weight = "own" if candidate.original_weight is None else f"{candidate.original_weight:g}"
+    measured = measure_all(config, strategies)
+    choice = choose({candidate: one.scores for candidate, one in measured.items()}, strategies.seed)
+    count = len(next(iter(measured.values())).scores)
+    print(f"\n{config.measure} of {config.strategy} on {count} queries of {config.split}\n")
+    for candidate, one in measured.items():
+        settings = "  ".join(f"{name} {value:g}" for name, value in given(candidate).items()) or "default settings"
         mark = "  <- chosen" if candidate == choice.candidate else ""
-        print(f"num_variants {candidate.num_variants}  original_weight {weight:>4}  {values.mean():.4f}{mark}")
+        print(f"{settings:60}  {one.scores.mean():.4f}  reformulated: {one.reformulated:4.0%}{mark}")
     print("\n# for a file of settings")
-    for name, value in asdict(choice.candidate).items():
-        print(f"{name}: {'null' if value is None else value}")
+    for name, value in given(choice.candidate).items():
+        print(f"{name}: {value}")
     for which, gain in (
         ("on the queries that chose it", choice.gain),
         ("on queries not used for the choice", choice.unseen),
     ):
         print(f"# gain over the first line, {which}: {gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]")
+
+
+def given(candidate: Candidate) -> dict[str, float]:
+    """The settings of a candidate that differ from the defaults."""
+    return {name: value for name, value in asdict(candidate).items() if value is not None}
 
 
 def check(config: TuneConfig) -> None:
@@ -98,72 +134,88 @@ def check(config: TuneConfig) -> None:
         ConfigError: a number is out of range, or the strategy or a measure is unknown.
     """
     check_ranges(config, dict.fromkeys(("limit", "batch_size"), (1, FINITE)))
-    if not set(config.strategy.split("+")) <= set(STRATEGIES):
+    if config.strategy not in POLICIES and not set(config.strategy.split("+")) <= set(STRATEGIES):
         raise ConfigError(
-            f"{config.strategy!r} cannot be tuned; choose {', '.join(STRATEGIES)}, or several joined by '+'."
+            f"{config.strategy!r} cannot be tuned; choose {', '.join([*POLICIES, *STRATEGIES])}, or several of the "
+            f"last {len(STRATEGIES)} joined by '+'."
         )
     check_strategy(config.strategy, config.model)
     if not config.variants or not all(1 <= number <= 5 for number in config.variants):
         raise ConfigError(f"variants is {config.variants}; give numbers from 1 to 5.")
+    if not all(-1 <= cosine <= 1 for cosine in config.cosines):
+        raise ConfigError(f"cosines is {config.cosines}; give numbers between -1 and 1.")
     if not all(0 <= weight < FINITE for weight in config.original_weights):
         raise ConfigError(f"original_weights is {config.original_weights}; give numbers of at least 0.")
     check_measures([config.measure], DEPTH)
 
 
-def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candidate, NDArray[np.float64]]:
-    """Returns the scores of every combination, float[queries]; the strategy's own weight first."""
+def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candidate, Measured]:
+    """Measures every candidate, the default settings first."""
     from acqo_rl.cli.open_systems import open_retrievers
     from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
     from acqo_rl.evaluation.run import evaluate
     from acqo_rl.evaluation.tuning import Candidate, Reweighted
+    from acqo_rl.reformulation.load import lexicon_for
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.training.run_folder import open_run
 
-    data = read_beir(config.data, SPLIT)
-    queries, qrels = data.queries[SPLIT], data.qrels[SPLIT]
+    data = read_beir(config.data, config.split)
+    queries, qrels = data.queries[config.split], data.qrels[config.split]
     hashed = hash_queries(queries, qrels, data.metadata)
-    open_run(config.output, {"data": str(Path(config.data).resolve()), "split": SPLIT, "queries": hashed})
+    open_run(config.output, {"data": str(Path(config.data).resolve()), "split": config.split, "queries": hashed})
     with closing(Cache(Path(config.output, "cache.sqlite"))) as cache:
         opened = open_retrievers([config.index], config, cache, data.corpus)
         [retriever] = [parts.all(name) for name, parts in opened.items()]
         fusion = fusion_named(config.fusion)
 
-        def scores(reformulator: Reformulator) -> NDArray[np.float64]:
+        def measure(reformulator: Reformulator, reformulate_below: float | None = None) -> Measured:
             evaluation = evaluate(
-                SearchPath(reformulator, retriever, fusion),
+                SearchPath(reformulator, retriever, fusion, data.corpus, reformulate_below=reformulate_below),
                 queries[: config.limit],
                 qrels,
                 name=config.strategy,
                 measures=[config.measure],
                 batch_size=config.batch_size,
             )
-            return evaluation.scores(config.measure)
+            routes = [result.reformulation.route for result in evaluation.results]
+            return Measured(evaluation.scores(config.measure), 1 - routes.count("pass") / len(routes))
 
-        found: dict[Candidate, NDArray[np.float64]] = {}
-        for number, reformulator in open_strategies(config, strategies, cache).items():
-            found[Candidate(number)] = scores(reformulator)
-            for weight in config.original_weights:
-                found[Candidate(number, weight)] = scores(Reweighted(reformulator, weight))
+        reformulators: dict[Candidate, Reformulator] = {}
+        lexicon = lexicon_for([config.strategy], data.corpus.values())
+        for number, opened_once in open_strategies(config, strategies, cache, lexicon).items():
+            reformulators[Candidate(number)] = opened_once
+            for weight in [] if number is None else config.original_weights:
+                reformulators[Candidate(number, weight)] = Reweighted(opened_once, weight)
+        found = {candidate: measure(reformulator) for candidate, reformulator in reformulators.items()}
+        best = max(found, key=lambda candidate: found[candidate].scores.mean())
+        if all(map(has_cosines, split_retrievers(retriever)[0])):
+            for cosine in config.cosines:
+                found[replace(best, reformulate_below=cosine)] = measure(reformulators[best], cosine)
     return found
 
 
-def open_strategies(config: TuneConfig, strategies: StrategySettings, cache: Cache) -> dict[int, CachedReformulator]:
-    """The strategy for each number of variants, with one model; only one if it has no variants."""
+def open_strategies(
+    config: TuneConfig, strategies: StrategySettings, cache: Cache, lexicon: Lexicon | None
+) -> dict[int | None, CachedReformulator]:
+    """The strategy for each number of variants, with one model; ``None``: a policy, which has no variants."""
     from acqo_rl.evaluation.cache import CachedReformulator
     from acqo_rl.reformulation.load import load_reformulator, load_strategy_model
+
+    def opened(settings: StrategySettings) -> CachedReformulator:
+        key = reformulator_key(config.strategy, config.model, settings)
+        return CachedReformulator(config.strategy, partial(load, settings), key, cache)
+
+    def load(settings: StrategySettings) -> Reformulator:
+        if config.strategy in POLICIES:
+            return load_reformulator(config.strategy, config.model, settings, lexicon=lexicon)
+        return load_reformulator(config.strategy, config.model, settings, language_model=language_model())
 
     @lru_cache
     def language_model() -> LanguageModel:
         return load_strategy_model(config.strategy, config.model, strategies)
 
-    def load(settings: StrategySettings) -> Reformulator:
-        return load_reformulator(config.strategy, config.model, settings, language_model=language_model())
-
+    if config.strategy in POLICIES:
+        return {None: opened(strategies)}
     numbers = config.variants if "multi_query" in config.strategy.split("+") else [strategies.num_variants]
-    opened = {}
-    for number in dict.fromkeys(numbers):
-        settings = replace(strategies, num_variants=number)
-        key = reformulator_key(config.strategy, config.model, settings)
-        opened[number] = CachedReformulator(config.strategy, partial(load, settings), key, cache)
-    return opened
+    return {number: opened(replace(strategies, num_variants=number)) for number in dict.fromkeys(numbers)}

@@ -85,6 +85,7 @@ class StudyComponents:
         batch_size: number of queries reformulated and searched together.
         rounds: number of calls of a reformulator that reads feedback.
         similarity_threshold: top cosine from which ``rewrite_retrieve_read`` does not rewrite.
+        reformulate_below: see :class:`~acqo_rl.searching.path.SearchPath`.
         steps: steps of the pipeline.
         reranker: scores the documents of the reranked systems.
         rerank_depth: number of documents per query that are reranked.
@@ -100,6 +101,7 @@ class StudyComponents:
     batch_size: int = 64
     rounds: int = 1
     similarity_threshold: float = 0.7
+    reformulate_below: float | None = None
     steps: Mapping[System, CachedStep] = field(default_factory=dict)
     reranker: CachedReranker | None = None
     rerank_depth: int = DEPTH
@@ -212,9 +214,18 @@ def _evaluate(components: StudyComponents, system: System, queries: Sequence[Que
     else:
         rounds = components.rounds if recorded.feedback.results else 1
         reranking = components.reranking(system)
-        path = SearchPath(recorded, retrievers, fusion, components.corpus, rounds=rounds, reranking=reranking)
+        path = SearchPath(
+            recorded,
+            retrievers,
+            fusion,
+            components.corpus,
+            rounds=rounds,
+            reranking=reranking,
+            reformulate_below=components.reformulate_below,
+        )
     evaluation = evaluate(path, queries, components.qrels, **settings)
-    with_costs = (_with_costs(result, recorded, parts, has_first_search) for result in evaluation.results)
+    raw_first = components.reformulate_below is not None
+    with_costs = (_with_costs(result, recorded, parts, has_first_search, raw_first) for result in evaluation.results)
     reranking = components.reranking(system)
     return _with_results(evaluation, (_with_reranking(result, reranking) for result in with_costs))
 
@@ -223,7 +234,9 @@ def _with_results(evaluation: Evaluation, results: Iterator[QueryResult]) -> Eva
     return replace(evaluation, results=tuple(results))
 
 
-def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, has_first_search: bool) -> QueryResult:
+def _with_costs(
+    result: QueryResult, recorded: _Recorded, parts: IndexParts, has_first_search: bool, raw_first: bool
+) -> QueryResult:
     """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
     query = result.reformulation.query
     if has_first_search:
@@ -232,7 +245,8 @@ def _with_costs(result: QueryResult, recorded: _Recorded, parts: IndexParts, has
         kept = list(dict.fromkeys(map(searched_text, result.reformulation.sub_queries)))
         tried = {dense: list(dict.fromkeys([query.text, *map(searched_text, written)]))}  # both searches
     else:
-        kept, tried = searched_texts(result.reformulation), {}
+        raw = [query.text] if raw_first else []
+        kept, tried = list(dict.fromkeys([*raw, *searched_texts(result.reformulation)])), {}
     searches = [(part, text) for part in parts.everything for text in tried.get(part, kept)]
     searches += [(part, query.text) for part in parts.original]
     return replace(

@@ -21,10 +21,12 @@ class Candidate:
     Attributes:
         num_variants: number of other wordings that ``multi_query`` writes.
         original_weight: weight of the raw query; ``None`` for the weight of the strategy, 0 to leave it out.
+        reformulate_below: see :class:`~acqo_rl.searching.path.SearchPath`.
     """
 
-    num_variants: int
+    num_variants: int | None = None
     original_weight: float | None = None
+    reformulate_below: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ _RANGES = {
 
 @dataclass
 class StrategySettings:
-    """Settings of the strategies that prompt a language model."""
+    """Settings of the reformulators; most apply to the strategies that prompt a language model."""
 
     num_variants: int = field(default=3, metadata={"help": "multi_query: number of paraphrases of a query, 1 to 5."})
     max_parts: int = field(default=4, metadata={"help": "decomposition: maximum number of sub-queries, 1 to 5."})
@@ -89,6 +89,13 @@ class StrategySettings:
     )
     similarity_threshold: float = field(
         default=0.7, metadata={"help": "rewrite_retrieve_read: rewrite a query if its top cosine is below this value."}
+    )
+    reformulate_below: float | None = field(
+        default=None,
+        metadata={
+            "help": "Reformulate a query only if the best cosine that the raw query finds is below this value; acqo "
+            "tune finds it. Requires a dense index. By default every query is reformulated."
+        },
     )
     reuse_templates: bool = field(
         default=False,
@@ -207,7 +214,7 @@ def load_reformulator(
         model: folder, Hub id or ``embedded:`` name, with ``openvino:`` or ``openvino-int8:`` before it to run with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
             ``rules`` and ``turns``.
-        settings: settings of the strategies that prompt a language model.
+        settings: settings of the reformulators.
         language_model: a loaded language model for these strategies, so that several can share it; ``model`` is then
             only used as cache key.
         lexicon: names of the corpus for the rules.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.reranking import Reranking
@@ -18,7 +20,7 @@ from acqo_rl.searching.sub_queries import (
     search_reformulations,
     split_retrievers,
 )
-from acqo_rl.searching.threshold import check_score_threshold, fuse_similar
+from acqo_rl.searching.threshold import check_cosine, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import distinct, within_limits
 from acqo_rl.types import (
@@ -82,6 +84,8 @@ class SearchPath:
         depth: documents per list before fusion, at least ``k``.
         score_threshold: minimum cosine of a document; see :func:`~acqo_rl.searching.threshold.fuse_similar`.
         reranking: reorders the fused ranking; by default nothing does.
+        reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this value.
+            By default every query is reformulated.
 
     Raises:
         ConfigError: feedback is enabled without a corpus, rounds > 1 without feedback, or a threshold is set and a
@@ -97,6 +101,7 @@ class SearchPath:
     depth: int = DEPTH
     score_threshold: float | None = None
     reranking: Reranking | None = None
+    reformulate_below: float | None = None
     _reads: FeedbackSpec = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +118,8 @@ class SearchPath:
                 f"rounds > 1 requires feedback.results >= 1."
             )
         asked, originals = split_retrievers(self.retrievers)
-        check_score_threshold(self.score_threshold, (*asked, *originals))
+        check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
+        check_cosine("reformulate_below", self.reformulate_below, asked)
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
@@ -166,7 +172,33 @@ class SearchPath:
     def reformulate(
         self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
-        """Returns the reformulations of the first search (empty without feedback) and those after all rounds."""
+        """Returns the reformulations of the first search (empty without feedback) and those after all rounds.
+
+        With ``reformulate_below``, the raw queries are searched before, and those that find a similar document pass.
+        """
+        if self.reformulate_below is None:
+            return self._reformulate_all(queries, searches, reformulate, trace)
+        raw = [pass_through(query, self.reformulator.name) for query in queries]
+        with trace.step("raw query", f"reformulated if the best cosine is below {self.reformulate_below:g}"):
+            best = map(self._best_cosine, searches.search(raw))
+        asked = {i: queries[i] for i, cosine in enumerate(best) if cosine < self.reformulate_below}
+        first, answers = (
+            self._reformulate_all(list(asked.values()), searches, reformulate, trace) if asked else ([], [])
+        )
+        answered = dict(zip(asked, answers, strict=True))
+        searched = dict(zip(asked, first, strict=True)) if first else {}
+        return (
+            [searched.get(i, one) for i, one in enumerate(raw)],
+            [answered.get(i, one) for i, one in enumerate(raw)],
+        )
+
+    def _best_cosine(self, rankings: Sequence[Ranking]) -> float:
+        others = {retriever.name for retriever in split_retrievers(self.retrievers)[1]}
+        return max((r.scores[0] for r in rankings if r.scores and r.retriever not in others), default=-math.inf)
+
+    def _reformulate_all(
+        self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace
+    ) -> tuple[list[Reformulation], list[Reformulation]]:
 
         def reformulate_timed(asked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):
@@ -224,7 +256,7 @@ def search(
         ConfigError: a threshold is set and a retriever's scores are not cosines.
     """
     asked, originals = split_retrievers(retriever)
-    check_score_threshold(score_threshold, (*asked, *originals))
+    check_cosine("score_threshold", score_threshold, (*asked, *originals))
     reformulations = normalise_sub_queries(reformulations, asked)
     rankings = search_reformulations(reformulations, retriever, max(k, depth))
     fused = fuse_similar(fusion, rankings, k, score_threshold)

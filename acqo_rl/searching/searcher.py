@@ -24,7 +24,7 @@ from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, Retrievers, normalise_sub_queries, split_retrievers
-from acqo_rl.searching.threshold import check_score_threshold
+from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
@@ -94,6 +94,7 @@ class AdaptiveSearcher:
         else_rules: bool = True,
         score_threshold: float | None = None,
         reranking: Reranking | None = None,
+        reformulate_below: float | None = None,
     ) -> None:
         """Creates a searcher.
 
@@ -120,6 +121,8 @@ class AdaptiveSearcher:
             score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
                 document reaches it, the result is empty. Off by default.
             reranking: reorders the fused ranking. If the reranker fails, the fused order is kept.
+            reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this
+                value. ``acqo tune`` finds the value for a corpus. By default every query is reformulated.
 
         Raises:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
@@ -134,7 +137,16 @@ class AdaptiveSearcher:
         self.reformulator = reformulator
         self.fusion = fusion
         self._path = SearchPath(
-            reformulator, retrievers, fusion, corpus, feedback, rounds, depth, score_threshold, reranking
+            reformulator,
+            retrievers,
+            fusion,
+            corpus,
+            feedback,
+            rounds,
+            depth,
+            score_threshold,
+            reranking,
+            reformulate_below,
         )
         self._timeouts = timeouts
         self._reformulations: TimedCache[Reformulation] = TimedCache(cache_size, cache_seconds)
@@ -190,7 +202,7 @@ class AdaptiveSearcher:
         """
         if k < 1:
             raise ConfigError(f"k is {k}; it must be at least 1.")
-        check_score_threshold(score_threshold, (*self.retrievers, *self.originals))
+        check_cosine("score_threshold", score_threshold, (*self.retrievers, *self.originals))
         threshold = self._path.score_threshold if score_threshold is None else score_threshold
         asked = [read_query(query) for query in queries]
         keys: list[Hashable] = [(exact_key(query), k, context, threshold, self.fingerprint) for query in asked]

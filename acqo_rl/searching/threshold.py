@@ -40,18 +40,23 @@ def _at_least(fused: Ranking, similarity: float) -> Ranking:
     )
 
 
-def check_score_threshold(score_threshold: float | None, retrievers: Sequence[Retriever]) -> None:
+def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriever]) -> None:
     """Checks that a threshold is a cosine and that all retrievers return cosines.
+
+    Args:
+        setting: name of the threshold.
+        value: its value; ``None`` is always valid.
+        retrievers: what is searched.
 
     Raises:
         ConfigError: the threshold is not between -1 and 1, or a retriever's scores are not cosines of one encoder.
     """
-    if score_threshold is None:
+    if value is None:
         return
-    if not -1 <= score_threshold <= 1:
-        raise ConfigError(f"score_threshold is {score_threshold}; it must be a cosine between -1 and 1.")
+    if not -1 <= value <= 1:
+        raise ConfigError(f"{setting} is {value}; it must be a cosine between -1 and 1.")
     if without := [retriever.name for retriever in retrievers if not has_cosines(retriever)]:
         raise ConfigError(
-            f"score_threshold needs cosine scores, but the scores of {without[0]!r} are not cosines. Search only dense"
-            " indexes of one encoder, or omit score_threshold."
+            f"{setting} needs cosine scores, but the scores of {without[0]!r} are not cosines. Search only dense"
+            f" indexes of one encoder, or omit {setting}."
         )

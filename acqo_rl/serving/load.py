@@ -88,7 +88,7 @@ def load_service(
 
     Args:
         settings: settings of the service.
-        strategies: settings of the strategies that prompt a language model.
+        strategies: settings of the reformulators.
         on_batch: called with the size of each batch of a model.
 
     Raises:
@@ -146,6 +146,7 @@ def load_service(
         score_threshold=settings.score_threshold,
         reranker=load_reranker(settings.reranker, settings.reranking_timeout) if settings.reranker else None,
         rerank_depth=settings.rerank_depth,
+        reformulate_below=strategies.reformulate_below,
     )
     service.warm_up()
     return service

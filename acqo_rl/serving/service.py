@@ -19,7 +19,7 @@ from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.searching.threshold import check_score_threshold
+from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
@@ -54,6 +54,7 @@ class Service:
         score_threshold: float | None = None,
         reranker: Reranker | None = None,
         rerank_depth: int = RERANKED,
+        reformulate_below: float | None = None,
     ) -> None:
         """Creates the service.
 
@@ -73,6 +74,8 @@ class Service:
                 :func:`acqo_rl.searching.threshold.fuse_similar`.
             reranker: reorders the fused lists, in searches and in the passages of answers.
             rerank_depth: number of documents per query that are reranked.
+            reformulate_below: a query is reformulated only if the best cosine that the raw query finds is below this
+                value; by default every query is.
 
         Raises:
             ConfigError: a threshold is set, but the scores of a collection are not cosines of one encoder.
@@ -92,8 +95,12 @@ class Service:
         self._score_threshold = score_threshold
         self._reranker = reranker
         self._rerank_depth = rerank_depth
-        check_score_threshold(score_threshold, [r for c in self.collections for r in c.all_retrievers])
-        check_score_threshold(score_threshold, [searched_as_one(tuple(self.collections))])
+        self._reformulate_below = reformulate_below
+        together = searched_as_one(tuple(self.collections))
+        check_cosine("score_threshold", score_threshold, [r for c in self.collections for r in c.all_retrievers])
+        check_cosine("score_threshold", score_threshold, [together])
+        alone = [searched_as_one((collection,)) for collection in self.collections]
+        check_cosine("reformulate_below", reformulate_below, [together, *alone])
 
     def reformulate(
         self,
@@ -222,6 +229,7 @@ class Service:
                 workers=self._workers,
                 score_threshold=self._score_threshold,
                 reranking=Reranking(self._reranker, documents, self._rerank_depth) if self._reranker else None,
+                reformulate_below=self._reformulate_below,
             )
 
         return self._keep((id(offered), _key(collections)), make)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from stand_ins import ScriptedLanguageModel
 
@@ -10,7 +12,8 @@ from acqo_rl.data.beir import write_beir
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.types import Document, Query
 
 SCRIPT = "tune"
@@ -43,7 +46,8 @@ def test_the_best_combination_is_printed_as_settings(tuned):
     """The variant finds the document; the raw query finds noise, and so weighs best nothing."""
     out, model = tuned(variants=[3, 1], original_weights=[0.0, 4.0])
     assert "num_variants: 3\noriginal_weight: 0.0\n" in out
-    assert "num_variants 3  original_weight    0  1.0000  <- chosen" in out
+    [chosen] = [line.split() for line in out.splitlines() if line.endswith("<- chosen")]
+    assert chosen == ["num_variants", "3", "original_weight", "0", "1.0000", "reformulated:", "100%", "<-", "chosen"]
     assert out.count("# gain over the first line") == 2
     assert sum(map(len, model.calls)) == 2 * len(QUERIES)  # one a number of variants, whatever the weights
 
@@ -55,13 +59,39 @@ def test_another_weight_asks_no_model(tuned):
 
 def test_what_has_no_variants_is_tuned_by_weight_alone(tuned):
     out, model = tuned(strategy="hyde", variants=[3, 1], original_weights=[2.0])
-    assert out.count("original_weight ") == 2
+    assert out.count("original_weight ") == 1
     assert sum(map(len, model.calls)) == len(QUERIES)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"strategy": "rules"}, {"variants": [6]}, {"original_weights": [-1.0]}, {"measure": "magic"}]
+    "wrong",
+    [
+        {"strategy": "rules"},
+        {"variants": [6]},
+        {"original_weights": [-1.0]},
+        {"measure": "magic"},
+        {"cosines": [1.5]},
+    ],
 )
 def test_what_cannot_be_is_refused_at_once(tuned, wrong):
     with pytest.raises(ConfigError):
         tuned(**wrong)
+
+
+def test_similar_raw_queries_are_left_alone_where_that_is_better(tmp_path, monkeypatch, capsys):
+    """The rewrite helps one query and harms the other, whose raw form finds its document."""
+    documents = [
+        Document(f"d{i}", "", text) for i, text in enumerate(("the rain in Spain", "harbour at night", "a goat"))
+    ]
+    queries = [Query("q0", "the rain in Spain"), Query("q1", "an animal with horns")]
+    write_beir(tmp_path / "data", documents, queries, {"train": {"q0": {"d0": 1}, "q1": {"d1": 1}}})
+    build_dense_index(tmp_path / "index", documents, SentenceTransformerEncoder("embedded:minilm"))
+    monkeypatch.setattr(load, "load_strategy_model", lambda *_: ScriptedLanguageModel("harbour at night"))
+    places = {name: str(tmp_path / name) for name in ("data", "index", "output")}
+    config = module_of(SCRIPT).TuneConfig(
+        **places, model="scripted", strategy="rewrite", split="train", original_weights=[], cosines=[0.0, 0.9]
+    )
+    module_of(SCRIPT).main(config, StrategySettings())
+    out = capsys.readouterr().out
+    assert re.findall(r"reformulated: +(\d+%)", out) == ["100%", "0%", "50%"]
+    assert "reformulate_below: 0.9\n" in out
