@@ -25,7 +25,7 @@ _SENTENCE_END = (".", "?", "!", "\u2026", "\u3002", "\uff1f", "\uff01", '"', "\u
 
 _TIME = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \u202f]?[ap]\.?m\.?)?"
 _DATE = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|(?:today|yesterday|[^\W\d_]{3,9})|\d{1,2} [^\W\d_]{3,9}(?: \d{4})?)"
-_WHEN = rf"(?:{_DATE},?[ \u202f]{{1,3}}(?:at[ \u202f]{{1,3}})?)?{_TIME}"
+_WHEN = rf"(?:{_DATE}(?:T|,?[ \u202f]{{1,3}}(?:at[ \u202f]{{1,3}})?))?{_TIME}(?:[.,]\d+)?(?:Z|[+-]\d{{2}}:?\d{{2}})?"
 _NAME = r"[^\W\d_][^\n:<>\[\]\u2014\uff1a]{0,39}?"
 _GAP = r"[ \u00a0]{0,3}\n?[ \u00a0]{0,3}"
 _TAGGED = rf"(?:{_GAP}(?P<tag>BOT|APP|bot|app))?"
@@ -39,6 +39,9 @@ _HEADERS = [
         rf"^{_TIME} {{1,3}}From (?P<name>{_NAME})(?: to [^\n:]+)? {{0,2}}:",  # 10:31:05 From Ada to Everyone:
         rf"^\u200e?[\[(]{_WHEN}[\])] {{0,3}}(?P<name>{_NAME}) ?:\s",  # [26/11/2026, 10:31:05] Ada: ...
         rf"^\u200e?{_WHEN} {{1,3}}[-\u2013] {{1,3}}(?P<name>{_NAME}) ?:\s",  # 26/11/2026, 10:31 - Ada: ...
+        rf"^{_WHEN} {{1,3}}(?:[-\u2013|] {{1,3}})?(?P<name>{_NAME}) ?:\s",  # 10:31 Ada: ...
+        # Ada [10:31]: ... / Ada, 10:31: ... / Ada | 10:31 | ...
+        rf"^(?P<name>{_NAME})(?:,? {{0,2}}[\[(]{_WHEN}[\])] ?:|,? {_WHEN} ?:| ?\| ?{_WHEN} ?[|:])\s",
         # 10:31 <Ada> ...
         rf"^(?:[\[(]?{_WHEN}[\])]? {{1,3}})?<[@+ ]?(?P<name>[^\W\d_][^\n<>\s]{{1,29}})> {{1,3}}(?=\S)",
     )
@@ -93,6 +96,8 @@ def _subtitles(text: str) -> list[Said]:
 def _headed(text: str, headers: Sequence[re.Match[str]]) -> list[Said]:
     """The messages between the headers, if there are several headers and the first one starts the text."""
     if len(headers) < 2 or text[: headers[0].start()].strip():
+        return []
+    if any(role_of(match["name"]) in ("system", "left out") for match in headers):
         return []
     tagged = {match["name"].strip() for match in headers if match.groupdict().get("tag")}
     return _with_roles(_between(text, headers), tagged)

@@ -7,8 +7,8 @@ A history can be a list (oldest turn first) of
 - pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``.
 
 Instead of a list it can be one text with the whole conversation (a transcript, an exported chat, subtitles, a rendered
-chat template, JSON), an object with such a list in ``messages``, or a table with a column of roles and a column of
-contents.
+chat template, JSON), an object with such a list (see :mod:`acqo_rl.message_lists`), or a table with a column of roles
+and a column of contents.
 
 Turns without a speaker mark alternate, starting with the user. If speakers have names of their own, the first one that
 is no bot is the user, and all turns with one name have the same speaker. The reader skips empty turns, thoughts, tool
@@ -36,10 +36,13 @@ from acqo_rl.message_fields import (
     field,
     has_field,
     is_unspoken,
+    is_unspoken_name,
     kind_of,
     role_in,
+    side_names,
     speaker_of,
 )
+from acqo_rl.message_lists import is_list, listed_in, messages_by_id
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
 from acqo_rl.thoughts import outside_thoughts
@@ -96,10 +99,9 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_LIST_KEYS = ("messages", "conversations", "conversation", "history", "chat_history", "turns", "contents", "input")
 _QUESTION_KEYS = ("question", "query", "prompt", "input", "instruction")
 _ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
-_PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal")
+_PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal", "conversation", "body", "input_text")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
 _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
 """The beginning of a list of turns in JSON or in Python syntax."""
@@ -147,10 +149,11 @@ def _by_name(items: Sequence[object]) -> list[Said]:
         items = [{"speaker": name, "text": text} for name, text in pairs]
     spoken = [item for item in items if item is not None and not isinstance(item, (str, Turn)) and _says(item)]
     names = [speaker_of(item) for item in spoken]
-    if len(spoken) < sum(item is None or _says(item) for item in items) or not all(names):
+    if len(spoken) < sum(item is None or _says(item) for item in items):
         return []
+    has_sides = not any(names) and bool(names := side_names(spoken))
     roles = [role_of(name) for name in names]
-    if None not in roles:
+    if not all(names) or (None not in roles and not has_sides):
         return []
     roles = [None if is_letter(name) else role for name, role in zip(names, roles, strict=True)]
     sides = sides_of([name for name, role in zip(names, roles, strict=True) if role in (None, "user", "assistant")])
@@ -213,13 +216,13 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if isinstance(asked := field(history, ("past_user_inputs",)), list):  # a conversation of transformers
         pairs = zip_longest(asked, field(history, ("generated_responses",)) or [])
         return [*({"question": q, "answer": a} for q, a in pairs), {"question": field(history, ("text",))}]
-    listed = _listed(history)
+    listed = listed_in(history)
     if depth and listed is not None:
         answer = field(history, _ANSWER_KEYS)
         answered = [] if answer is None else [{"role": "assistant", "content": answer}]
         return [*_items(listed, depth - 1), *answered]
     if isinstance(history, Mapping):
-        return by_id if (by_id := _messages_by_id(history)) else (history,)
+        return by_id if (by_id := messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
         return history
     raise _unreadable(history)
@@ -229,23 +232,6 @@ def _is_message(item: object) -> bool:
     """Whether an item has a role, or a speaker of another name and a text."""
     speaker = field(item, ROLE_KEYS)
     return role_in(speaker) is not None or (speaker is not None and isinstance(content_of(item), str))
-
-
-def _listed(history: object) -> object:
-    """The list of turns in an object: of a known field, or the only list of messages; ``None`` if there is none."""
-    listed = field(history, _LIST_KEYS)
-    if listed is not None and not isinstance(listed, str):
-        return listed
-    values = list(history.values()) if isinstance(history, Mapping) else []
-    lists = [one for one in values if _is_list(one) and one and all(map(speaker_of, one))]
-    lists += [one for one in values if isinstance(one, Mapping) and _is_list(field(one, _LIST_KEYS))]
-    return lists[0] if len(lists) == 1 else None
-
-
-def _messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
-    """The messages of a mapping from ids to messages; empty if it is something else."""
-    messages = list(history.values())
-    return messages if all(role_in(field(message, ROLE_KEYS)) for message in messages) else []
 
 
 def _parsed(text: str) -> Any:
@@ -269,7 +255,8 @@ def _rows(table: Any) -> list[dict[str, Any]]:
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
         return []
     names = list(table if isinstance(table, Mapping) else table.columns)
-    columns = {name: list(table[name]) for name in names if _is_list(table[name])}
+    columns = {name: list(table[name]) for name in names if is_list(table[name])}
+    columns = {name[:-1] if _is_plural(name) else name: values for name, values in columns.items()}
     spoken = [name for name in columns if name in ROLE_KEYS or name in TEXT_KEYS or role_of(name) is not None]
     if (
         len(spoken) < 2
@@ -280,8 +267,9 @@ def _rows(table: Any) -> list[dict[str, Any]]:
     return [dict(zip(spoken, row, strict=True)) for row in zip(*(columns[name] for name in spoken), strict=True)]
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+def _is_plural(name: object) -> bool:
+    """Whether a name is one of "questions" and "answers"."""
+    return isinstance(name, str) and name.endswith("s") and len(name) > 2 and role_of(name[:-1]) is not None
 
 
 def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
@@ -300,9 +288,9 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         return [*_said("user", item[0]), *_said("assistant", item[1])]
     role, content = role_in(field(item, ROLE_KEYS)), content_of(item)
     if role is not None:
-        if role == "user" and not has_field(item, TEXT_KEYS):
+        if role == "user" and content is None and not has_field(item, TEXT_KEYS):
             raise _unreadable(item)
-        return _said(role, content)
+        return [*_said(role, content), *_first_reply(item)]
     if depth and (inner := field(item, _WRAPPER_KEYS)) is not None:
         if role_in(field(inner, ROLE_KEYS)) is not None:
             return _read(inner, depth - 1)
@@ -314,12 +302,15 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         return _read(choices[0], depth - 1)
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     if content is None and (asked := field(item, _QUESTION_KEYS)) is not None:
-        return [*_said("user", asked), *_said("assistant", field(item, _ANSWER_KEYS))]
+        first = _said("user", asked) if role_in(field(asked, ROLE_KEYS)) is None else _read(asked)
+        return [*first, *_said("assistant", field(item, _ANSWER_KEYS))]
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
         return [one for key, value in pair for one in _said(role_of(key), value)]
-    if depth and content is None and _is_list(listed := _listed(item)):
+    if depth and content is None and is_list(listed := listed_in(item)):
         return [part for one in _items(listed) for part in _read(one, depth - 1)]
-    if content is None and (has_field(item, TEXT_KEYS) or (kind_of(item) and not any(map(_is_list, named.values())))):
+    if content is None and (
+        has_field(item, TEXT_KEYS) or (kind_of(item) and not any(map(_may_be_said, named.values())))
+    ):
         return []  # a message without text, such as a tool call
     if content is None:
         raise _unreadable(item)
@@ -327,6 +318,22 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         return [*_said("user", content), *_said("assistant", answer)]
     text = _text(content)
     return [] if text is None else read_text(text)
+
+
+def _first_reply(item: object) -> list[Said]:
+    """The first reply in a tree of messages, and the first reply to it, and so on."""
+    said: list[Said] = []
+    while replies := [one for one in field(item, ("replies",)) or () if role_in(field(one, ROLE_KEYS))]:
+        item = replies[0]
+        said += _said(role_in(field(item, ROLE_KEYS)), content_of(item))
+    return said
+
+
+def _may_be_said(value: object, depth: int = _MAX_NESTING) -> bool:
+    """Whether a field of an unknown name has several words or several items, or is nested too deeply to know."""
+    if isinstance(value, Mapping):
+        return not depth or any(_may_be_said(one, depth - 1) for one in value.values())
+    return is_list(value) or (isinstance(value, str) and " " in value.strip())
 
 
 def _role_of_class(item: object) -> Role | None:
@@ -346,6 +353,12 @@ def _read_string(text: str) -> list[Said]:
 
 def _said(role: Role | None, content: object) -> list[Said]:
     """A turn; nothing if the content has no text. An empty text is a turn."""
+    if (
+        isinstance(content, Mapping)
+        and len(content) == 1
+        and isinstance(inner := next(iter(content.values())), Mapping)
+    ):
+        content = inner
     if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, _PART_KEYS):
         raise _unreadable(content)
     text = _text(content)
@@ -364,7 +377,14 @@ def _text(content: object, depth: int = 3) -> str | None:
         texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
         return ("" if _is_rich(content) else "\n").join(filter(None, texts)) if texts or not content else None
     if depth and not isinstance(content, (bytes, int, float)):
-        return None if is_unspoken(content) else _text(field(content, _PART_KEYS), depth - 1)
+        if is_unspoken(content):
+            return None
+        inner = field(content, _PART_KEYS)
+        if inner is None and isinstance(content, Mapping) and not kind_of(content):
+            if _may_be_said(content) and not any(map(is_unspoken_name, content)):
+                raise _unreadable(content)
+            return None
+        return _text(inner, depth - 1)
     raise _unreadable(content)
 
 

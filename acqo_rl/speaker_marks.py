@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -139,6 +139,7 @@ _PERSONS = frozenset((
     *_JOBS,
     *("user", "assistant", "bot", "kundin", "nutzer", "benutzer", "cliente", "klant", "klient", "agente", "conseiller"),
 ))  # fmt: skip
+_NUMBERED_PERSONS = frozenset(("speaker", "person", "participant", "human", "party", "voice", "sprecher", "persona"))
 _NOT_NAMES = frozenset((
     *("note", "ps", "todo", "hint", "tip", "error", "source", "example", "warning", "update", "re", "subject", "time"),
     *("date", "name", "email", "phone", "address", "order", "title", "version", "status", "result", "summary", "topic"),
@@ -147,8 +148,23 @@ _NOT_NAMES = frozenset((
 """Words before a colon that name no speaker, although another line begins with the role of a person."""
 
 
+_STEM = re.compile(r"[ _#-]*(?:\d{1,3}|(?<=[ _#-])[a-e])$")
+
+
+def _are_numbered(names: Iterable[str]) -> bool:
+    """Whether several names are those of numbered persons: "user1" and "user2", "person a" and "person b"."""
+    names = set(names)
+    stems = {_STEM.sub("", name) for name in names}
+    return len(names) > 1 and len(stems) == 1 and stems <= _PERSONS | _NUMBERED_PERSONS and names.isdisjoint(stems)
+
+
 def _person_and_name(named: Sequence[tuple[int, str]], text: str) -> bool:
-    """Whether lines begin with the role of a person and with one capitalised name: "Visitor: ...", "Pekka: ..."."""
+    """Whether lines begin with the role of a person and with one capitalised name: "Visitor: ...", "Pekka: ...".
+
+    Numbered persons count as well: "User1: ...", "User2: ...".
+    """
+    if _are_numbered(name for _, name in named):
+        return True
     roles = {name for _, name in named if name in _PERSONS}
     others = {name for _, name in named if name not in _PERSONS}
     if len(roles) != 1 or len(others) != 1 or not others.isdisjoint(_NOT_NAMES | _ROLES.keys()):
@@ -260,11 +276,11 @@ def named_speakers(texts: Sequence[str]) -> list[Said]:
     matches = [_NAMED.match(text) for text in texts]
     names = [_key(match["name"]) for match in matches if match]
     first, *others = dict.fromkeys(names) or ("",)
-    if len(names) < len(texts) or len(others) != 1:
+    if len(names) < len(texts) or not (len(others) == 1 or _are_numbered(names)):
         return []
     if len(texts) < 3 and not _person_and_name(list(zip(range(2), names, strict=True)), "".join(t[0] for t in texts)):
         return []
-    roles = [_role_of_speaker(name) for name in (first, *others)]
+    roles = [_role_of_speaker(name) for name in (first, others[0])]
     if None not in roles or not {"system", "left out"}.isdisjoint(roles):
         return []
     is_user = roles[0] == "user" or (roles[0] is None and roles[1] != "user")

@@ -344,7 +344,24 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["role", "content", "text", "type", "messages", "question", "x"]), inner, max_size=3
+            st.sampled_from(
+                [
+                    *("role", "content", "text", "type", "messages", "question", "x", "event", "fromMe", "is_bot"),
+                    *(
+                        "senderId",
+                        "mapping",
+                        "parent",
+                        "children",
+                        "message",
+                        "replies",
+                        "chatLog",
+                        "questions",
+                        "body",
+                    ),
+                ]
+            ),
+            inner,
+            max_size=3,
         )
     ),
     max_leaves=12,

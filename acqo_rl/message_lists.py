@@ -1,0 +1,121 @@
+"""Finds the messages in an object that contains a conversation: in a list, in a transcript or in a tree of replies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from acqo_rl.chat_exports import read_export
+from acqo_rl.message_fields import ROLE_KEYS, field, role_in, speaker_of, words_of
+from acqo_rl.speaker_marks import transcript
+
+LIST_KEYS = (
+    *("messages", "conversations", "conversation", "history", "chat_history", "turns", "utterances", "dialogue"),
+    *("dialog", "contents", "input"),
+)
+_OF_A_CONVERSATION = re.compile(
+    "messages?|conversations?|histor(?:y|ies)|turns?|utterances?|dialog(?:ue)?s?|chats?|transcripts?|threads?|log"
+    "|events?|exchanges?|interactions?|context|comments?"
+)
+"""Words in the names of fields with a conversation: ``previous_turns``, ``chatLog``."""
+
+
+_MAX_NESTING = 4
+"""Maximum number of objects around a conversation."""
+
+
+def listed_in(history: object, depth: int = _MAX_NESTING) -> object:
+    """The conversation in an object; ``None`` if there is none.
+
+    It is in a field with a usual name, else in the only list of messages, else in a tree of replies, else in the only
+    field whose name says that it has a conversation. Objects in the object are searched last.
+    """
+    listed = field(history, LIST_KEYS)
+    if listed is not None and not isinstance(listed, str):
+        return listed
+    if not isinstance(history, Mapping):
+        return None
+    values = list(history.values())
+    lists = [one for one in values if is_list(one) and one and all(map(_is_turn, one))]
+    lists += [one for one in values if isinstance(one, Mapping) and is_list(field(one, LIST_KEYS))]
+    if len(lists) == 1:
+        return lists[0]
+    if trees := [tree for one in values if (tree := _thread(one, field(history, ("current_node", "currentId"))))]:
+        return trees[0]
+    named = [value for key, value in history.items() if any(map(_OF_A_CONVERSATION.fullmatch, words_of(key)))]
+    found = [one for one in named if (is_list(one) and one) or _is_transcript(one)]
+    if not found and depth:
+        inner = [listed_in(one, depth - 1) for one in values if _may_hold(one)]
+        found = [one for one in inner if one is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
+    """The messages of a mapping from ids to messages; empty if it is something else."""
+    if thread := _thread(history, None):
+        return thread
+    messages = list(history.values())
+    return messages if all(role_in(field(message, ROLE_KEYS)) for message in messages) else []
+
+
+def is_list(value: object) -> bool:
+    """Whether a value has items that are not those of a text or of a mapping."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def _is_turn(item: object) -> bool:
+    return bool(speaker_of(item)) or (field(item, ("question",)) is not None and field(item, ("answer",)) is not None)
+
+
+def _may_hold(value: object) -> bool:
+    return isinstance(value, Mapping) and role_in(field(value, ROLE_KEYS)) is None
+
+
+def _is_transcript(value: object) -> bool:
+    return isinstance(value, str) and (len(read_export(value)) > 1 or len(transcript(value)) > 1)
+
+
+def _thread(nodes: object, last: object) -> list[Any]:
+    """The messages from the root of a tree to one leaf, as ChatGPT exports them; empty if this is no such tree.
+
+    Args:
+        nodes: id -> node with ``parent`` and ``children``, and a message that may be ``None``.
+        last: id of the leaf; if it is unknown, the last reply to each message is followed.
+    """
+    if not isinstance(nodes, Mapping) or not nodes:
+        return []
+    if not all(isinstance(node, Mapping) and ("parent" in node or "parentId" in node) for node in nodes.values()):
+        return []
+    parents = {key: field(node, ("parent", "parentId")) for key, node in nodes.items()}
+    if not all(parent is None or isinstance(parent, (str, int)) for parent in parents.values()):
+        return []
+    path: list[Any] = []
+    leaf = last if isinstance(last, str) and last in parents else _last_leaf(nodes, parents)
+    while leaf in parents and leaf not in path:
+        path.append(leaf)
+        leaf = parents[leaf]
+    messages = [nodes[key]["message"] if "message" in nodes[key] else nodes[key] for key in reversed(path)]
+    return [one for one in messages if one is not None and not _is_hidden(one)]
+
+
+def _last_leaf(nodes: Mapping[Any, Any], parents: Mapping[Any, Any]) -> Any:
+    """The leaf that is reached from the root by the last reply to each message; ``None`` if there is no root."""
+    replies: dict[Any, list[Any]] = {}
+    for key, parent in parents.items():
+        replies.setdefault(parent, []).append(key)
+    leaf = next((key for key, parent in parents.items() if parent not in parents), None)
+    while known := replies.get(leaf):
+        order = field(nodes[leaf], ("children", "childrenIds"))
+        order = order if isinstance(order, list) else []
+        leaf = max(known, key=lambda key: (order.index(key) if key in order else len(order), known.index(key)))
+    return leaf
+
+
+def _is_hidden(message: object) -> bool:
+    """Whether a message is a call of a tool, or is not shown."""
+    if not isinstance(message, Mapping):
+        return False
+    metadata = message.get("metadata")
+    hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation")
+    return bool(hidden) or message.get("recipient") not in (None, "all")

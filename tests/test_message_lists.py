@@ -1,0 +1,197 @@
+"""Exports and logs of chat programs, frameworks and data sets: sides of messages, and lists and trees of messages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acqo_rl.conversations import read_history
+from acqo_rl.errors import ConversationError
+
+ASKED, TOLD = "Tell me about Oslo.", "It is the capital of Norway."
+TURNS = [f"U: {ASKED}", f"S: {TOLD}"]
+PAIR = [{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}]
+
+
+def both(message):
+    """The messages of the user and of the assistant; ``message`` has the arguments "is the user's" and the text."""
+    return [message(True, ASKED), message(False, TOLD)]
+
+
+def node(name, parent, children, role, text, **more):
+    """A node of an export of ChatGPT."""
+    content = {"content_type": "text", "parts": [text]}
+    message = {"author": {"role": role}, "content": content, **more} if role else None
+    return {"id": name, "parent": parent, "children": children, "message": message}
+
+
+NODES = {
+    "b": node("b", "a", [], "assistant", TOLD),
+    "old": node("old", "a", [], "assistant", "Another answer."),
+    "a": node("a", "s", ["old", "b"], "user", ASKED),
+    "s": node("s", "r", ["a"], "system", "Be brief."),
+    "r": node("r", None, ["s"], None, ""),
+}
+EVENTS = [
+    {"event": "action", "name": "action_session_start"},
+    {"event": "user", "text": ASKED, "parse_data": {"intent": {"name": "ask"}, "text": ASKED}},
+    {"event": "slot", "name": "city", "value": "Oslo"},
+    {"event": "bot", "text": TOLD, "metadata": {}},
+    {"event": "bot", "text": None, "data": {"image": "x.png"}},
+    {"event": "action", "name": "action_listen"},
+]
+SHAPES = {
+    "events of Rasa": EVENTS,
+    "a tracker of Rasa": {"sender_id": "7", "slots": {}, "latest_message": {"text": ASKED}, "events": EVENTS},
+    "a tracker in an object": {"tracker": {"events": EVENTS}},
+    "ChatGPT": {"title": "Oslo", "mapping": NODES, "current_node": "b"},
+    "ChatGPT without the current node": {"mapping": NODES},
+    "the nodes alone": NODES,
+    "a list of one export": [{"mapping": NODES, "current_node": "b"}],
+    "ChatGPT in JSON": json.dumps({"mapping": NODES, "current_node": "b"}),
+    "ChatGPT with a tool": {
+        "mapping": {
+            "a": node("a", None, ["t"], "user", ASKED),
+            "t": node("t", "a", ["h"], "assistant", "search('Oslo')", recipient="browser"),
+            "h": node("h", "t", ["b"], "user", "context", metadata={"is_visually_hidden_from_conversation": True}),
+            "b": node("b", "h", [], "assistant", TOLD, recipient="all"),
+        }
+    },
+    "Open WebUI": {
+        "chat": {
+            "history": {
+                "currentId": "b",
+                "messages": {
+                    "a": {"id": "a", "parentId": None, "childrenIds": ["b"], "role": "user", "content": ASKED},
+                    "b": {"id": "b", "parentId": "a", "childrenIds": [], "role": "assistant", "content": TOLD},
+                },
+            }
+        }
+    },
+    "a tree of replies": {
+        "prompt": {"text": ASKED, "role": "prompter", "replies": [{"text": TOLD, "role": "assistant", "replies": []}]}
+    },
+    "fromMe": both(lambda user, text: {"fromMe": user, "body": text, "timestamp": 1, "type": "chat"}),
+    "fromMe of a bot": both(lambda user, text: {"fromMe": not user, "body": text}),
+    "fromMe in the id": both(lambda user, text: {"id": {"fromMe": user, "remote": "4"}, "body": text}),
+    "fromMe in the key": both(lambda user, text: {"key": {"fromMe": user}, "message": {"conversation": text}}),
+    "a text in an object": both(
+        lambda user, text: {"key": {"fromMe": user}, "message": {"extendedTextMessage": {"text": text}}}
+    ),
+    "is_user": both(lambda user, text: {"is_user": user, "message": text}),
+    "isBot": both(lambda user, text: {"isBot": not user, "text": text}),
+    "sentByUser": both(lambda user, text: {"sentByUser": user, "messageBody": text}),
+    "mine": both(lambda user, text: {"mine": user, "text": text}),
+    "outgoing": both(lambda user, text: {"outgoing": not user, "text": text}),
+    "inbound": both(lambda user, text: {"direction": "inbound" if user else "outbound-api", "body": text}),
+    "incoming": both(lambda user, text: {"message_type": "incoming" if user else "outgoing", "content": text}),
+    "payload": both(
+        lambda user, text: {
+            "type": "text",
+            "direction": "incoming" if user else "outgoing",
+            "payload": {"type": "text", "text": text},
+        }
+    ),
+    "senderId": both(lambda user, text: {"senderId": 1 if user else 2, "text": text, "ts": 5 if user else 6}),
+    "sender_name": both(lambda user, text: {"sender_name": "Anna" if user else "Ola", "content": text}),
+    "author_id": {"comments": both(lambda user, text: {"author_id": 5 if user else 7, "body": text})},
+    "messageText": both(lambda user, text: {"sender": "user" if user else "bot", "messageText": text}),
+    "a type of author": both(lambda user, text: {"author": {"type": "user" if user else "bot"}, "body": text}),
+    "numbered speakers": both(lambda user, text: {"speaker": "User1" if user else "User2", "text": text}),
+    "columns in the plural": {"questions": [ASKED], "answers": [TOLD]},
+    "CoQA": {"questions": [{"input_text": ASKED, "turn_id": 1}], "answers": [{"input_text": TOLD, "turn_id": 1}]},
+    "pairs in a field": {"id": 3, "qa_pairs": [{"question": ASKED, "answer": TOLD}]},
+    "a list and other fields": {"dialogue_id": 3, "services": ["a"], "dialogue": PAIR},
+    "a prompt and a completion": {"prompt": PAIR[:1], "completion": PAIR[1:]},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_export_is_read_as_turns(shape):
+    assert [str(turn) for turn in read_history(SHAPES[shape])] == TURNS
+
+
+@pytest.mark.parametrize("turns", [PAIR, [ASKED, TOLD], f"User: {ASKED}\nBot: {TOLD}"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("utterances", "dialogue", "dialog", "turns", "dialogs", "exchanges", "chat", "transcript", "log", "context"),
+        *("previous_turns", "pastMessages", "chatHistory", "chat-log", "Context", "History", "thread", "events"),
+    ],
+)
+def test_a_field_that_is_named_after_a_conversation_has_one(key, turns):
+    assert [str(turn) for turn in read_history({"id": "x", "summary": "About Oslo.", key: turns})] == TURNS
+
+
+MARKS = [
+    *(("User1: ", "User2: "), ("User 1: ", "User 2: "), ("user_1: ", "user_2: "), ("User #1: ", "User #2: ")),
+    *(("Speaker 1: ", "Speaker 2: "), ("SPEAKER_00: ", "SPEAKER_01: "), ("[SPEAKER_00]: ", "[SPEAKER_01]: ")),
+    *(("Person A: ", "Person B: "), ("**Speaker 1**: ", "**Speaker 2**: "), ("[10:03] User1: ", "[10:04] User2: ")),
+    *(("[10:03] anna: ", "[10:04] ben: "), ("10:03 anna: ", "10:04 ben: "), ("10:03:22 anna.k: ", "10:03:29 bot_7: ")),
+    *(("2024-01-02T10:03:00Z anna: ", "2024-01-02T10:03:09Z ben: "), ("10:03 am anna: ", "10:04 am ben: ")),
+    *(("2026-11-26 10:31:05,123 anna: ", "2026-11-26 10:31:09,456 ben: "), ("10:03 - anna: ", "10:04 - ben: ")),
+    *(("anna [10:03]: ", "ben [10:04]: "), ("anna (10:03): ", "ben (10:04): "), ("anna 10:03: ", "ben 10:04: ")),
+    *(("anna, 10:03: ", "ben, 10:04: "), ("anna | 10:03 | ", "ben | 10:04 | ")),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), MARKS)
+def test_numbered_speakers_and_lower_case_names_with_times_are_speakers(first, second):
+    said = [f"{first}{ASKED}", f"{second}{TOLD}"]
+    assert [str(turn) for turn in read_history(said)] == TURNS
+    assert [str(turn) for turn in read_history("\n".join(said))] == TURNS
+    assert [str(turn) for turn in read_history([*said, f"{first}And Bergen?"])] == [*TURNS, "U: And Bergen?"]
+
+
+def test_of_three_numbered_users_the_first_is_the_user():
+    said = [f"User{number}: text {number}" for number in (1, 2, 3, 1)]
+    assert "".join(turn.speaker[0] for turn in read_history(said)) == "uaau"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Step 1: open it\nStep 2: close it",
+        "Option A: large\nOption B: small",
+        "10:30 I left home: it was late\nand 11:00 was too late",
+        "Meet at 10:30: bring coffee",
+        "user1 and user2: who are they?",
+    ],
+)
+def test_numbered_things_and_times_in_a_text_are_no_speakers(text):
+    assert [str(turn) for turn in read_history(text)] == [f"U: {text}"]
+
+
+def test_system_lines_with_times_are_left_out():
+    said = f"10:00 System: Be brief.\n10:01 User: {ASKED}\n10:02 Assistant: {TOLD}"
+    assert [str(turn) for turn in read_history(said)] == TURNS
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"type": "chat", "xyz": "Tell me about Oslo."}],
+        [{"type": "chat", "xyz": {"inner": "Tell me about Oslo."}}],
+        {"content": [{"remark": "Tell me about Oslo.", "agent": "agent_1"}]},
+        {"tags": ["a", "b"]},
+    ],
+)
+def test_a_text_in_an_unknown_field_is_refused_and_never_dropped(history):
+    with pytest.raises(ConversationError):
+        read_history(history)
+
+
+def test_deep_and_cyclic_objects_are_read_or_refused_at_once():
+    nested = {"messages": PAIR}
+    for _ in range(500):
+        nested = {"data": nested}
+    with pytest.raises(ConversationError):
+        read_history(nested)
+    cycle = {"a": node("a", "b", ["b"], "user", ASKED), "b": node("b", "a", ["a"], "assistant", TOLD)}
+    assert len(read_history({"mapping": cycle, "current_node": "a"})) == 2
+    with pytest.raises(ConversationError):
+        read_history({"mapping": cycle})
+    for odd in ([], {"x": 1}, 7.5):
+        with pytest.raises(ConversationError):
+            read_history({"mapping": {"a": {"parent": odd, "children": [odd], "message": None}}})
