@@ -39,7 +39,7 @@ _STATUS: tuple[tuple[type[AcqoError], int], ...] = (
 )
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "The body is not valid JSON, or is incomplete."},
+    400: {"model": Problem, "description": "The body is incomplete, compressed, not UTF-8 or not JSON."},
     401: {"model": Problem, "description": "The API key is wrong or missing."},
     404: {"model": Problem, "description": "The strategy or collection is unknown."},
     408: {"model": Problem, "description": "The body arrived too slowly."},
