@@ -81,6 +81,10 @@ def test_files(tmp_path):
         load_difficulties(file)
     with pytest.raises(ConfigError, match="nowhere"):
         load_difficulties(tmp_path / "nowhere")
+    for line in ('{"query_id": "a"}', "3"):
+        file.write_text(line)
+        with pytest.raises(ConfigError, match=r"difficulty\.jsonl"):
+            load_difficulties(file)
 
 
 def test_report(tmp_path):
@@ -169,6 +173,10 @@ class TestRewardHistory:
         history = RewardHistory(1)
         history.record([0, 0], [float("nan"), float("nan")])
         assert (history.groups.tolist(), history.varied.tolist()) == ([1], [0])
+
+    def test_each_rollout_must_have_a_reward(self):
+        with pytest.raises(ValueError):
+            RewardHistory(1).record([0, 0], [1.0])
 
     def test_rounding_differences_count_as_equal(self):
         history = RewardHistory(1)
