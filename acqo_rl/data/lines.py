@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,13 @@ def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[t
         faults.add(path, None, f"damaged gzip file after line {number} ({error}); download or create it again.")
 
 
+EXCEL = re.compile(r"sep=.\s*", re.I)
+"""The line before the header with which Excel's own files name the separator."""
+
+_TEXTS = frozenset(("text", "title", "contents", "content", "body", "query", "question"))
+"""Fields of documents and queries."""
+
+
 def _constant(name: str) -> None:
     if name != "NaN":
         raise ValueError(f"{name} is not valid JSON")
@@ -127,25 +135,58 @@ def warn_of_broken(path: Path, texts: int) -> None:
 
 
 def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields line numbers (from 1) and the JSON object of each line; of a JSON array, the numbers of its objects."""
+    """Yields line numbers (from 1) and the JSON object of each line.
+
+    A file may also be one JSON value, in one line or in several: an array, or a table of :func:`rows_of`. Its objects
+    are numbered from 1.
+    """
     broken = 0
     lines = read_lines(path, faults)
-    first = next(lines, None)
-    is_array = first is not None and first[1].lstrip().startswith("[")
-    for number, line in chain([first] if first else [], lines if not is_array else []):
-        text = "\n".join([line, *(rest for _, rest in lines)]) if is_array else line
+    begin = list(islice(lines, 2))
+    is_one = len(begin) == 1 or any(line.startswith("[") or line.strip() == "{" for _, line in begin[:1])
+    for number, line in begin[:1] if is_one else chain(begin, lines):
+        text = "\n".join([line, *(rest for _, rest in chain(begin[1:], lines))]) if is_one else line
         try:
             value, is_broken = decode_json(text)
             broken += is_broken
         except (ValueError, RecursionError) as error:
             faults.add(path, number, f"not JSON ({error}); write one JSON object per line.")
             continue
-        for place, row in enumerate(value, start=1) if isinstance(value, list) and is_array else [(number, value)]:
+        rows = None
+        if is_one:
+            rows = rows_of(value) if isinstance(value, dict) else value if isinstance(value, list) else None
+        for place, row in [(number, value)] if rows is None else enumerate(rows, start=1):
             if isinstance(row, dict):
                 yield place, row
             else:
                 faults.add(path, place, f"found {shorten(row)}, expected a JSON object.")
     warn_of_broken(path, broken)
+
+
+def rows_of(value: dict[str, Any]) -> list[Any] | None:
+    """The rows of a table that is one JSON object; ``None`` if it is no such table.
+
+    Tables are what pandas writes in its orientations "columns" (the default), "index", "split" and "table", lists by
+    column, objects by id, and an object around a list of rows. An index of names becomes the field ``id``.
+    """
+    parts = list(value.values())
+    if value.keys() >= {"columns", "data"} and all(isinstance(value[key], list) for key in ("columns", "data")):
+        return [dict(zip(value["columns"], row, strict=False)) for row in value["data"] if isinstance(row, list)]
+    if parts and all(isinstance(part, dict) and part.keys() == parts[0].keys() for part in parts):
+        names = list(parts[0])
+        if not _TEXTS.isdisjoint(map(str.lower, value)) or all(map(str.isdecimal, names)):
+            return [_with_id(name, {key: part[name] for key, part in value.items()}) for name in names]
+        return [_with_id(name, part) for name, part in value.items()]
+    if len(parts) > 1 and all(isinstance(part, list) and len(part) == len(parts[0]) for part in parts):
+        return [dict(zip(value, row, strict=True)) for row in zip(*parts, strict=True)]
+    tables = [part for part in parts if isinstance(part, list) and part and all(isinstance(row, dict) for row in part)]
+    others = [part for part in parts if not isinstance(part, (list, dict))]
+    is_around = len(tables) == 1 and not any(isinstance(part, str) and " " in part for part in others)
+    return tables[0] if is_around and (_TEXTS | {"id", "_id"}).isdisjoint(map(str.lower, value)) else None
+
+
+def _with_id(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    return row if name.isdecimal() or any(key.strip("_").lower() == "id" for key in row) else {"id": name, **row}
 
 
 def shorten(value: object) -> str:

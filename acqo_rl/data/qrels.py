@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 import logging
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
+from itertools import chain, islice
 from pathlib import Path
 
-from acqo_rl.data.lines import Faults, read_lines, shorten
+from acqo_rl.data.lines import EXCEL, Faults, read_jsonl, read_lines, shorten
 from acqo_rl.types import Qrels
 
 _log = logging.getLogger(__name__)
@@ -18,10 +18,11 @@ _log = logging.getLogger(__name__)
 HEADER = ("query-id", "corpus-id", "score")
 
 _NAMES = {
-    "query": {"queryid", "query", "qid", "topic", "topicid", "topicno", "question", "questionid"},
-    "document": {"corpusid", "docid", "docno", "doc", "document", "documentid", "pid", "passageid", "passage"},
-    "score": {"score", "relevance", "rel", "label", "grade", "judgment", "judgement"},
+    "score": r"q?rel|score|label|grade|judg|rating|gain",
+    "document": r"doc|did|corpus|passage|pid|para|item",
+    "query": r"q|topic|question|search",
 }
+"""How the names of the columns begin, without digits and signs."""
 _EXPECTED = "expected query-id<tab>corpus-id<tab>score, or the TREC columns query, 0, document, score"
 _PLACES = {3: (0, 1, 2), 4: (0, 2, 3)}
 """Number of columns -> positions of query, document and score, for files without a header."""
@@ -94,41 +95,59 @@ def _plain(written: str) -> str:
 def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str, int]]:
     """Yields line number, query id, document id and relevance of each judgement.
 
-    Columns are separated by tabs, white space, semicolons or commas; the separator is guessed from the first line. A
-    header is optional; it may have the columns in any order and additional columns. JSON objects name them on every
-    line. A relevance such as 1.0 is accepted as a whole number.
+    A file has columns or JSON objects with the names of the columns. A relevance such as 1.0 is accepted as a whole
+    number.
     """
-    header: tuple[int, tuple[int, ...]] | None = None
-    separator = ""
-    for position, (number, line) in enumerate(read_lines(path, faults)):
-        separator = separator or _separator(line)
-        columns = _split(line, separator)
-        if line.startswith("{"):
-            header, columns = _read_object(line)
-        elif position == 0 and (places := _read_header(columns)):
-            header = len(columns), places
-            continue
-        width, places = header or (len(columns), _PLACES.get(len(columns), ()))
-        if len(columns) != width or not places:
-            faults.add(path, number, f"found {len(columns)} columns in {shorten(line)}, {_EXPECTED}.")
-            continue
-        query_id, doc_id, score = (columns[place] for place in places)
+    _, first = next(read_lines(path, Faults()), (0, ""))
+    rows = _read_objects(path, faults) if first.lstrip().startswith(("{", "[")) else _read_columns(path, faults)
+    for number, (query_id, doc_id, score), shown in rows:
         relevance = _whole(score)
         if relevance is None:
             faults.add(path, number, f"score is {shorten(score)}, expected a whole number.")
         elif not query_id or not doc_id:
-            faults.add(path, number, f"found an empty id in {shorten(line)}, {_EXPECTED}.")
+            faults.add(path, number, f"found an empty id in {shorten(shown)}, {_EXPECTED}.")
         else:
             yield number, query_id, doc_id, relevance
 
 
-def _separator(line: str) -> str:
-    """Guesses the separator from the first line: one that gives a header or a judgement, else a tab if there is one."""
-    for separator in filter(line.__contains__, "\t;, "):
+def _read_columns(path: Path, faults: Faults) -> Iterator[tuple[int, list[str], str]]:
+    """Yields line number, the columns of query, document and score, and the line.
+
+    Columns are separated by tabs, white space, semicolons or commas; the separator is guessed from the first two lines.
+    A header is optional. If its names are known, the columns may be in any order, and there may be more of them.
+    """
+    lines = read_lines(path, faults)
+    begin = [(number, line) for number, line in islice(lines, 3) if not EXCEL.fullmatch(line)]
+    separator = _separator([line for _, line in begin[:2]])
+    rows = [_split(line.lstrip("# "), separator) for _, line in begin[:2]]
+    header = _read_header(rows[0]) if rows else ()
+    width = len(rows[0]) if header else 0
+    for number, line in chain(begin[bool(header) :], lines):
         columns = _split(line, separator)
-        if _read_header(columns) or (len(columns) in _PLACES and _whole(columns[-1]) is not None):
-            return separator
-    return "\t" if "\t" in line else " "
+        places = header or _PLACES.get(len(columns), ())
+        if places and len(columns) == (width or len(columns)):
+            yield number, [columns[place] for place in places], line
+        else:
+            faults.add(path, number, f"found {len(columns)} columns in {shorten(line)}, {_EXPECTED}.")
+
+
+def _read_objects(path: Path, faults: Faults) -> Iterator[tuple[int, list[str], str]]:
+    """Yields line number, query, document and score of each JSON object, and the object."""
+    for number, row in read_jsonl(path, faults):
+        values = ["" if value is None else str(value) for value in row.values()]
+        if places := _read_header(list(row)):
+            yield number, [values[place] for place in places], str(row)
+        else:
+            faults.add(path, number, f"found the fields {shorten(', '.join(row))}, expected {', '.join(HEADER)}.")
+
+
+def _separator(lines: list[str]) -> str:
+    """The separator that gives a header or judgements, else the first one that there is."""
+    for separator in "\t;, ":
+        for columns in (_split(line, separator) for line in lines if separator in line):
+            if len(columns) > 1 and (_read_header(columns) or _is_judgement(columns)):
+                return separator
+    return next((separator for separator in "\t;," if lines and separator in lines[0]), " ")
 
 
 def _split(line: str, separator: str) -> list[str]:
@@ -141,22 +160,20 @@ def _split(line: str, separator: str) -> list[str]:
     return [column.strip() for column in columns]
 
 
-def _read_object(line: str) -> tuple[tuple[int, tuple[int, ...]] | None, list[str]]:
-    """Reads a JSON object; returns its number of fields with the positions of the columns, and its values."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None, []
-    places = _read_header(list(row))
-    return (len(row), places) if places else None, [str(value) for value in row.values()]
+def _is_judgement(columns: list[str]) -> bool:
+    return len(columns) in _PLACES and _whole(columns[-1]) is not None
 
 
 def _read_header(columns: list[str]) -> tuple[int, ...]:
     """Positions of query, document and score by their names; empty if the line is not a header."""
     names = [re.sub("[^a-z]", "", column.lower()) for column in columns]
-    places = [next((i for i, name in enumerate(names) if name in known), None) for known in _NAMES.values()]
-    found = tuple(place for place in places if place is not None)
-    return found if len(found) == len(_NAMES) else ()
+    places: dict[str, int] = {}
+    for kind, known in _NAMES.items():
+        of_kind = (i for i, name in enumerate(names) if re.match(known, name) and i not in places.values())
+        if (place := next(of_kind, None)) is not None:
+            places[kind] = place
+    is_header = len(places) == len(_NAMES) and _whole(columns[places["score"]]) is None
+    return (places["query"], places["document"], places["score"]) if is_header else ()
 
 
 def _whole(score: str) -> int | None:

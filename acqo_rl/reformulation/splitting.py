@@ -35,7 +35,8 @@ _MOST_WORDS = 45
 _FEW_WORDS = 12
 """Maximum number of words of a text that may be a question even if it does not start like one."""
 
-_AND_NAME = re.compile(r"(?<=\w) & (?:(?:the|a|an|of|de|la) )?(?=[A-Z])")
+_AND_NAME = re.compile(r"(?<=\w) & (?:(?:the|a|an|of|de|la) )?(?=\w)")
+"""Firms, titles and set phrases: "Marks & Spencer", "Salt & pepper"."""
 _ENDS_A_NAME = re.compile(
     r"\b[A-Z][\w'-]*,? (?:and|&) (?:Associates|Beyond|Bros|Brothers|Co|Company|Daughters?|Family|Friends|Others"
     r"|Partners|Sisters|Sons?)\b"

@@ -13,17 +13,19 @@ from acqo_rl.data.lines import Faults
 
 if TYPE_CHECKING:
     from inscriptis.model.config import ParserConfig
+    from markdown_it import MarkdownIt
 
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm", ".xhtml")
 PDF = ".pdf"
 PAGES = (*_MARKDOWN, *_HTML, ".txt", PDF)
 
-_TAG = re.compile(
-    r"</?(?:a|b|i|u|p|em|br|hr|h[1-6]|li|ul|ol|td|tr|th|div|img|pre|sub|sup|code|span|font|body|html|table|strong"
-    r"|script|style|blockquote|section|article)(?:\s[^<>]*)?/?>",
-    re.I,
+_TAG = re.compile(r"</?([a-z][\w-]*)(?:\s[^<>]*)?/?>", re.I)
+_END_TAG = re.compile(r"</([a-z][\w-]*)\s*>", re.I)
+_NEEDS_NO_END = frozenset(
+    ("p", "li", "dt", "dd", "td", "th", "tr", "thead", "tbody", "tfoot", "option", "colgroup", "html", "head", "body")
 )
-_MARKUP = re.compile(r"\s*<|.*(?:</\w+>|<(?:br|hr|img)\b)", re.I | re.S)
+"""Elements whose end tag may be left out."""
+_MARKUP = re.compile(r"\s*<|.*(?:</[\w-]+>|<(?:br|hr|img)\b|<!--)", re.I | re.S)
 """Signs that a text with tags is HTML: a tag at the beginning, a closing tag, or a tag that needs no closing tag."""
 _ENTITY = re.compile(r"&(?:#\d+|#x[\da-f]+|\w+);", re.I)
 _FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
@@ -50,10 +52,8 @@ def read_page(file: Path, faults: Faults) -> dict[str, Any] | str:
         return {"title": stem, "text": content.strip()}
     front: dict[str, Any] = {}
     if suffix in _MARKDOWN:
-        from markdown_it import MarkdownIt
-
         front, content = _read_front(file, content, faults)
-        content = MarkdownIt().enable("table").render(content)
+        content = _without_types(_markdown().render(content))
     return {"title": _title(content) or stem, **front, "text": strip_html(content)}
 
 
@@ -115,15 +115,53 @@ def strip_html(page: str) -> str:
     """The text of an HTML page or fragment, as a browser shows it."""
     from inscriptis import get_text
 
+    page = page.replace("&amp;", "&amp;amp;")  # inscriptis decodes entities twice
     lines = (line.rstrip() for line in get_text(page, _config()).splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
 def plain(text: str) -> str:
     """The plain text of a table field: decodes entities, and strips tags unless the text only mentions a tag."""
-    if _TAG.search(text) and _MARKUP.match(text):
-        return strip_html(text)
+    closed = _closed(text)
+    if _MARKUP.match(text) and ("<!--" in text or any(_is_markup(tag, closed) for tag in _TAG.finditer(text))):
+        return strip_html(_without_types(text))
     return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
+
+
+def _without_types(page: str) -> str:
+    """Escapes what only looks like tags of HTML, such as the types of ``List<String>``."""
+    closed = _closed(page)
+    return _TAG.sub(lambda tag: tag[0] if _is_markup(tag, closed) else html.escape(tag[0]), page)
+
+
+def _closed(page: str) -> frozenset[str]:
+    """Names of the elements that have a closing tag."""
+    return frozenset(map(str.lower, _END_TAG.findall(page)))
+
+
+def _is_markup(tag: re.Match[str], closed: frozenset[str]) -> bool:
+    """Whether a tag belongs to HTML: its element is known or closed, and it is not a type after a word, as in code."""
+    from lxml.html.defs import empty_tags, tags
+
+    name = tag[1].lower()
+    if name in closed:
+        return True
+    if name not in tags or tag[1] not in (name, name.upper()):
+        return False
+    after_word = tag.start() > 0 and tag.string[tag.start() - 1].isalnum()
+    return name in empty_tags | _NEEDS_NO_END or not (after_word or len(name) == 1)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """Reads Markdown as GitHub does; the text of a footnote is kept, and the signs that refer to it are removed."""
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    markdown = MarkdownIt().enable(["table", "strikethrough"]).use(footnote_plugin)
+    for sign in ("footnote_ref", "footnote_anchor"):
+        markdown.add_render_rule(sign, lambda *_: "")
+    return markdown
 
 
 @cache

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.data.lines import Faults, decode_json, read_jsonl, read_lines, shorten, warn_of_broken
+from acqo_rl.data.lines import EXCEL, Faults, read_jsonl, read_lines, shorten
 from acqo_rl.errors import ConfigError
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
@@ -34,10 +34,6 @@ QUERY = {
     "history": ("history", "chathistory", "conversation", "messages", "turns"),
 }
 """Common field names, in lower case and without ``-`` and ``_`` (except ``_id``)."""
-
-
-_EXCEL = re.compile(r"sep=.\s*", re.I)
-"""The line before the header with which Excel's own files name the separator."""
 
 
 @dataclass(frozen=True)
@@ -93,27 +89,9 @@ def _plain(name: str) -> str:
 def read_table(path: Path, fields: Fields, faults: Faults) -> Rows:
     """Yields the rows of a table; the file suffix determines the format (``.gz`` is ignored)."""
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if suffix in (".jsonl", ".ndjson"):
+    if suffix in (".jsonl", ".ndjson", ".json"):
         return read_jsonl(path, faults)
-    if suffix == ".json":
-        return _read_json(path, faults)
     return _read_columns(path, fields, faults, is_csv=suffix == ".csv")
-
-
-def _read_json(path: Path, faults: Faults) -> Rows:
-    """Yields the objects of a JSON array, numbered from 1."""
-    text = "\n".join(line for _, line in read_lines(path, faults))
-    try:
-        rows, is_broken = decode_json(text)
-    except (ValueError, RecursionError) as error:
-        faults.add(path, None, f"not JSON ({error}); rename it to .jsonl if it has one JSON object per line.")
-        return
-    warn_of_broken(path, int(is_broken))
-    for number, row in enumerate(rows if isinstance(rows, list) else [rows], start=1):
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            faults.add(path, number, f"found {shorten(row)}, expected a JSON object.")
 
 
 def _read_columns(path: Path, fields: Fields, faults: Faults, *, is_csv: bool) -> Rows:
@@ -152,7 +130,7 @@ def _read_csv(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tupl
     """Yields the number of the last line and the cells of each row; the separator is guessed from the header."""
     csv.field_size_limit(sys.maxsize)
     first = next(lines, "")
-    if _EXCEL.fullmatch(first):
+    if EXCEL.fullmatch(first):
         first = next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=max(",;\t|", key=first.count), strict=True)
     try:
