@@ -5,7 +5,8 @@
     qrels/{split}.tsv   query-id <tab> corpus-id <tab> score, under a header
 
 Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
-order mark or Windows line ends; a JSON array, or a JSON table of pandas, instead of lines; other names of ``_id`` and ``text`` (``docid`` and
+order mark or Windows line ends; a JSON array, or a JSON table of pandas, instead of lines; other names of ``_id`` and
+``text`` (``docid`` and
 ``contents`` of Anserini); numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata
 of documents as fields of their own (``url``); ``history`` in any shape that :mod:`acqo_rl.conversations` reads, also
 outside ``metadata``; judgements as in :mod:`acqo_rl.data.qrels`.
