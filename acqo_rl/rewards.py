@@ -131,8 +131,8 @@ class Reward:
             query: raw query of each completion (a column of the data set).
             gold: ids of the gold documents of each completion's query (a column of the data set).
             visible_text: the text that the policy read for each completion, including conversation and feedback (a
-                column of the data set); by default the raw query. The grammar uses it to decide which words may be
-                repeated.
+                column of the data set, see :func:`acqo_rl.text.text_of`); by default the raw query. The grammar uses
+                it to decide which words may be repeated.
             log_metric: TRL's hook for numbers.
             log_extra: TRL's hook for columns of the completions table.
 
@@ -169,7 +169,7 @@ class Reward:
         return rewards
 
     def _parse(self, completion: str, text: str, visible_text: str) -> Reformulation | None:
-        query = Query(id="", text=text, history=(Turn("user", visible_text),))
+        query = Query(id="", text=text, history=tuple(Turn("user", line) for line in visible_text.split("\n")))
         try:
             parsed = self.grammar.parse(completion, query)
         except GrammarError:

@@ -83,7 +83,7 @@ def each_word_once(text: str, read: str = "") -> str:
 
     Args:
         text: a generated text, on one line.
-        read: the text that the model read.
+        read: the text that the model read; a name does not continue on the next line.
     """
     names: frozenset[tuple[str, str]] | None = None
     words = text.split(" ")
@@ -115,11 +115,11 @@ def _may_repeat(word: str, key: str, next_key: str, said: list[str], names: froz
 
 
 def name_pairs(text: str) -> frozenset[tuple[str, str]]:
-    """Keys of adjacent words that look like part of a name: both capitalised, or the same word twice."""
-    words = text.split()
+    """Keys of adjacent words of a line that look like part of a name: both capitalised, or the same word twice."""
     return frozenset(
         (word_key(one), word_key(other))
-        for one, other in pairwise(words)
+        for line in text.splitlines()
+        for one, other in pairwise(line.split())
         if one[-1] not in _AROUND and ((one[0].isupper() and other[0].isupper()) or word_key(one) == word_key(other))
     )
 
@@ -140,9 +140,12 @@ def bare_word(word: str) -> str:
 
 
 def text_of(query: Query) -> str:
-    """All text that a reformulator reads of a query: its text, its history and its feedback."""
-    snippets = (f"{snippet.title} {snippet.text}" for snippet in query.feedback)
-    return " ".join([query.text, *(turn.text for turn in query.history), *snippets])
+    """All text that a reformulator reads of a query: its text, its history and its feedback, each text on its own line.
+
+    Without the line ends, the turns "Where is Oslo" and "Oslo is in Norway" would contain a name "Oslo Oslo".
+    """
+    snippets = (text for snippet in query.feedback for text in (snippet.title, snippet.text))
+    return "\n".join(map(one_line, [query.text, *(turn.text for turn in query.history), *snippets]))
 
 
 def _visible(text: str) -> str:

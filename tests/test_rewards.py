@@ -16,6 +16,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.rewards import Reward, gold_ranks, rank_map
 from acqo_rl.searching.sub_queries import search_reformulations
+from acqo_rl.text import text_of
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 
@@ -245,6 +246,14 @@ def test_repeated_words_are_searched_once_unless_the_read_text_repeats_them():
     read = ["raw", "raw", "raw", "raw Who were Duran Duran?"]
     found = reward(prompts=[""] * 4, completions=completions, query=["raw"] * 4, gold=[["g1"]] * 4, visible_text=read)
     assert found == pytest.approx([2, 2, 50 / 90, 2])
+
+
+def test_a_name_in_two_texts_that_the_policy_read_is_searched_once():
+    retriever = ScriptedRetriever({"Oslo": at(1, "g1")})
+    reward = Reward("converge", retriever, RankScoreFusion(), cost=0, top_rank_bonus=0)
+    query = Query("q", "where is it", history=["U: where is Oslo", "S: Oslo is well known"])
+    asked = {"query": [query.text], "gold": [["g1"]], "visible_text": [text_of(query)]}
+    assert reward(prompts=[""], completions=[split("Oslo Oslo")], **asked) == pytest.approx([2])
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ def test_what_separates_words_becomes_one_space(separator):
         ("Eiffel Tower Trump Tower", "Is the Eiffel Tower higher than the Trump Tower?", "Eiffel Tower Trump Tower"),
         ("New York New Mexico New York", "New York or New Mexico", "New York New Mexico"),
         ("New York New Mexico", "", "New York Mexico"),
+        ("Oslo Oslo", "where is Oslo\nOslo is well known", "Oslo"),
         ("Oslo Norway Oslo", "in Oslo, Norway", "Oslo Norway"),
         ("Oslo", "", "Oslo"),
         ("", "", ""),
@@ -133,5 +134,19 @@ def test_words_once_are_the_words_that_were_there_and_none_of_four_letters_stand
 
 
 def test_what_was_read_holds_query_conversation_and_results():
-    query = Query("q", "Where is it?", history=["U: Oslo?", "S: A city."], feedback=(Snippet("Oslo", "is in Norway"),))
-    assert text_of(query) == "Where is it? Oslo? A city. Oslo is in Norway"
+    query = Query("q", "Where is it?", history=["U: Oslo?", "S: A\ncity."], feedback=(Snippet("Oslo", "is in Norway"),))
+    assert text_of(query) == "Where is it?\nOslo?\nA city.\nOslo\nis in Norway"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query("q", "and its population?", history=["U: where is Oslo", "S: Oslo is well known."]),
+        Query("q", "and its population?", history=["U: Oslo", "S: Oslo", "U: Oslo", "S: It is cold."]),
+        Query("q", "Oslo", history=["U: Norway", "S: Oslo is in Norway"]),
+        Query("q", "the population?", feedback=(Snippet("Oslo", "Oslo is in Norway"), Snippet("Oslo", "Norway"))),
+    ],
+)
+def test_a_name_at_the_end_of_one_text_and_the_start_of_the_next_is_no_double_name(query):
+    assert each_word_once("Oslo Oslo", text_of(query)) == "Oslo"
+    assert each_word_once("Oslo Norway Oslo Norway", text_of(query)) == "Oslo Norway"

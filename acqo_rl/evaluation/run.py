@@ -185,7 +185,7 @@ def leaks_answer(reformulation: Reformulation, metadata: Mapping[str, Any]) -> b
     """
     given = metadata.get("answers") or metadata.get("answer") or ()
     answers = {_words(str(answer)) for answer in ([given] if isinstance(given, str) else given)}
-    read = _words(text_of(reformulation.query))
+    read = "\n".join(map(_words, text_of(reformulation.query).split("\n")))
     unseen = {a for a in answers if len(a.strip()) >= _SHORTEST_ANSWER and a != _words("yes") and a not in read}
     if not unseen:
         return None

@@ -18,6 +18,7 @@ QUERY = Query(
         ("Stevens Spielberg", {"answer": "Steven Spielberg"}, False),
         ("director of Jaws", {"answer": "Steven Spielberg"}, False),
         ("Universal 1975", {"answer": "Universal"}, None),
+        ("Universal Jaws", {"answer": "Universal Jaws"}, True),  # two texts, one after the other
         ("films of 1975", {"answers": ["1975"]}, None),
         ("yes", {"answer": "yes"}, None),
         ("no", {"answer": "no"}, None),

@@ -56,3 +56,9 @@ def test_names_that_were_read_may_share_a_word(tokenizer):
     assert " New" in forbidden(tokenizer, "split\nNew Mexico New York", prompt)
     assert " Paris" in forbidden(tokenizer, "split\nParis")
     assert " Paris" not in forbidden(tokenizer, "split\nParis", "Who sang Paris Paris?")
+
+
+def test_a_name_that_two_lines_of_the_prompt_share_is_no_double_name(tokenizer):
+    prompt = "U: where is Oslo\nS: Oslo is well known.\n- Oslo: Oslo is in Norway\nQuestion: Oslo"
+    assert " Oslo" in forbidden(tokenizer, "resolve\n= Oslo", prompt)
+    assert " Pago" not in forbidden(tokenizer, "resolve\n= Pago", "U: where is Pago Pago\nS: In Samoa.")
