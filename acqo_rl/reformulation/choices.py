@@ -45,10 +45,18 @@ _WHETHER = re.compile(
     re.I,
 )
 _MOST_WORDS = 7
-_NUMBER = r"\d|(?:one|two|three|four|five|ten|half|any|all|ever|usual|before)\b"
+_NUMBER = (
+    r"\d|(?:one|two|three|four|five|ten|half|any|all|ever|usual|before|an? (?:minute|hour|day|week|month|year|decade"
+    r"|century|dozen|hundred|thousand|million|billion|quarter|third|few|couple))\b"
+)
 _DOES_MORE = re.compile(
     rf"^(?P<do>do|does|did) (?P<one>.+?) (?P<verb>[a-z]+) (?:{_COMPARATIVE}(?P<what>(?: [a-z-]+){{0,3}}?)"
     rf"|(?P<much>more|less)) than (?P<other>(?!{_NUMBER}).+?)(?P<tail>(?: (?:in|on|for|during|at) .+)?)$",
+    re.I,
+)
+_EITHER_DOES_MORE = re.compile(
+    r"^(?P<one>(?:do|does|did) [^,:]+?) or (?P<other>(?:the |an? )?\S+(?: \S+)?) "
+    rf"(?P<does>[a-z]+ (?:{_COMPARATIVE}|more|less)(?: (?!than\b)[a-z-]+){{0,3}})$",
     re.I,
 )
 _BETTER_TO = re.compile(
@@ -151,6 +159,8 @@ def _does_more(text: str) -> list[str]:
     """Splits "Do cats live longer than dogs" (how long each lives) and "is it cheaper to rent or buy a flat"."""
     if match := _BETTER_TO.match(text):
         return [f"{match['one']} {match['what']}", f"{match['other']} {match['what']}"]
+    if match := _EITHER_DOES_MORE.match(text):
+        text = f"{match['one']} {match['does']} than {match['other']}"
     match = _DOES_MORE.match(text)
     if match is None:
         return []

@@ -12,6 +12,8 @@ from acqo_rl.reformulation.splitting import parts_of
     [
         # an amount
         ("Which country has more people, Kenya or Ghana?", ["how many people {} has", "Kenya", "Ghana"]),
+        ("Does Kenya or Ghana have more people?", ["How many people does {} have", "Kenya", "Ghana"]),
+        ("Do lions or tigers run faster?", ["How fast do {} run", "lions", "tigers"]),
         ("Does Kenya have more people than Ghana?", ["How many people does {} have", "Kenya", "Ghana"]),
         ("Does tea have less caffeine than coffee?", ["How much caffeine does {} have", "tea", "coffee"]),
         ("Does gold cost more than silver?", ["How much does {} cost", "gold", "silver"]),
@@ -72,6 +74,7 @@ def test_each_part_makes_sense_without_the_other_thing(text, parts):
         "Who was right, Hume or Kant?",
         "Did Ann Lee and Bo Li publish more than 15 novels?",
         "Does Burma have more than one religion?",
+        "Do cats or dogs sleep more than an hour?",
         "Are early or late maturing boys taller and stronger than their friends?",
         "Is it true that Everest or K2 is harder to climb?",
         "Who merged with Exxon or Mobil?",
