@@ -54,11 +54,19 @@ _DOES_MORE = re.compile(
     rf"|(?P<much>more|less)) than (?P<other>(?!{_NUMBER}).+?)(?P<tail>(?: (?:in|on|for|during|at) .+)?)$",
     re.I,
 )
-_EITHER_DOES_MORE = re.compile(
-    r"^(?P<one>(?:do|does|did) [^,:]+?) or (?P<other>(?:the |an? )?\S+(?: \S+)?) "
-    rf"(?P<does>[a-z]+ (?:{_COMPARATIVE}|more|less)(?: (?!than\b)[a-z-]+){{0,3}})$",
-    re.I,
-)
+_NO_ARTICLE = r"(?!(?:the|an?|both|either) )\S+"
+_EITHER_DOES_MORE = [
+    re.compile(
+        rf"^(?P<one>(?:do|does|did) {item}) or (?P<other>{item}) "
+        rf"(?P<does>[a-z]+ (?:{_COMPARATIVE}|more|less)(?: (?!than\b)[a-z-]+){{0,3}})$",
+        re.I,
+    )
+    for item in (
+        r"(?:the|an?) \S+",
+        _NO_ARTICLE,
+        rf"{_NO_ARTICLE} \S+",
+    )  # "the minority or majority party" shares a noun
+]
 _BETTER_TO = re.compile(
     rf"^(?:is it|which is|what is|would it be) {_COMPARATIVE} to (?P<one>\w+) or (?:to )?(?P<other>\w+) (?P<what>.+)$",
     re.I,
@@ -159,7 +167,7 @@ def _does_more(text: str) -> list[str]:
     """Splits "Do cats live longer than dogs" (how long each lives) and "is it cheaper to rent or buy a flat"."""
     if match := _BETTER_TO.match(text):
         return [f"{match['one']} {match['what']}", f"{match['other']} {match['what']}"]
-    if match := _EITHER_DOES_MORE.match(text):
+    if match := next((m for pattern in _EITHER_DOES_MORE if (m := pattern.match(text))), None):
         text = f"{match['one']} {match['does']} than {match['other']}"
     match = _DOES_MORE.match(text)
     if match is None:

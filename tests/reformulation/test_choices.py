@@ -75,6 +75,7 @@ def test_each_part_makes_sense_without_the_other_thing(text, parts):
         "Did Ann Lee and Bo Li publish more than 15 novels?",
         "Does Burma have more than one religion?",
         "Do cats or dogs sleep more than an hour?",
+        "Does the minority or majority party have more seats?",
         "Are early or late maturing boys taller and stronger than their friends?",
         "Is it true that Everest or K2 is harder to climb?",
         "Who merged with Exxon or Mobil?",
