@@ -21,7 +21,10 @@ _FIELD = re.compile(r"\w[\w-]*(\.\w[\w-]*)*")
 _BOUNDS = ("gt", "gte", "lt", "lte")
 _MOST_CONDITIONS, _MOST_VALUES, _MOST_CHARACTERS = 20, 100, 1000
 
-_NUMBER = {"type": "number", "minimum": -(2**53), "maximum": 2**53}
+_LARGEST = 2**53
+"""The largest number up to which a float is exact."""
+
+_NUMBER = {"type": "number", "minimum": -_LARGEST, "maximum": _LARGEST}
 _SCALAR = {"anyOf": [{"type": "string", "maxLength": _MOST_CHARACTERS}, _NUMBER, {"type": "boolean"}]}
 
 
@@ -81,7 +84,7 @@ def _scalar(field: str, value: Any) -> str | int | float | bool:
             f"The filter on {field!r} has the value {_shown(value)}; give a text of at most {_MOST_CHARACTERS}"
             " characters, a number or a truth value."
         )
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST else value
 
 
 def _bounds(field: str, given: Mapping[Any, Any]) -> tuple[tuple[str, float | str], ...]:
@@ -90,7 +93,7 @@ def _bounds(field: str, given: Mapping[Any, Any]) -> tuple[tuple[str, float | st
         raise ConfigError(f"The filter on {field!r} has the bound {seen}; choose {', '.join(_BOUNDS)}.")
     bounds = tuple((name, given[name]) for name in _BOUNDS if name in given)
     numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) and _fits(value) for _, value in bounds]
-    if not all(numbers) and (any(numbers) or not all(_is_date(value) for _, value in bounds)):
+    if not all(numbers) and (any(numbers) or not all(is_date(value) for _, value in bounds)):
         raise ConfigError(
             f"The filter on {field!r} has the bounds {_shown(dict(bounds))}; give numbers, or dates such as 2024-12-31."
         )
@@ -102,7 +105,8 @@ def _fits(value: float) -> bool:
     return -(2**63) <= value < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
-def _is_date(value: object) -> bool:
+def is_date(value: object) -> bool:
+    """Whether a value is a date or a time in ISO format, such as 2024-12-31 or 2024-12-31T12:00:00Z."""
     if not isinstance(value, str) or not value.isascii():
         return False
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -185,7 +186,7 @@ class RemoteRetriever:
         try:
             self._check_index(body["fingerprint"])
             rankings = [
-                Ranking(tuple(row["doc_ids"]), tuple(row["scores"]), self.name, text, ceiling=row.get("ceiling"))
+                self._ranking(row["doc_ids"], row["scores"], row.get("ceiling"), text)
                 for row, text in zip(body["rankings"], texts, strict=True)
             ]
         except (KeyError, TypeError, ValueError) as error:
@@ -212,6 +213,13 @@ class RemoteRetriever:
     def close(self) -> None:
         """Closes the connections."""
         self._closing()
+
+    def _ranking(self, doc_ids: list[str], scores: list[float], ceiling: float | None, text: str) -> Ranking:
+        if not all(isinstance(doc_id, str) for doc_id in doc_ids) or not all(map(math.isfinite, scores)):
+            raise ValueError(f"ids {doc_ids[:3]} and scores {scores[:3]} are not texts and finite numbers")
+        if len(doc_ids) != len(scores):
+            raise ValueError(f"{len(doc_ids)} documents with {len(scores)} scores")
+        return Ranking(tuple(doc_ids), tuple(scores), self.name, text, ceiling=ceiling)
 
     def _check_index(self, answered: str) -> None:
         if self.fingerprint not in ("", answered):

@@ -18,7 +18,11 @@ SHARDS = {"total": 1, "successful": 1, "skipped": 0}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request; the server holds ``indices``: name -> mappings and rows, and ``searches``, the lines of msearch."""
+    """One request.
+
+    The server holds ``indices`` (name -> mappings and rows), ``searches`` (the lines of msearch), and ``odd_answer``,
+    the bytes that it sends instead of each answer.
+    """
 
     protocol_version = "HTTP/1.1"
 
@@ -53,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
         elif operation == "_msearch":
             lines = [json.loads(line) for line in body.splitlines()]
             self.server.searches.append(lines)
-            self.answer({"responses": [self.search(found["rows"], query) for query in lines[1::2]]})
+            self.answer({"responses": [self.search(found, query) for query in lines[1::2]]})
         elif operation == "_mget":
             rows = found["rows"]
             docs = [{"_id": i, "found": i in rows, "_source": rows.get(i)} for i in json.loads(body)["ids"]]
@@ -78,7 +82,8 @@ class Handler(BaseHTTPRequestHandler):
             items.append({operation: {"_id": meta["_id"], "status": 200}})
         return {"errors": False, "items": items}
 
-    def search(self, rows, query):
+    def search(self, found, query):
+        rows = found["rows"]
         knn = query.get("knn") or query["query"].get("knn")
         if knn:
             if "field" not in knn:  # of OpenSearch
@@ -98,6 +103,8 @@ class Handler(BaseHTTPRequestHandler):
             conditions, asked = query["query"]["bool"]["filter"], set(re.findall(r"\w+", text.lower()))
             scores = {i: float(sum(w in asked for w in re.findall(r"\w+", r[field].lower()))) for i, r in rows.items()}
             scores = {i: score + zlib.crc32(i.encode()) / 2**40 for i, score in scores.items() if score}  # no ties
+        if any(refused(found["mappings"], condition) for condition in conditions):
+            return {"error": {"type": "query_shard_exception", "reason": "failed to create query"}, "status": 400}
         kept = [i for i in scores if all(holds(rows[i], condition) for condition in conditions)]
         best = sorted(kept, key=lambda i: -scores[i])[: query["size"]]
         hits = [{"_id": i, "_score": scores[i], "_source": {n: rows[i][n] for n in query["_source"]}} for i in best]
@@ -110,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
 
     def answer(self, body, status=200):
-        text = json.dumps(body).encode()
+        text = json.dumps(body).encode() if self.server.odd_answer is None else self.server.odd_answer
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("X-Elastic-Product", "Elasticsearch")
@@ -124,25 +131,43 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def holds(row, condition):
-    """Whether a condition holds for a row; a field that is missing has no value."""
+    """Whether a condition holds for a row; of a list, one element is enough, and a missing field has no value."""
     [(kind, what)] = condition.items()
     [(path, wanted)] = what.items()
     value = row
-    for name in path.split("."):
+    for name in path.removesuffix(".keyword").split("."):
         value = value.get(name) if isinstance(value, dict) else None
-    if value is None:
-        return False
+    values = value if isinstance(value, list) else [value]
     if kind == "terms":
-        return any(type(value) is type(one) and value == one for one in wanted)
+        return any(type_of(one) == type_of(other) and one == other for one in values for other in wanted)
     tests = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
-    try:
-        return all(tests[name](value, bound) for name, bound in wanted.items())
-    except TypeError:  # a number and a text
-        return False
+    return any(
+        all(type_of(one) == type_of(bound) and tests[name](one, bound) for name, bound in wanted.items())
+        for one in values
+    )
+
+
+def type_of(value):
+    return float if type(value) is int else type(value)
+
+
+TYPES = {"long": (int,), "double": (int, float), "boolean": (bool,), "keyword": (str,), "text": (str,), "date": (str,)}
+
+
+def refused(mappings, condition):
+    """Whether a server would not parse the values of a condition for the type of its field."""
+    [(_, what)] = condition.items()
+    [(path, wanted)] = what.items()
+    mapping = {"properties": mappings.get("properties", {})}
+    for name in path.split("."):
+        mapping = {**mapping.get("properties", {}), **mapping.get("fields", {})}.get(name, {})
+    allowed = TYPES.get(mapping.get("type"))
+    values = wanted.values() if isinstance(wanted, dict) else wanted
+    return allowed is not None and any(type(value) not in allowed for value in values)
 
 
 def make_server():
     """A server on a free port, without indices."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.indices, server.searches = {}, []
+    server.indices, server.searches, server.odd_answer = {}, [], None
     return server

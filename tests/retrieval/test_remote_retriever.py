@@ -221,6 +221,10 @@ class TestFailures:
             b"no json",
             b'{"rankings": [], "fingerprint": ""}',
             b'{"rankings": [{"doc_ids": ["a"]}], "fingerprint": ""}',
+            b'{"rankings": [{"doc_ids": ["a"], "scores": ["0.1"]}], "fingerprint": ""}',
+            b'{"rankings": [{"doc_ids": ["a"], "scores": [NaN]}], "fingerprint": ""}',
+            b'{"rankings": [{"doc_ids": [1], "scores": [0.1]}], "fingerprint": ""}',
+            b'{"rankings": [{"doc_ids": ["a", "b"], "scores": [0.1]}], "fingerprint": ""}',
         ],
     )
     def test_an_answer_of_another_form(self, connect, scripted, body):

@@ -13,6 +13,9 @@ from acqo_rl.text import one_line
 
 T = TypeVar("T")
 
+_UNREADABLE = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
+"""Exceptions after an answer of another form: the clients do not check all of it."""
+
 _LONGEST_PAUSE = 5.0
 _PATIENT_ATTEMPTS = 30
 _OPENING_SECONDS = 5.0
@@ -62,12 +65,13 @@ class Calls:
 
 @contextmanager
 def reported(shown: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Turns exceptions of an engine's client into ``SearchError``."""
+    """Turns exceptions of an engine's client, and those after an unreadable answer, into ``SearchError``."""
+    caught: tuple[type[Exception], ...] = (*errors, *_UNREADABLE)
     try:
         yield
-    except errors as error:
-        reason = one_line(str(error) or repr(error))[:300]
+    except caught as error:
+        reason = one_line(str(error) or "its answer has another form than expected")[:300]
         raise SearchError(
-            f"{shown} did not answer ({type(error).__name__}: {reason}); check that the engine runs and that the"
+            f"A call of {shown} failed ({type(error).__name__}: {reason}); check that the engine runs and that the"
             f" location is right.{proxy_note(error)}"
         ) from error

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import DataError, SearchError
+from acqo_rl.retrieval.engines.conditions import Kind, fitting
 from acqo_rl.retrieval.engines.engine import Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, as_row
+from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
 _NOTE = "acqo_rl"
 _MOST_BYTES_OF_AN_ID = 512
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("long", "integer", "short", "byte", "unsigned_long"), "whole"),
+    **dict.fromkeys(("double", "float", "half_float", "scaled_float"), "number"),
+    **dict.fromkeys(("keyword", "constant_keyword", "wildcard", "text"), "text"),
+    **dict.fromkeys(("date", "date_nanos"), "date"),
+    "boolean": "truth",
+}
 _AS_KEYWORDS = {"match_mapping_type": "string", "path_match": "metadata.*", "mapping": {"type": "keyword"}}
 
 
@@ -39,6 +47,7 @@ class ElasticEngine(ABC):
         self._location = location
         self._name = location.collection
         self._fields = Fields()
+        self._types: dict[str, str] = {}
         scheme = "https" if location.given.get("tls") == "true" else "http"
         credentials, _, host = location.place.rpartition("@")
         login = tuple(credentials.split(":", 1)) if credentials else None
@@ -75,31 +84,35 @@ class ElasticEngine(ABC):
         told = next(iter(dict(self._client.indices.get_mapping(index=self._name)).values()))["mappings"]
         written = told.get("_meta", {}).get(_NOTE)
         properties: dict[str, Any] = told.get("properties", {})
-        vectors = [name for name, mapping in properties.items() if mapping.get("type") == self.vector_type]
+        mappings = dict(_mappings(properties))
+        self._types = {name: mapping.get("type", "object") for name, mapping in mappings.items()}
+        vectors = [name for name, kind in self._types.items() if kind == self.vector_type]
         self._fields = self._location.fields(built_here=written is not None)
         if not self._fields.vector and len(vectors) == 1:
             self._fields = replace(self._fields, vector=vectors[0])
         is_there = self._fields.vector in vectors
-        found = self.dimension_and_metric(properties[self._fields.vector]) if is_there else (None, "")
+        found = self.dimension_and_metric(mappings[self._fields.vector]) if is_there else (None, "")
         return Schema(
             dimension=found[0],
             metric=found[1],
             count=self._client.count(index=self._name)["count"],
-            has_words=properties.get(self._fields.words, {}).get("type") == "text",
+            has_words=self._types.get(self._fields.words) == "text",
             note=json.loads(written) if written is not None else None,
             vector_fields=tuple(vectors),
-            fields=tuple(properties) if told.get("dynamic", "true") in (True, "true", "strict") else (),
+            fields=tuple(self._types) if told.get("dynamic", "true") in (True, "true", "strict") else (),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
         """The nearest documents of each row, best first, by one ``_msearch``; float32[texts, dim]."""
-        conditions = self._conditions(where)
+        if (conditions := self._conditions(where)) is None:
+            return [[] for _ in vectors]
         found = self._search([self.vector_query(row.tolist(), k, conditions) for row in vectors], k)
         return [[(doc_id, 2 * score - 1) for doc_id, score in hits] for hits in found]  # (1 + cosine) / 2
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
         """The documents that match each text best by BM25, best first, by one ``_msearch``."""
-        conditions = self._conditions(where)
+        if (conditions := self._conditions(where)) is None:
+            return [[] for _ in texts]
         words = self._fields.words
         return self._search(
             [{"query": {"bool": {"must": [{"match": {words: text}}], "filter": conditions}}} for text in texts], k
@@ -109,15 +122,17 @@ class ElasticEngine(ABC):
         """Those of the documents that exist, in any order."""
         if self._has_own_ids():
             rows = self._client.mget(index=self._name, body={"ids": list(doc_ids)})["docs"]
-            return [self._document(row) for row in rows if row.get("found")]
-        query = {"query": {"terms": {self._fields.id: list(doc_ids)}}, "size": self.largest_k}
-        return list(map(self._document, self._client.search(index=self._name, body=query)["hits"]["hits"]))
+            return list(self._documents(row for row in rows if row.get("found")))
+        is_number = _KINDS.get(self._types.get(self._fields.id, "")) == "whole"
+        wanted = as_numbers(doc_ids) if is_number else list(doc_ids)
+        query = {"query": {"terms": {self._exact(self._fields.id): wanted}}, "size": self.largest_k}
+        return list(self._documents(self._client.search(index=self._name, body=query)["hits"]["hits"]))
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
         self._client.indices.refresh(index=self._name)
         rows = self.helpers().scan(self._client, index=self._name, query={"query": {"match_all": {}}})
-        return map(self._document, rows)
+        return self._documents(rows)
 
     def check(self, documents: Sequence[Document]) -> None:
         """Refuses documents that the engine cannot hold.
@@ -176,30 +191,53 @@ class ElasticEngine(ABC):
         for query in queries:
             lines += [{}, {**query, "size": k, "_source": source}]
         found: list[Hits] = []
-        for answer in self._client.msearch(index=self._name, body=lines)["responses"]:
+        answers = self._client.msearch(index=self._name, body=lines)["responses"]
+        for _, answer in zip(queries, answers, strict=True):
             if "error" in answer:
                 reason = json.dumps(answer["error"])[:300]
                 raise SearchError(
                     f"{self._location.shown} refused a search ({reason}); check the filter and the fields."
                 )
+            if answer.get("timed_out") or answer.get("_shards", {}).get("failed"):
+                raise SearchError(
+                    f"{self._location.shown} searched only a part of its documents, because of a time-out or a failed"
+                    " shard; check the state of the index."
+                )
             found.append([(self._id_of(hit), hit["_score"]) for hit in answer["hits"]["hits"]])
         return found
 
-    def _conditions(self, where: Filter) -> list[dict[str, Any]]:
-        return [part for condition in where for part in self._parts(condition)]
+    def _conditions(self, where: Filter) -> list[dict[str, Any]] | None:
+        """The filters of a search; ``None`` if no document can meet all of them."""
+        fitted = fitting(where, lambda name: _KINDS.get(self._types.get(self._fields.path_of(name), ""), "any"))
+        return None if fitted is None else [part for condition in fitted for part in self._parts(condition)]
 
     def _parts(self, condition: Condition) -> Iterator[dict[str, Any]]:
-        field = self._fields.path_of(condition.field)
+        field = self._exact(self._fields.path_of(condition.field))
         if condition.any_of:
             yield {"terms": {field: list(condition.any_of)}}
         if condition.bounds:
             yield {"range": {field: dict(condition.bounds)}}
 
+    def _exact(self, field: str) -> str:
+        """The field whose values are not split into words: of a text often a second one of the type ``keyword``."""
+        return f"{field}.keyword" if self._types.get(f"{field}.keyword") == "keyword" else field
+
     def _has_own_ids(self) -> bool:
         return not self._fields.id or self._fields == Fields()
 
-    def _id_of(self, row: dict[str, Any]) -> str:
-        return str(row["_id"] if self._has_own_ids() else row["_source"][self._fields.id])
+    def _id_of(self, row: dict[str, Any]) -> str | None:
+        found = row["_id"] if self._has_own_ids() else at(row["_source"], self._fields.id)
+        return None if found is None else str(found)
 
-    def _document(self, row: dict[str, Any]) -> Document:
-        return as_document(self._id_of(row), row["_source"], self._fields)
+    def _documents(self, rows: Iterable[dict[str, Any]]) -> Iterator[Document]:
+        own = self._fields
+        for row in rows:
+            nested = {name: at(row["_source"], name) for name in (own.title, own.text) if "." in name}
+            yield from as_documents([(self._id_of(row), {**row["_source"], **nested})], own)
+
+
+def _mappings(properties: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Path and mapping of the fields of a mapping, with those inside of objects, and second ones of the same value."""
+    for name, mapping in properties.items():
+        yield f"{prefix}{name}", mapping
+        yield from _mappings({**mapping.get("properties", {}), **mapping.get("fields", {})}, f"{prefix}{name}.")

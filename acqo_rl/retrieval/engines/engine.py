@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Hits = list[tuple[str, float]]
-"""Document ids and scores of one search; a higher score is better."""
+Hits = list[tuple[str | None, float]]
+"""Document ids and scores of one search; a higher score is better. The id of an entry may be missing (``None``)."""
 
 COSINE, DOT = "cosine", "dot"
 """Metrics with which a dense index can be searched."""
@@ -29,6 +29,7 @@ class Schema:
         count: number of entries.
         has_words: whether the field that full text searches has a full text index.
         note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
+        id_field: name of the field with the ids; empty if the ids are those of the engine itself.
         vector_fields: names of the vector fields, for messages.
         fields: names of all fields that documents have; empty if the engine does not tell.
     """
@@ -38,6 +39,7 @@ class Schema:
     count: int
     has_words: bool
     note: dict[str, Any] | None = None
+    id_field: str = ""
     vector_fields: tuple[str, ...] = field(default=())
     fields: tuple[str, ...] = field(default=())
 

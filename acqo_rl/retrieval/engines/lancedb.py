@@ -13,17 +13,20 @@ from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
 from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
+from acqo_rl.retrieval.engines.lancedb_conditions import column, is_json, quoted, sql_of
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, as_row, json_path
-from acqo_rl.types import Condition, Document, Filter
+from acqo_rl.retrieval.engines.rows import as_documents, as_row
+from acqo_rl.types import Document, Filter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _NOTE = "acqo_rl"
+_ID = "document_id"
+"""Name of the id in the rows of a query."""
+
 _PAGE = 1000
-_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 class LancedbEngine:
@@ -65,6 +68,7 @@ class LancedbEngine:
             count=self._table.count_rows(),
             has_words=self._has_words(),
             note=json.loads(note) if note is not None else None,
+            id_field=self._fields.id,
             vector_fields=tuple(vectors),
             fields=tuple(columns),
         )
@@ -73,8 +77,8 @@ class LancedbEngine:
         """The nearest rows of each vector, best first, by one call; float32[texts, dim]."""
         nearest = self._table.search(vectors.tolist(), vector_column_name=self._fields.vector).distance_type("cosine")
         hits: list[Hits] = [[] for _ in vectors]
-        for row in self._narrowed(nearest, where).select([self._fields.id, "_distance"]).limit(k).to_list():
-            hits[row.get("query_index", 0)].append((str(row[self._fields.id]), 1 - row["_distance"]))
+        for row in self._rows(nearest, "_distance", k, where):
+            hits[row.get("query_index", 0)].append((row[_ID], 1 - row["_distance"]))
         return hits
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
@@ -83,13 +87,11 @@ class LancedbEngine:
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Those of the documents that exist, in any order."""
-        found = self._table.search().where(self._ids(doc_ids)).select(self._columns())
-        return [self._document(row) for batch in found.to_batches(_PAGE) for row in batch.to_pylist()]
+        return list(self._documents(self._table.search().where(self._ids(doc_ids))))
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
-        for batch in self._table.search().select(self._columns()).to_batches(_PAGE):
-            yield from map(self._document, batch.to_pylist())
+        return self._documents(self._table.search())
 
     def check(self, documents: Sequence[Document]) -> None:
         """Does nothing: LanceDB holds any document."""
@@ -127,67 +129,39 @@ class LancedbEngine:
 
     def _matching(self, text: str, k: int, where: Filter) -> Hits:
         matching = self._table.search(MatchQuery(text, self._fields.words), query_type="fts")
-        rows = self._narrowed(matching, where).select([self._fields.id, "_score"]).limit(k).to_list()
-        return [(str(row[self._fields.id]), row["_score"]) for row in rows]
+        return [(row[_ID], row["_score"]) for row in self._rows(matching, "_score", k, where)]
 
-    def _narrowed(self, query: Any, where: Filter) -> Any:
-        return query.where(" AND ".join(map(self._condition, where))) if where else query
-
-    def _condition(self, condition: Condition) -> str:
-        if self._fields.metadata:
-            return self._json_condition(condition)
-        tests = [f"{condition.field} {_SIGNS[name]} {_quoted(bound)}" for name, bound in condition.bounds]
-        if condition.any_of:
-            tests.append(f"{condition.field} IN ({', '.join(map(_quoted, condition.any_of))})")
-        return " AND ".join(tests)
-
-    def _json_condition(self, condition: Condition) -> str:
-        """Numbers are compared in SQL, because the paths of LanceDB have no decimal fractions."""
-        path = "$" + "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
-        number = f"TRY_CAST(json_extract({self._fields.metadata}, {_quoted(path)}) AS DOUBLE)"
-        tests = [
-            f"{number} {_SIGNS[name]} {bound}"
-            if not isinstance(bound, str)
-            else self._exists(condition, (), (name, bound))
-            for name, bound in condition.bounds
-        ]
-        if condition.any_of:
-            equal = (self._equal(condition, number, value) for value in condition.any_of)
-            tests.append(f"({' OR '.join(equal)})")
-        return " AND ".join(tests)
-
-    def _equal(self, condition: Condition, number: str, value: str | float) -> str:
-        if isinstance(value, float):
-            return f"{number} = {value}"
-        if value == "":  # the paths of LanceDB have no empty text, which is before all others
-            return self._exists(condition, (), ("lte", "\0"))
-        return self._exists(condition, (value,))
-
-    def _exists(self, condition: Condition, any_of: tuple[Any, ...], *bounds: tuple[str, str]) -> str:
-        path = json_path(replace(condition, any_of=any_of, bounds=bounds))
-        return f"json_exists({self._fields.metadata}, {_quoted(path)})"
+    def _rows(self, query: Any, score: str, k: int, where: Filter) -> list[dict[str, Any]]:
+        """Id and score of the rows that a query finds and that meet the conditions."""
+        paths = tuple(replace(condition, field=self._fields.path_of(condition.field)) for condition in where)
+        if (tests := sql_of(paths, self._table.schema)) is None:
+            return []
+        narrowed = query.where(tests) if tests else query
+        found: list[dict[str, Any]] = narrowed.select({_ID: self._id_as_text(), score: score}).limit(k).to_list()
+        return found
 
     def _ids(self, doc_ids: Sequence[str]) -> str:
-        return f"CAST({self._fields.id} AS string) IN ({', '.join(map(_quoted, doc_ids))})"
+        return f"{self._id_as_text()} IN ({', '.join(map(quoted, doc_ids))})"
+
+    def _id_as_text(self) -> str:
+        return f"CAST({column(self._fields.id)} AS string)"
 
     def _has_words(self) -> bool:
         return any(i.index_type == "FTS" and self._fields.words in i.columns for i in self._table.list_indices())
 
-    def _columns(self) -> list[str]:
-        own = self._fields
+    def _documents(self, query: Any) -> Iterator[Document]:
+        own, schema = self._fields, self._table.schema
+        names = [field.name for field in schema if not _is_vector(field.type)]
         if own.metadata:
-            return [own.id, own.title, own.text, own.metadata]
-        return [field.name for field in self._table.schema if not _is_vector(field.type)]
-
-    def _document(self, row: dict[str, Any]) -> Document:
-        if self._fields.metadata:
-            row = {**row, self._fields.metadata: json.loads(row[self._fields.metadata] or "{}")}
-        return as_document(str(row[self._fields.id]), row, self._fields)
+            names = [name for name in names if name in (own.id, own.title, own.text, own.metadata)]
+        columns = {_ID: self._id_as_text(), **{name: column(name) for name in names}}
+        objects = [name for name in names if is_json(name, schema)]
+        for batch in query.select(columns).to_batches(_PAGE):
+            rows = batch.to_pylist()
+            for row in rows:
+                row |= {name: json.loads(row[name] or "null") for name in objects}
+            yield from as_documents(((row.pop(_ID), row) for row in rows), own)
 
 
 def _is_vector(kind: Any) -> bool:
     return bool(pa.types.is_fixed_size_list(kind))
-
-
-def _quoted(value: str | int | float | bool) -> str:
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else json.dumps(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient
 from pymilvus.exceptions import MilvusException
 
-from acqo_rl.errors import DataError
+from acqo_rl.errors import DataError, IndexMismatchError
+from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, holds
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, as_numbers, as_row
+from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -30,9 +31,26 @@ _NOTE = "acqo_rl"
 _SPARSE = "passage_bm25"
 _MOST_BYTES = 65_535
 _PAGE = 1000
+_SAMPLED = 100
 _METRICS = {"COSINE": COSINE, "IP": DOT}
 _WHOLE_NUMBERS = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64)
-_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_VECTORS = (
+    DataType.BINARY_VECTOR,
+    DataType.FLOAT_VECTOR,
+    DataType.FLOAT16_VECTOR,
+    DataType.BFLOAT16_VECTOR,
+    DataType.SPARSE_FLOAT_VECTOR,
+    DataType.INT8_VECTOR,
+)
+_KINDS: dict[DataType, Kind] = {
+    **dict.fromkeys(_WHOLE_NUMBERS, "whole"),
+    DataType.FLOAT: "number",
+    DataType.DOUBLE: "number",
+    DataType.BOOL: "truth",
+    DataType.VARCHAR: "text",
+    DataType.TIMESTAMPTZ: "date",
+    DataType.JSON: "any",
+}
 _TEMPORARY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
@@ -50,6 +68,8 @@ class MilvusEngine:
         self._fields = Fields()
         self._sparse = _SPARSE
         self._types: dict[str, DataType] = {}
+        self._elements: dict[str, DataType] = {}
+        self._is_dynamic = False
 
     def is_temporary(self, error: BaseException) -> bool:
         """Whether the same call may succeed later."""
@@ -64,6 +84,8 @@ class MilvusEngine:
         told = self._client.describe_collection(self._name, timeout=self._seconds)
         written = (told.get("properties") or {}).get(_NOTE)
         self._types = {f["name"]: f["type"] for f in told["fields"]}
+        self._elements = {f["name"]: f["element_type"] for f in told["fields"] if f["type"] == DataType.ARRAY}
+        self._is_dynamic = bool(told.get("enable_dynamic_field"))
         vectors = {f["name"]: f["params"]["dim"] for f in told["fields"] if f["type"] == DataType.FLOAT_VECTOR}
         self._fields = self._location.fields(built_here=written is not None)
         key = next(f["name"] for f in told["fields"] if f.get("is_primary"))
@@ -74,6 +96,7 @@ class MilvusEngine:
         )
         words = [f["output_field_names"][0] for f in told.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
+        self._check_indexes()
         self._client.load_collection(self._name, timeout=self._seconds)
         return Schema(
             dimension=vectors.get(self._fields.vector),
@@ -81,8 +104,9 @@ class MilvusEngine:
             count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
             has_words=bool(words),
             note=json.loads(written) if written is not None else None,
+            id_field=self._fields.id,
             vector_fields=tuple(vectors),
-            fields=() if told.get("enable_dynamic_field") else tuple(self._types),
+            fields=self._field_names(),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
@@ -102,7 +126,7 @@ class MilvusEngine:
             output_fields=self._output_fields(),
             timeout=self._seconds,
         )
-        return list(map(self._document, rows))
+        return list(self._documents(rows))
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
@@ -111,7 +135,7 @@ class MilvusEngine:
         )
         try:
             while rows := pages.next():
-                yield from map(self._document, rows)
+                yield from self._documents(rows)
         finally:
             pages.close()
 
@@ -176,33 +200,93 @@ class MilvusEngine:
         self._client.flush(self._name)
 
     def _search(self, data: list[Any], field: str, k: int, where: Filter) -> list[Hits]:
-        key = self._fields.id
-        found = self._client.search(
-            self._name,
-            data=data,
-            anns_field=field,
-            limit=k,
-            filter=" and ".join(part for condition in where for part in self._parts(condition)),
-            output_fields=[key],
-            timeout=self._seconds,
-        )
-        return [[(str(hit["entity"].get(key, hit.get(key))), float(hit["distance"])) for hit in hits] for hits in found]
+        """The entries of each search that meet the conditions.
 
-    def _parts(self, condition: Condition) -> Iterator[str]:
+        The JSON of Milvus Lite does not tell 1 from true, so its entries are tested here too, and more are asked for.
+        """
+        if (fitted := fitting(where, self._kind)) is None:
+            return [[] for _ in data]
+        tested = () if self._location.is_server else [c for c in fitted if self._kind(c.field) == "any"]
+        paths = [self._fields.path_of(condition.field) for condition in tested]
+        asked = k
+        while True:
+            found = self._client.search(
+                self._name,
+                data=data,
+                anns_field=field,
+                limit=asked,
+                filter=" and ".join(test for condition in fitted for test in self._tests(condition)),
+                output_fields=[self._fields.id, *(path.partition(".")[0] for path in paths)],
+                timeout=self._seconds,
+            )
+            kept = [
+                [hit for hit in hits if all(map(holds, tested, (at(hit["entity"], path) for path in paths)))]
+                for hits in found
+            ]
+            is_short = any(len(some) < k and len(hits) == asked for some, hits in zip(kept, found, strict=True))
+            if asked == self.largest_k or not is_short:
+                return [[(self._id_of(hit), float(hit["distance"])) for hit in hits[:k]] for hits in kept]
+            asked = min(4 * asked, self.largest_k)
+
+    def _id_of(self, hit: Any) -> str | None:
+        found = hit["entity"].get(self._fields.id, hit.get(self._fields.id))
+        return None if found is None else str(found)
+
+    def _kind(self, name: str) -> Kind | None:
+        """The kind of a field, or of the elements of a list; ``None`` if it cannot be compared, or there is none."""
+        first, *rest = self._fields.path_of(name).split(".")
+        if first not in self._types:
+            return "any" if self._is_dynamic else None
+        kind = _KINDS.get(self._elements.get(first, self._types[first]))
+        return None if rest and kind != "any" else kind
+
+    def _tests(self, condition: Condition) -> Iterator[str]:
         first, *keys = self._fields.path_of(condition.field).split(".")
-        field = first + "".join(f"[{json.dumps(key)}]" for key in keys)
-        kind = self._types.get(first, DataType.JSON)  # an undeclared field is part of a JSON object
-        forms = {DataType.JSON: ("{} == {}", "json_contains({}, {})"), DataType.ARRAY: ("array_contains({}, {})",)}
-        if condition.any_of:
-            values = [json.dumps(value, ensure_ascii=False) for value in condition.any_of]
-            tests = [form.format(field, value) for value in values for form in forms.get(kind, ("{} == {}",))]
-            yield f"({' or '.join(tests)})"
+        if first not in self._types:
+            first = f"$meta[{_quoted(first)}]"
+        field, is_list = first + "".join(f"[{_quoted(key)}]" for key in keys), first in self._elements
+        kind = self._kind(condition.field)
+        as_value = _as_time if kind == "date" else _quoted
         for name, bound in condition.bounds:
-            yield f"{field} {_SIGNS[name]} {json.dumps(bound)}"
+            yield "false" if is_list else f"{field} {SIGNS[name]} {as_value(bound)}"
+        if condition.any_of:
+            values = [as_value(value) for value in condition.any_of]
+            among = f"json_contains_any({field}, [{', '.join(values)}])"
+            equal = [f"{field} == {value}" for value in values]
+            yield (
+                f"array_contains_any({field}, [{', '.join(values)}])"
+                if is_list
+                else (f"({' or '.join([*equal, among] if kind == 'any' else equal)})")
+            )
+
+    def _check_indexes(self) -> None:
+        for name, kind in self._types.items():
+            if kind in _VECTORS and not self._client.list_indexes(self._name, field_name=name):
+                raise IndexMismatchError(
+                    f"{self._location.shown} has no index on its vector field {name!r}, so Milvus cannot search it;"
+                    " create one, for example with MilvusClient.create_index."
+                )
+
+    def _field_names(self) -> tuple[str, ...]:
+        """The declared fields; in a collection with dynamic fields also those of some entries, and named ones."""
+        names = dict.fromkeys(self._types)
+        if self._is_dynamic:
+            for row in self._client.query(
+                self._name, filter="", limit=_SAMPLED, output_fields=["*"], timeout=self._seconds
+            ):
+                names |= dict.fromkeys(row)
+            for name in self._location.named_fields(self._fields).values():
+                has_it = f"exists $meta[{_quoted(name)}]"
+                if name not in names and self._client.query(
+                    self._name, filter=has_it, limit=1, output_fields=[name], timeout=self._seconds
+                ):
+                    names[name] = None
+        return tuple(names)
 
     def _ids(self, doc_ids: Sequence[str]) -> str:
         values = as_numbers(doc_ids) if self._types.get(self._fields.id) in _WHOLE_NUMBERS else list(doc_ids)
-        return f"{self._fields.id} in {json.dumps(values, ensure_ascii=False)}"
+        field = self._fields.id if self._fields.id in self._types else f"$meta[{_quoted(self._fields.id)}]"
+        return f"{field} in {_quoted(values)}"
 
     def _metric(self) -> str:
         index = self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}
@@ -211,10 +295,12 @@ class MilvusEngine:
 
     def _output_fields(self) -> list[str]:
         own = self._fields
-        return [own.id, own.title, own.text, own.metadata] if own.metadata else ["*"]
+        names = (own.id, own.title, own.text, own.metadata)
+        return [name for name in names if self._is_dynamic or name in self._types] if own.metadata else ["*"]
 
-    def _document(self, row: dict[str, Any]) -> Document:
-        return as_document(str(row[self._fields.id]), row, self._fields)
+    def _documents(self, rows: Iterable[dict[str, Any]]) -> Iterator[Document]:
+        readable = ({n: v for n, v in row.items() if self._types.get(n) not in _VECTORS} for row in rows)
+        return as_documents(((row.get(self._fields.id), row) for row in readable), self._fields)
 
 
 @cache
@@ -227,3 +313,11 @@ def _server(location: Location) -> MilvusClient:
     tls = "https" if location.given.get("tls") == "true" else "http"
     token = os.environ.get(TOKEN_VARIABLE, "")
     return MilvusClient(f"{tls}://{location.place}", token=token, timeout=location.seconds)
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _as_time(value: object) -> str:
+    return f"ISO {_quoted(value)}"

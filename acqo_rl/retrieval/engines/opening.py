@@ -94,7 +94,8 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
             " same acqo index command again, which goes on where it was."
         )
     if note is None:
-        _check_fields(location, schema, {name: location.given.get(name, "") for name in ("id", "text")})
+        named = location.named_fields(location.fields(built_here=False))
+        _check_fields(location, schema, {"id": schema.id_field, **named})
     if location.mode != "text":
         _check_vectors(location, schema, note)
     if location.mode != "dense" and not schema.has_words:
@@ -185,7 +186,7 @@ def _check_fields(location: Location, schema: Schema, names: Mapping[str, str]) 
     for option, name in names.items():
         if name and schema.count and schema.fields and name not in schema.fields:
             raise IndexMismatchError(
-                f"No document of {location.shown} has the field {name!r}; name an existing one by the option"
+                f"{location.shown} has no field {name!r}; name an existing one by the option"
                 f" {option}=FIELD. There are: {', '.join(schema.fields)}."
             )
 

@@ -16,10 +16,11 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
-from acqo_rl.errors import DataError
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.retrieval.engines.conditions import json_path
 from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, json_path
+from acqo_rl.retrieval.engines.rows import as_documents
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
@@ -27,8 +28,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOTE = "acqo_rl "
-_WORDS = sql.SQL("to_tsvector('english', coalesce({title}, '') || ' ' || {text})")
-_ROWS = "SELECT to_jsonb(t) - {hidden}::text[] FROM {table} AS t"
+_WORDS = sql.SQL("to_tsvector('english', coalesce({title}::text, '') || ' ' || {text}::text)")
+_ROWS = "SELECT {id}::text, to_jsonb(t) - {hidden}::text[] FROM {table} AS t"
+_COLUMNS = (
+    "SELECT attname, coalesce(base.typname, own.typname), greatest(atttypmod, own.typtypmod) FROM pg_attribute"
+    " JOIN pg_type AS own ON own.oid = atttypid LEFT JOIN pg_type AS base ON base.oid = own.typbasetype"
+    " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+)
+"""Name, type and modifier of the columns of a table; the type of a domain is that which it is made of."""
+
+_INDEXED = (
+    "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)"
+    " WHERE indrelid = to_regclass(%s)"
+)
+_SEARCHED = ("vector", "halfvec")
+"""Types of vectors that are searched."""
+
+_UNKNOWN = -1
+"""Modifier of a vector column without a dimension."""
+
+_SAMPLED = 100
+_MOST_BYTES_OF_A_NAME = 63
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
 
@@ -46,8 +66,15 @@ class PostgresqlEngine:
         options = f"?{urlencode(location.libpq_options, quote_via=quote)}" if location.libpq_options else ""
         self._pool = _pool(f"postgresql://{location.place}{options}", location.seconds)
         self._location = location
-        self._table = sql.Identifier(*location.collection.split("."))
+        names = location.collection.split(".")
+        if any(len(name.encode()) > _MOST_BYTES_OF_A_NAME for name in names):
+            raise ConfigError(
+                f"The name in {location.shown} is longer than the {_MOST_BYTES_OF_A_NAME} bytes that PostgreSQL allows;"
+                " give the table a shorter one."
+            )
+        self._table = sql.Identifier(*names)
         self._fields = Fields()
+        self._columns: dict[str, str] = {}
 
     def is_temporary(self, error: BaseException) -> bool:
         """Whether the same call may succeed later."""
@@ -62,33 +89,32 @@ class PostgresqlEngine:
             ).fetchone()
             if comment is None:
                 return None
-            columns = connection.execute(
-                "SELECT attname, typname, atttypmod FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid"
-                " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
-                [name],
-            ).fetchall()
+            columns = connection.execute(_COLUMNS, [name]).fetchall()
             counted = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table)).fetchone()
         note = comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None
-        vectors = {column: size for column, kind, size in columns if kind == "vector"}
+        self._columns = {column: kind for column, kind, _ in columns}
+        vectors = {column: size for column, kind, size in columns if kind in _SEARCHED}
         fields = self._location.fields(built_here=note is not None)
         self._fields = replace(
             fields, id=fields.id or "id", vector=fields.vector or (next(iter(vectors)) if len(vectors) == 1 else "")
         )
+        dimension = vectors.get(self._fields.vector)
         return Schema(
-            dimension=vectors.get(self._fields.vector),
+            dimension=self._dimension_of_rows() if dimension == _UNKNOWN else dimension,
             metric=COSINE,  # of the search, whatever the table was made for
             count=counted[0] if counted else 0,
-            has_words=any(column == self._fields.text for column, *_ in columns),
+            has_words=self._fields.text in self._columns,
             note=json.loads(note) if note is not None else None,
+            id_field=self._fields.id,
             vector_fields=tuple(vectors),
-            fields=tuple(column for column, *_ in columns),
+            fields=tuple(self._columns),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
         """The nearest rows of each vector, best first, by one lateral join; float32[texts, dim]."""
         return self._search(
-            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked::vector) AS score FROM {table} AS t WHERE {where}"
-            " ORDER BY {vector} <=> q.asked::vector LIMIT {k}",
+            "SELECT {id}::text AS id, 1 - ({vector} <=> q.asked::{kind}) AS score FROM {table} AS t WHERE {where}"
+            " ORDER BY {vector} <=> q.asked::{kind} LIMIT {k}",
             [Vector(vector).to_text() for vector in vectors],
             k,
             where,
@@ -111,14 +137,13 @@ class PostgresqlEngine:
         query = self._format(_ROWS + " WHERE {id}::text = ANY(%s)", hidden=self._hidden())
         wanted = [doc_id for doc_id in doc_ids if "\0" not in doc_id]
         with self._pool.connection() as connection:
-            return [self._document(row) for (row,) in connection.execute(query, [wanted])]
+            return list(as_documents(connection.execute(query, [wanted]), self._fields))
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
         with self._pool.connection() as connection, connection.cursor(name="scan") as cursor:
             cursor.itersize = _PAGE
-            for (row,) in cursor.execute(self._format(_ROWS, hidden=self._hidden()), []):
-                yield self._document(row)
+            yield from as_documents(cursor.execute(self._format(_ROWS, hidden=self._hidden()), []), self._fields)
 
     def check(self, documents: Sequence[Document]) -> None:
         """Refuses documents that PostgreSQL cannot hold.
@@ -168,18 +193,16 @@ class PostgresqlEngine:
             connection.execute(self._format("DELETE FROM {table} WHERE {id} = ANY(%s)"), [list(doc_ids)])
 
     def finish(self) -> None:
-        """Creates the indexes of a new table."""
-        schema = self.schema()
-        indexes = {"words": "GIN ({passage})", "metadata": "GIN ({metadata} jsonb_path_ops)"}
+        """Creates the indexes of a new table; PostgreSQL gives them names that are free."""
+        schema, own = self.schema(), Fields()
+        indexes = {own.words: "GIN ({passage})", own.metadata: "GIN ({metadata} jsonb_path_ops)"}
         if schema and (schema.dimension or 0) <= _MOST_INDEXED:
-            indexes["vector"] = "hnsw ({vector} vector_cosine_ops)"
-        for name, kind in indexes.items():
-            index = sql.Identifier(f"{self._location.collection.rpartition('.')[2]}_{name}")
-            self._run(
-                "CREATE INDEX IF NOT EXISTS {index} ON {table} USING " + kind,
-                index=index,
-                passage=sql.Identifier(Fields().words),
-            )
+            indexes[own.vector] = "hnsw ({vector} vector_cosine_ops)"
+        with self._pool.connection() as connection:
+            indexed = {column for (column,) in connection.execute(_INDEXED, [self._table.as_string()])}
+        for column, kind in indexes.items():
+            if column not in indexed:
+                self._run("CREATE INDEX ON {table} USING " + kind, passage=sql.Identifier(own.words))
         self._run("ANALYZE {table}")
 
     def _search(self, one: str, asked: list[str], k: int, where: Filter) -> list[Hits]:
@@ -189,7 +212,11 @@ class PostgresqlEngine:
             title = sql.SQL("''") if self._fields.title == Fields().title else sql.Identifier("t", self._fields.title)
             words = _WORDS.format(title=title, text=sql.Identifier("t", self._fields.text))
         inner = self._format(
-            one, words=words, where=sql.SQL(" AND ").join([sql.SQL("true"), *conditions]), k=sql.Literal(k)
+            one,
+            words=words,
+            where=sql.SQL(" AND ").join([sql.SQL("true"), *conditions]),
+            k=sql.Literal(k),
+            kind=sql.Identifier(self._columns.get(self._fields.vector, "")),
         )
         query = sql.SQL(
             "SELECT q.number, found.id, found.score FROM unnest(%s::text[]) WITH ORDINALITY AS q(asked, number)"
@@ -205,15 +232,35 @@ class PostgresqlEngine:
         return hits
 
     def _condition(self, condition: Condition) -> sql.Composable:
-        metadata = sql.Identifier("t", self._fields.metadata) if self._fields.metadata else sql.SQL("to_jsonb(t)")
+        column = condition.field.partition(".")[0]
+        if self._fields.metadata:
+            metadata: sql.Composable = sql.SQL("to_jsonb({})").format(sql.Identifier("t", self._fields.metadata))
+        elif column in self._columns:
+            metadata = sql.SQL("jsonb_build_object({}, {})").format(sql.Literal(column), sql.Identifier("t", column))
+        else:
+            return sql.SQL("false")
         return sql.SQL("{} @? {}::jsonpath").format(metadata, sql.Literal(json_path(condition)))
 
     def _hidden(self) -> sql.Literal:
-        built_here = self._fields == Fields()
-        return sql.Literal([self._fields.vector, Fields().words] if built_here else [self._fields.vector])
+        vectors = [column for column, kind in self._columns.items() if kind in (*_SEARCHED, "sparsevec")]
+        return sql.Literal([*vectors, Fields().words] if self._fields == Fields() else vectors)
 
-    def _document(self, row: dict[str, Any]) -> Document:
-        return as_document(str(row[self._fields.id]), row, self._fields)
+    def _dimension_of_rows(self) -> int:
+        """The dimension of the vectors in some rows of a column that is declared without one."""
+        query = self._format(
+            "SELECT DISTINCT vector_dims(found.vector) FROM (SELECT {vector} AS vector FROM {table}"
+            " WHERE {vector} IS NOT NULL LIMIT {some}) AS found",
+            some=sql.Literal(_SAMPLED),
+        )
+        with self._pool.connection() as connection:
+            found = sorted(size for (size,) in connection.execute(query, []))
+        if len(found) != 1:
+            seen = f"vectors of {' and '.join(map(str, found))} dimensions" if found else "no vectors"
+            raise IndexMismatchError(
+                f"The column {self._fields.vector!r} of {self._location.shown} is declared without a dimension and"
+                f" holds {seen}; it must hold vectors of one dimension."
+            )
+        return int(found[0])
 
     def _format(self, query: str, **parts: sql.Composable) -> sql.Composed:
         """A query to be executed with parameters: each ``%`` in a name or a value is doubled."""

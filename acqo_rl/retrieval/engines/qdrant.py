@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
-from acqo_rl.retrieval.engines.rows import as_document, as_numbers, as_row
+from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
 from acqo_rl.retrieval.http_calls import TEMPORARY
 from acqo_rl.types import Condition, Document, Filter
 
@@ -31,6 +32,12 @@ KEY_VARIABLE = "QDRANT_API_KEY"
 
 _NOTE = "acqo_rl"
 _POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PLAIN_PATH = re.compile(r"[\w-]+(\.[\w-]+)*")
+_LARGEST = 2**53
+"""The largest number up to which a range is exact."""
+
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
@@ -52,7 +59,9 @@ class QdrantEngine:
         """Whether the same call may succeed later."""
         if isinstance(error, UnexpectedResponse):
             return error.status_code in TEMPORARY
-        return isinstance(error, (ResponseHandlingException, QdrantException))
+        if isinstance(error, ResponseHandlingException):
+            return not isinstance(error.source, ValueError)  # of an answer that is not Qdrant's
+        return isinstance(error, QdrantException)
 
     def schema(self) -> Schema | None:
         """What the collection is; ``None`` if there is no such collection."""
@@ -90,11 +99,11 @@ class QdrantEngine:
         if key and self._fields != Fields():
             matches = [models.MatchAny(any=list(doc_ids)), models.MatchAny(any=as_numbers(doc_ids))]
             equal: list[models.Condition] = [
-                models.FieldCondition(key=key, match=match) for match in matches if match.any
+                models.FieldCondition(key=_path(key), match=match) for match in matches if match.any
             ]
             return list(self._scroll(models.Filter(should=equal)))
-        wanted = [self._point_id(doc_id) for doc_id in doc_ids]
-        return list(map(self._document, self._client.retrieve(self._name, wanted, with_payload=True)))
+        points = self._client.retrieve(self._name, self._points(doc_ids), with_payload=True)
+        return list(as_documents(map(self._read, points), self._fields))
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
@@ -122,7 +131,7 @@ class QdrantEngine:
         """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
         points = [
             models.PointStruct(
-                id=self._point_id(document.id), vector={self._fields.vector: vector.tolist()}, payload=as_row(document)
+                id=_made_id(document.id), vector={self._fields.vector: vector.tolist()}, payload=as_row(document)
             )
             for document, vector in zip(documents, vectors, strict=True)
         ]
@@ -130,13 +139,13 @@ class QdrantEngine:
 
     def delete(self, doc_ids: Sequence[str]) -> None:
         """Deletes documents."""
-        self._client.delete(self._name, [self._point_id(doc_id) for doc_id in doc_ids], wait=True)
+        self._client.delete(self._name, self._points(doc_ids), wait=True)
 
     def finish(self) -> None:
         """Does nothing: Qdrant searches what was written at once."""
 
     def _search(self, queries: Sequence[Any], using: str | None, k: int, where: Filter) -> list[Hits]:
-        payload: Any = [self._fields.id] if self._fields.id else False
+        payload: Any = [_path(self._fields.id)] if self._fields.id else False
         conditions = _conditions(where, self._fields)
         asked = [
             models.QueryRequest(query=query, using=using, limit=k, filter=conditions, with_payload=payload)
@@ -149,7 +158,7 @@ class QdrantEngine:
         offset = None
         while True:
             points, offset = self._client.scroll(self._name, conditions, limit=_PAGE, offset=offset)
-            yield from map(self._document, points)
+            yield from as_documents(map(self._read, points), self._fields)
             if offset is None:
                 return
 
@@ -157,38 +166,40 @@ class QdrantEngine:
         """The fields of some points, and the given ones that any point has."""
         some, _ = self._client.scroll(self._name, limit=_SAMPLED)
         names = dict.fromkeys(name for point in some for name in point.payload or {})
-        for name in (self._fields.id, self._fields.text):
-            has_none = models.IsEmptyCondition(is_empty=models.PayloadField(key=name))
-            if name and self._client.scroll(self._name, models.Filter(must_not=[has_none]), limit=1)[0]:
+        for name in self._location.named_fields(self._fields).values():
+            has_none = models.IsEmptyCondition(is_empty=models.PayloadField(key=_path(name)))
+            if self._client.scroll(self._name, models.Filter(must_not=[has_none]), limit=1)[0]:
                 names[name] = None
         return tuple(names)
 
-    def _document(self, point: models.Record) -> Document:
+    def _read(self, point: models.Record) -> tuple[object, dict[str, Any]]:
         payload = point.payload or {}
-        nested = {name: _at(payload, name) for name in (self._fields.title, self._fields.text) if "." in name}
-        return as_document(self._id_of(point), {**payload, **nested}, self._fields)
+        nested = {name: at(payload, name) for name in (self._fields.title, self._fields.text) if "." in name}
+        return self._id_of(point), {**payload, **nested}
 
-    def _id_of(self, point: models.Record | models.ScoredPoint) -> str:
-        found = _at(point.payload or {}, self._fields.id) if self._fields.id else None
-        return str(point.id if found is None else found)
+    def _id_of(self, point: models.Record | models.ScoredPoint) -> str | None:
+        found = at(point.payload or {}, self._fields.id) if self._fields.id else point.id
+        return None if found is None else str(found)
 
-    def _point_id(self, doc_id: str) -> int | str:
+    def _point_id(self, doc_id: str) -> int | str | None:
+        """The id of a document's point; ``None`` if no point can have it: those of others are numbers or UUIDs."""
         if self._fields.id:
-            return str(uuid.uuid5(_POINTS, doc_id))
-        return int(doc_id) if doc_id.isdigit() else doc_id
+            return _made_id(doc_id)
+        if _NUMBER.fullmatch(doc_id):
+            return int(doc_id)
+        return doc_id if _UUID.fullmatch(doc_id) else None
+
+    def _points(self, doc_ids: Sequence[str]) -> Any:
+        return [point for doc_id in doc_ids if (point := self._point_id(doc_id)) is not None]
 
     def _is_scored(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
         params = getattr(indexes.get(self._fields.words), "params", None)
         return bool(getattr(params, "scoring", None))
 
 
-def _at(payload: Mapping[str, Any], name: str) -> Any:
-    """The value of a field; of a nested field if the name has dots: ``metadata.title``."""
-    if name in payload:
-        return payload[name]
-    first, _, rest = name.partition(".")
-    inner = payload.get(first)
-    return _at(inner, rest) if rest and isinstance(inner, Mapping) else None
+def _made_id(doc_id: str) -> str:
+    """The id of a point of our own build."""
+    return str(uuid.uuid5(_POINTS, doc_id))
 
 
 @cache
@@ -218,9 +229,9 @@ def _conditions(where: Filter, fields: Fields) -> models.Filter | None:
 
 
 def _condition(condition: Condition, fields: Fields) -> Iterator[models.Condition]:
-    key = fields.path_of(condition.field)
+    key = _path(fields.path_of(condition.field))
     if condition.any_of:
-        matches: list[models.Condition] = [_equal(key, value) for value in condition.any_of]
+        matches: list[models.Condition] = [one for value in condition.any_of for one in _equal(key, value)]
         yield models.Filter(should=matches)
     if condition.bounds:
         bounds: dict[str, Any] = dict(condition.bounds)
@@ -229,8 +240,14 @@ def _condition(condition: Condition, fields: Fields) -> Iterator[models.Conditio
         yield models.FieldCondition(key=key, range=between)
 
 
-def _equal(key: str, value: str | int | float | bool) -> models.FieldCondition:
-    """Equality; Qdrant matches only strings, whole numbers and truth values, so other numbers are a range."""
-    if isinstance(value, float):
-        return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
-    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+def _equal(key: str, value: str | int | float | bool) -> Iterator[models.FieldCondition]:
+    """Equality; a match finds whole numbers but not 1.0, and a range finds both up to 2**53."""
+    if not isinstance(value, float):
+        yield models.FieldCondition(key=key, match=models.MatchValue(value=value))
+    if isinstance(value, float) or (not isinstance(value, (bool, str)) and abs(value) <= _LARGEST):
+        yield models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
+
+
+def _path(name: str) -> str:
+    """The path of a payload field; a name with other signs than letters, digits, ``_``, ``-`` and dots is quoted."""
+    return name if _PLAIN_PATH.fullmatch(name) else f'"{name}"'

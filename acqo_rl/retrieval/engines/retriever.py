@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from functools import cache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.engines.calls import Calls
 from acqo_rl.retrieval.engines.engine import Hits
+from acqo_rl.retrieval.engines.rows import as_numbers
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
 from acqo_rl.types import UNRESTRICTED, Condition, Encoder, Filter, Passage, Ranking, Scope, search_key
+
+logger = logging.getLogger(__name__)
 
 
 class EngineRetriever:
@@ -67,6 +72,7 @@ class EngineRetriever:
         """Returns at most ``k`` documents per text, in input order.
 
         If a collection has several passages per document, more passages are asked for until there are ``k`` documents.
+        Entries without an id are left out.
 
         Raises:
             ConfigError: ``k`` is out of range, or the collection has tenants and none is given, or the reverse.
@@ -81,7 +87,7 @@ class EngineRetriever:
         asked, missing = k, distinct
         while missing:
             found |= zip(missing, self._hits(list(missing.values()), asked, where), strict=True)
-            several = {key for key in missing if len(found[key]) == asked and len({i for i, _ in found[key]}) < k}
+            several = {key for key in missing if len(found[key]) == asked and len(_ids(found[key])) < k}
             missing = {key: text for key, text in missing.items() if key in several and asked < largest}
             asked = min(4 * asked, largest)
         return [self._ranking(text, found.get(search_key(text), []), k) for text in texts]
@@ -96,7 +102,10 @@ class EngineRetriever:
         """The best score of each document; a collection may hold several passages of one document."""
         best: dict[str, float] = {}
         for doc_id, score in hits:
-            best[doc_id] = max(score, best.get(doc_id, score))
+            if doc_id is None:
+                _report_missing_ids(self._calls.shown)
+            else:
+                best[doc_id] = max(score, best.get(doc_id, score))
         top = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
         return Ranking(doc_ids, scores, self.name, text)
@@ -111,4 +120,14 @@ class EngineRetriever:
             raise ConfigError(
                 f"A tenant is named, but {self._calls.shown} has none; add the option tenant=FIELD to its location."
             )
-        return (*self._scope.where, Condition(field, (tenant,)))
+        return (*self._scope.where, Condition(field, (tenant, *as_numbers([tenant]))))
+
+
+def _ids(hits: Hits) -> set[str]:
+    return {doc_id for doc_id, _ in hits if doc_id is not None}
+
+
+@cache
+def _report_missing_ids(shown: str) -> None:
+    """Warns once for each collection."""
+    logger.warning("%s has entries without an id; searches leave them out", shown)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import base64
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from typing import Any
 
 from acqo_rl.retrieval.engines.location import Fields
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.types import Condition, Document
+from acqo_rl.types import Document
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
-_SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 def as_row(document: Document) -> dict[str, Any]:
@@ -27,26 +29,55 @@ def as_row(document: Document) -> dict[str, Any]:
     }
 
 
-def as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Document:
-    """The document of a row; fields that are not of the document itself are its metadata."""
+def as_documents(rows: Iterable[tuple[object, Mapping[str, Any]]], fields: Fields) -> Iterator[Document]:
+    """The documents of pairs of id and row; fields that are not of the document itself are its metadata.
+
+    Rows without an id are left out: no search returns them.
+    """
+    for doc_id, row in rows:
+        if doc_id is not None:
+            yield _as_document(str(doc_id), row, fields)
+
+
+def _as_document(doc_id: str, row: Mapping[str, Any], fields: Fields) -> Document:
     title, text = (str(row.get(name) or "") for name in (fields.title, fields.text))
     if fields.metadata:
-        metadata = row.get(fields.metadata) or {}
+        given = row.get(fields.metadata) or {}
+        metadata = given if isinstance(given, Mapping) else {fields.metadata: given}
     else:
         own = {fields.id, fields.title, fields.text, fields.vector}
         metadata = {name: value for name, value in row.items() if name not in own}
-    return Document(doc_id, title, text, metadata) if metadata else Document(doc_id, title, text)
+    return Document(doc_id, title, text, as_json(metadata)) if metadata else Document(doc_id, title, text)
+
+
+def at(row: Mapping[str, Any], name: str) -> Any:
+    """The value of a field; of a nested field if the name has dots: ``metadata.title``."""
+    if name in row:
+        return row[name]
+    first, _, rest = name.partition(".")
+    inner = row.get(first)
+    return at(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
+def as_json(value: Any) -> Any:
+    """A value of an engine as JSON can hold it: dates in ISO format, bytes in Base64, NaN and infinity as ``None``."""
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return {str(name): as_json(inner) for name, inner in value.items()}
+    if isinstance(value, Iterable):
+        return [as_json(inner) for inner in value]
+    return str(value)
 
 
 def as_numbers(doc_ids: Sequence[str]) -> list[int]:
     """Those of the ids that are whole numbers of 64 bits, as collections of others may hold them."""
     return [int(doc_id) for doc_id in doc_ids if _NUMBER.fullmatch(doc_id) and -(2**63) <= int(doc_id) < 2**63]
-
-
-def json_path(condition: Condition) -> str:
-    """A path of SQL/JSON that exists where the condition holds: it compares equal types only, and looks into arrays."""
-    path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
-    tests = [f"@ {_SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
-    if condition.any_of:
-        tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
-    return f"${path} ? ({' && '.join(tests)})"

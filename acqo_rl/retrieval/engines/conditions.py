@@ -1,0 +1,90 @@
+"""Conditions on metadata, as the fields of an engine can meet them.
+
+In all engines, numbers are compared by their value (1 is 1.0), and values of different types are different: neither
+``True`` nor ``"1"`` is 1. An engine with typed fields refuses to compare different types, so those are left out here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+from acqo_rl.retrieval.filters import is_date
+from acqo_rl.types import Condition, Filter
+
+Kind = Literal["any", "text", "whole", "number", "truth", "date"]
+"""What a field can hold: ``any`` is JSON, ``whole`` are numbers without a fraction."""
+
+SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+_ROUNDED: dict[str, Callable[[float], int]] = {"gt": math.floor, "gte": math.ceil, "lt": math.ceil, "lte": math.floor}
+
+
+def fitting(where: Filter, kind_of: Callable[[str], Kind | None]) -> Filter | None:
+    """The conditions without the values that their fields cannot hold; ``None`` if no document can meet all of them.
+
+    Args:
+        where: the conditions.
+        kind_of: the kind of a field; ``None`` if there is no such field.
+    """
+    fitted = tuple(_fitting(condition, kind_of(condition.field)) for condition in where)
+    found = tuple(condition for condition in fitted if condition is not None)
+    return found if len(found) == len(where) else None
+
+
+def _fitting(condition: Condition, kind: Kind | None) -> Condition | None:
+    values = tuple(value for value in condition.any_of if _can_hold(kind, value))
+    bounds = condition.bounds
+    if kind == "whole":
+        bounds = tuple((name, bound if isinstance(bound, str) else _ROUNDED[name](bound)) for name, bound in bounds)
+    fits = kind != "truth" and all(_can_hold(kind, bound) for _, bound in bounds)
+    return replace(condition, any_of=values, bounds=bounds) if values or (bounds and fits) else None
+
+
+def _can_hold(kind: Kind | None, value: str | float) -> bool:
+    if kind in ("any", None):
+        return kind is not None
+    if isinstance(value, bool):
+        return kind == "truth"
+    if isinstance(value, str):
+        return kind == "text" or (kind == "date" and is_date(value))
+    return kind == "number" or (kind == "whole" and float(value).is_integer())
+
+
+def json_path(condition: Condition, *, of_list: str = "") -> str:
+    """A path of SQL/JSON that exists where the condition holds: it compares equal types only, and looks into lists.
+
+    Args:
+        condition: on a field.
+        of_list: what an engine that does not look into lists of its own accord adds to the path.
+    """
+    path = "".join(f".{json.dumps(part)}" for part in condition.field.split("."))
+    tests = [f"@ {SIGNS[name]} {json.dumps(bound)}" for name, bound in condition.bounds]
+    if condition.any_of:
+        tests.append("(" + " || ".join(f"@ == {json.dumps(value)}" for value in condition.any_of) + ")")
+    return f"${path}{of_list} ? ({' && '.join(tests)})"
+
+
+def holds(condition: Condition, value: Any) -> bool:
+    """Whether a JSON value meets a condition; of a list, one element is enough for equality."""
+    values = value if isinstance(value, list) else [value]
+    if condition.any_of and not any(_equal(one, wanted) for one in values for wanted in condition.any_of):
+        return False
+    return all(_within(value, name, bound) for name, bound in condition.bounds)
+
+
+def _equal(value: Any, wanted: str | float) -> bool:
+    return _type_of(value) == _type_of(wanted) and value == wanted
+
+
+def _within(value: Any, name: str, bound: float | str) -> bool:
+    if _type_of(value) != _type_of(bound):
+        return False
+    return bool({"gt": value > bound, "gte": value >= bound, "lt": value < bound, "lte": value <= bound}[name])
+
+
+def _type_of(value: Any) -> type:
+    return float if isinstance(value, int) and not isinstance(value, bool) else type(value)
