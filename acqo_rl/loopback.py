@@ -76,7 +76,9 @@ def proxy_note(error: BaseException | None) -> str:
     Args:
         error: exception of a client, or of a library that uses one.
     """
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # pymilvus raises exceptions that are their own cause
+        seen.add(id(error))
         with suppress(RuntimeError):  # httpx: the request is unknown
             if (request := getattr(error, "request", None)) is not None:
                 status = getattr(getattr(error, "response", None), "status_code", None)

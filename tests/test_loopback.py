@@ -137,3 +137,10 @@ def test_an_invalid_url_is_refused_whether_or_not_there_is_a_proxy(monkeypatch, 
         for make in (RemoteRetriever, lambda base: OpenAIModel("m", base_url=base)):
             with pytest.raises(ConfigError, match="no URL"):
                 make(url)
+
+
+def test_an_exception_that_is_its_own_cause_has_no_note():
+    error = ValueError("a")
+    error.__cause__ = error
+
+    assert proxy_note(error) == ""

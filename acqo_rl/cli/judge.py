@@ -23,6 +23,7 @@ documents, and the correlation between the candidates' rewards under both judgem
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,7 @@ def main(config: JudgeConfig) -> None:
     print(f"{len(pairs):,} pairs of {len(queries):,} queries; to be judged by {name}: {cost_of(missing)}.", flush=True)
     if config.plan:
         return
-    failed = judgements.judge(pairs, open_judge(config)) if missing else 0
+    failed = judgements.judge(pairs, open_judge(config)) if missing else Counter[str]()
     judged = Judged(queries, judgements.relevance(pairs), len(pairs), failed, name, command_of(config))
     agreed = compare(config, queries, judged.qrels, candidates, retriever, fusion) if config.gold else None
     numbers = write_judged(folder, corpus, judged, agreed)

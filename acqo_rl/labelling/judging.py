@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from acqo_rl.replies.fields import first_of, read_fields
 from acqo_rl.replies.thoughts import said_by
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.rerankers import load_cross_encoder
-from acqo_rl.text import folded
+from acqo_rl.text import folded, one_line
 from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Qrels, Query
 
 RELEVANT = 2
@@ -30,6 +31,7 @@ _CHARACTERS = 2000
 _LETTERS = 4
 """Minimum letters of the words by which the part of a long document is chosen."""
 _TURNS = 6
+_SHOWN = 80
 
 _INSTRUCTIONS = """\
 Judge how well a passage answers the last question of a user. Grades:
@@ -59,8 +61,8 @@ class Judge(Protocol):
 
     name: str
 
-    def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
-        """Returns one grade per pair, in input order; ``None`` if there is none."""
+    def grade(self, pairs: Sequence[Pair]) -> list[int | str]:
+        """Returns one grade per pair, in input order; a text says why there is none."""
         ...
 
 
@@ -71,9 +73,10 @@ class ModelJudge:
         self.name = name
         self.model = model
 
-    def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
-        """Returns one grade per pair; ``None`` if the call failed or the reply has no grade."""
-        return [read_grade(completion) for completion in self.model.generate([conversation_for(p) for p in pairs])]
+    def grade(self, pairs: Sequence[Pair]) -> list[int | str]:
+        """Returns one grade per pair; of a failed call the reason, of a reply without a grade its beginning."""
+        completions = self.model.generate([conversation_for(pair) for pair in pairs])
+        return [grade if (grade := read_grade(c)) is not None else _why_no_grade(c) for c in completions]
 
 
 class CrossEncoderJudge:
@@ -91,7 +94,7 @@ class CrossEncoderJudge:
         self.name = name
         self._model = load_cross_encoder(name)
 
-    def grade(self, pairs: Sequence[Pair]) -> list[int | None]:
+    def grade(self, pairs: Sequence[Pair]) -> list[int | str]:
         """Returns one grade per pair; the query is searched text: with its last two turns."""
         from torch import nn
 
@@ -140,6 +143,10 @@ def read_grade(completion: Completion) -> int | None:
     return int(match[1]) if match else None
 
 
+def _why_no_grade(completion: Completion) -> str:
+    return completion.problem or f"the reply has no grade: {one_line(completion.text)[:_SHOWN]!r}"
+
+
 class Judgements:
     """Grades that are kept in a file: each pair is judged once, and each batch is written before the next one."""
 
@@ -152,28 +159,37 @@ class Judgements:
         """
         self._judge = judge.partition("@")[0]
         self._file = file
-        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+        written = file.read_bytes() if file.exists() else b""
+        whole = written[: written.rfind(b"\n") + 1]
+        if whole != written:  # an interrupted run wrote a part of the last line
+            file.write_bytes(whole)
+        rows = map(json.loads, whole.splitlines())
         self._grades: dict[str, int] = {row["key"]: row["grade"] for row in rows}
 
     def missing(self, pairs: Sequence[Pair]) -> list[Pair]:
         """The pairs that are not judged yet."""
         return [pair for pair in pairs if self._key(pair) not in self._grades]
 
-    def judge(self, pairs: Sequence[Pair], judge: Judge) -> int:
-        """Judges the missing pairs; returns the number of pairs that got no grade.
+    def judge(self, pairs: Sequence[Pair], judge: Judge) -> Counter[str]:
+        """Judges the missing pairs; returns the number of pairs without a grade, by reason.
 
         Raises:
             ConfigError: no pair of the first batch got a grade.
         """
-        missing, failed = self.missing(pairs), 0
+        missing, failed = self.missing(pairs), Counter[str]()
         with tqdm(total=len(missing), desc=f"judge by {self._judge}", unit="pair", disable=not missing) as bar:
             for start in range(0, len(missing), _BATCH):
                 batch = missing[start : start + _BATCH]
                 grades = judge.grade(batch)
-                failed += grades.count(None)
-                if failed == start + len(batch):
-                    raise ConfigError(f"{self._judge} gave no grade for the first {failed} pairs; check the model.")
-                self._write([(pair, grade) for pair, grade in zip(batch, grades, strict=True) if grade is not None])
+                failed.update(grade for grade in grades if isinstance(grade, str))
+                if failed.total() == start + len(batch):
+                    [(reason, _)] = failed.most_common(1)
+                    raise ConfigError(
+                        f"{self._judge} gave no grade for the first {failed.total()} pairs ({reason}); check the model."
+                    )
+                self._write(
+                    [(pair, grade) for pair, grade in zip(batch, grades, strict=True) if isinstance(grade, int)]
+                )
                 bar.update(len(batch))
         return failed
 

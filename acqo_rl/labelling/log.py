@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ class Judged:
         queries: all queries of the log.
         qrels: their judgements, 0 for documents that are not relevant.
         pairs: number of pairs of query and document in the pool.
-        failed: number of pairs without a grade.
+        failed: number of pairs without a grade, by reason.
         judge: name of the judge.
         command: command that judged.
     """
@@ -32,7 +33,7 @@ class Judged:
     queries: Sequence[Query]
     qrels: Qrels
     pairs: int
-    failed: int
+    failed: Counter[str]
     judge: str
     command: str
 
@@ -78,7 +79,9 @@ def report_of(judged: Judged, numbers: Mapping[str, int], agreed: tuple[Agreemen
     lines = [
         f"# Queries judged by {judged.judge}",
         f"`{judged.command}`",
-        f"{judged.pairs:,} pairs of {len(judged.queries):,} queries were pooled; {judged.failed:,} got no grade.",
+        f"{judged.pairs:,} pairs of {len(judged.queries):,} queries were pooled; {judged.failed.total():,} got no grade"
+        + "".join(f" (most often: {reason})" for reason, _ in judged.failed.most_common(1))
+        + ".",
         f"{left_out:,} queries have no relevant document and are left out. The others have "
         f"{sum(found) / max(1, len(found)):.1f} on average: "
         + ", ".join(f"{number:,} {split}" for split, number in numbers.items())

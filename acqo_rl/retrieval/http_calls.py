@@ -75,4 +75,4 @@ def _retry_after(state: Any) -> float:
     """Seconds in the ``Retry-After`` header of the last response; 0 if there is none."""
     response: httpx.Response | None = getattr(state.outcome.exception(), "response", None)
     asked = response.headers.get("Retry-After", "") if response is not None else ""
-    return float(asked) if asked.isdigit() else 0.0
+    return float(asked) if (asked.isascii() and asked.isdigit()) else 0.0

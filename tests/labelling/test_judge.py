@@ -73,17 +73,37 @@ class TestGrades:
         pairs = [Pair(QUERY, Document(f"d{i}", "", f"text {i}")) for i in range(3)]
         file, model = tmp_path / "judgements.jsonl", ScriptedLanguageModel("Grade: 3", "no idea", "Grade: 1")
         first = Judgements("openai:m@http://one", file)
-        assert first.judge(pairs, ModelJudge("m", model)) == 1
+        assert first.judge(pairs, ModelJudge("m", model)).total() == 1
         again = Judgements("openai:m@http://two", file)
         assert again.missing(pairs) == [pairs[1]]
-        assert again.judge(pairs, ModelJudge("m", ScriptedLanguageModel("Grade: 2"))) == 0
+        assert again.judge(pairs, ModelJudge("m", ScriptedLanguageModel("Grade: 2"))).total() == 0
         assert again.relevance(pairs) == {"q": {"d0": 2, "d1": 1, "d2": 0}}
         assert Judgements("openai:other", file).missing(pairs) == pairs
 
     def test_a_judge_without_any_grade_stops_the_run(self, tmp_path):
         judge = ModelJudge("m", ScriptedLanguageModel("no idea"))
-        with pytest.raises(ConfigError):
+        with pytest.raises(ConfigError, match="no idea"):
             Judgements("m", tmp_path / "j").judge([Pair(QUERY, DOCUMENT)], judge)
+
+    def test_the_reason_of_a_failed_call_is_that_of_the_server(self, tmp_path):
+        class Failing:
+            def generate(self, conversations):
+                return [Completion("", 0, problem="status 404: the model m does not exist") for _ in conversations]
+
+        with pytest.raises(ConfigError, match="status 404: the model m does not exist"):
+            Judgements("m", tmp_path / "j").judge([Pair(QUERY, DOCUMENT)], ModelJudge("m", Failing()))
+
+    def test_a_line_that_was_written_in_part_is_judged_again(self, tmp_path):
+        pairs = [Pair(QUERY, Document(f"d{i}", "", f"text {i}")) for i in range(2)]
+        file = tmp_path / "judgements.jsonl"
+        Judgements("m", file).judge(pairs, ModelJudge("m", ScriptedLanguageModel("Grade: 3", "Grade: 1")))
+        file.write_text(file.read_text()[:-9])
+
+        again = Judgements("m", file)
+
+        assert again.missing(pairs) == pairs[1:]
+        again.judge(pairs, ModelJudge("m", ScriptedLanguageModel("Grade: 2")))
+        assert Judgements("m", file).relevance(pairs) == {"q": {"d0": 2, "d1": 1}}
 
 
 class TestPool:

@@ -9,9 +9,10 @@ from elastic_stand_in import make_server
 from engine_cases import CORPUS, UnitEncoder
 from shared import in_thread
 
-from acqo_rl.errors import SearchError
+from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.engines.opening import documents_of
 
 
 @pytest.fixture
@@ -40,3 +41,25 @@ def test_a_search_that_the_server_refuses_is_reported(server, scheme):
 
     with pytest.raises(SearchError):
         retriever.search(["stone"], 3)
+
+
+@pytest.mark.parametrize("scheme", ["elasticsearch", "opensearch"])
+def test_documents_have_ids_of_a_field_in_an_object_and_those_without_are_left_out(server, scheme):
+    kind = (
+        {"type": "dense_vector", "dims": 16} if scheme == "elasticsearch" else {"type": "knn_vector", "dimension": 16}
+    )
+    kind |= {"space_type": "cosinesimil"} if scheme == "opensearch" else {}
+    page = {"properties": {"no": {"type": "long"}, "body": {"type": "text"}}}
+    mappings = {"properties": {"page": page, "emb": kind}}
+    vectors = UnitEncoder().encode_queries(["a", "b"])
+    rows = {
+        "x": {"page": {"no": 7, "body": "a"}, "emb": vectors[0].tolist()},
+        "y": {"page": {"body": "b"}, "emb": vectors[1].tolist()},
+    }
+    server.indices["pages"] = {"mappings": mappings, "rows": rows}
+    index = f"{scheme}://127.0.0.1:{server.server_address[1]}/pages?id=page.no&text=page.body"
+
+    assert load_retriever(index, encoder=UnitEncoder()).search(["a"], 5)[0].doc_ids == ("7",)
+    assert [document.text for document in documents_of(index).values()] == ["a"]
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"{index}&title=page.head", encoder=UnitEncoder())

@@ -7,7 +7,7 @@ import pytest
 from engine_cases import UnitEncoder
 from pgvector import Vector
 
-from acqo_rl.errors import DataError, IndexMismatchError
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
@@ -128,3 +128,90 @@ def test_rows_without_a_direction_are_not_found_by_vectors(postgres):
 
     assert ranking.doc_ids == ("2",)
     assert set(load_retriever(f"{postgres}/gaps?mode=text").search(["river"], 5)[0].doc_ids) == {"1", "2", "3"}
+
+
+@pytest.fixture(scope="module")
+def odd_vectors(postgres):
+    """Vectors without a declared dimension, of half precision and of a domain; and a row without an id."""
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE DOMAIN embedding AS vector(16)")
+        connection.execute(
+            'CREATE TABLE odd ("the id" int, body varchar(50), bare vector, half halfvec(16), own embedding)'
+        )
+        for row, vector in enumerate(UnitEncoder().encode_queries(TEXTS)):
+            text = Vector(vector).to_text()
+            values = [row + 1 if row < 2 else None, TEXTS[row], text, text, text]
+            connection.execute("INSERT INTO odd VALUES (%s, %s, %s, %s, %s)", values)
+        connection.execute("CREATE TABLE mixed (id int, text text, emb vector)")
+        connection.execute("CREATE TABLE hollow (id int, text text, emb vector)")
+        connection.execute("INSERT INTO mixed VALUES (1, 'a', '[1,2]'), (2, 'b', '[1,2,3]')")
+    return f"{postgres}/odd"
+
+
+@pytest.mark.parametrize("column", ["bare", "half", "own"])
+def test_vectors_of_any_column_are_searched(odd_vectors, column):
+    index = f"{odd_vectors}?id=the%20id&text=body&vector={column}"
+    retriever = load_retriever(index, encoder=UnitEncoder())
+
+    [ranking] = retriever.search(["a stone"], 5)
+
+    assert ranking.doc_ids == ("2", "1")
+    assert ranking.scores[0] == pytest.approx(1, abs=1e-3)
+    assert len(retriever.search([TEXTS[2]], 1)[0].doc_ids) == 1
+    assert dict(documents_of(index)) == {str(row + 1): Document(str(row + 1), "", TEXTS[row]) for row in range(2)} or (
+        column == "own"
+    )
+    with pytest.raises(IndexMismatchError, match="16 dimensions"):
+        load_retriever(index, encoder=UnitEncoder(dim=8))
+
+
+@pytest.mark.parametrize("table", ["mixed", "hollow"])
+def test_a_column_without_one_dimension_is_refused(odd_vectors, table):
+    with pytest.raises(IndexMismatchError, match="without a dimension"):
+        load_retriever(odd_vectors.replace("/odd", f"/{table}"), encoder=UnitEncoder(dim=2))
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "boolean", "uuid", "double precision"])
+def test_documents_are_looked_up_by_ids_of_any_type(postgres, kind):
+    values = {
+        "timestamp": "2024-01-02 10:00:00",
+        "boolean": "true",
+        "uuid": "0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11",
+        "double precision": "1e20",
+    }
+    table = f"of_{kind.replace(' ', '_')}"
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(f"CREATE TABLE {table} (id {kind}, text text, emb vector(16))")
+        [vector] = UnitEncoder().encode_queries(["a"])
+        connection.execute(f"INSERT INTO {table} VALUES (%s, 'a', %s)", [values[kind], Vector(vector).to_text()])
+    index = f"{postgres}/{table}"
+
+    [doc_id] = load_retriever(index, encoder=UnitEncoder()).search(["a"], 1)[0].doc_ids
+
+    assert documents_of(index)[doc_id].text == "a"
+    assert list(documents_of(index)) == [doc_id]
+
+
+def test_every_table_gets_its_own_indexes(postgres):
+    """Names of indexes are unique within a schema and have at most 63 bytes."""
+    long = "a" * 58
+    names = ["twin", "twin_vector", f"{long}_b", f"{long}_c"]
+    for name in names:
+        build_engine_index(f"{postgres}/{name}", [Document("a", "", "a")], UnitEncoder())
+    build_engine_index(f"{postgres}/twin", [Document("b", "", "b")], UnitEncoder(), update=True)
+
+    with psycopg.connect(postgres) as connection:
+        for name in names:
+            kinds = connection.execute(
+                "SELECT amname FROM pg_index JOIN pg_class ON oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
+                " WHERE indrelid = to_regclass(%s)",
+                [f'"{name}"'],
+            ).fetchall()
+            assert sorted(kind for (kind,) in kinds) == ["btree", "gin", "gin", "hnsw"]
+
+
+def test_a_name_that_is_too_long_is_refused(postgres):
+    with pytest.raises(ConfigError):
+        build_engine_index(f"{postgres}/{'é' * 32}", [Document("a", "", "a")], UnitEncoder())

@@ -11,7 +11,7 @@ from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
-from acqo_rl.types import Document
+from acqo_rl.types import Document, Scope, restrict
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
 
@@ -120,3 +120,28 @@ def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(t
     assert documents_of(f"qdrant:{tmp_path}/nested?{fields}&text=metadata.text")["a.md"].text == "a stone"
     retriever = load_retriever(f"qdrant:{tmp_path}/nested?{fields}&text=page_content", encoder=UnitEncoder())
     assert retriever.search(["the river"], 5)[0].doc_ids == ("a.md",)
+
+
+def test_fields_may_have_spaces_and_points_without_the_id_are_left_out(tmp_path):
+    client = qdrant._folder(str(tmp_path))
+    client.create_collection("odd", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    payloads = [{"page id": f"p{row}", "the body": TEXTS[row], "head line": f"Page {row}"} for row in range(3)]
+    del payloads[2]["page id"]
+    points = [models.PointStruct(id=row, vector=vectors[row].tolist(), payload=payloads[row]) for row in range(3)]
+    client.upsert("odd", points)
+    index = f"qdrant:{tmp_path}/odd?id=page%20id&text=the%20body&title=head%20line"
+
+    for mode in ("dense", "text"):
+        retriever = load_retriever(f"{index}&mode={mode}", encoder=UnitEncoder())
+        assert set(retriever.search(["the river stone"], 5)[0].doc_ids) == {"p0", "p1"}
+    assert dict(documents_of(index)) == {f"p{row}": Document(f"p{row}", f"Page {row}", TEXTS[row]) for row in range(2)}
+    tenants = load_retriever(f"{index}&tenant=head%20line", encoder=UnitEncoder())
+    assert restrict(tenants, Scope(tenant="Page 1")).search(["a"], 5)[0].doc_ids == ("p1",)
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{tmp_path}/odd?id=page%20no&text=the%20body", encoder=UnitEncoder())
+
+
+@pytest.mark.parametrize("doc_id", ["²", "\u0661", "01", "-1", "a", "", "99999999999999999999999"])
+def test_an_id_that_no_point_can_have_is_not_found(folder, doc_id):
+    assert doc_id not in documents_of(f"qdrant:{folder}/pages?text=body")

@@ -242,9 +242,8 @@ class MilvusEngine:
 
     def _tests(self, condition: Condition) -> Iterator[str]:
         first, *keys = self._fields.path_of(condition.field).split(".")
-        if first not in self._types:
-            first = f"$meta[{_quoted(first)}]"
-        field, is_list = first + "".join(f"[{_quoted(key)}]" for key in keys), first in self._elements
+        field = self._named(first) + "".join(f"[{_quoted(key)}]" for key in keys)
+        is_list, is_json = first in self._elements, not field.startswith("$")
         kind = self._kind(condition.field)
         as_value = _as_time if kind == "date" else _quoted
         for name, bound in condition.bounds:
@@ -256,7 +255,7 @@ class MilvusEngine:
             yield (
                 f"array_contains_any({field}, [{', '.join(values)}])"
                 if is_list
-                else (f"({' or '.join([*equal, among] if kind == 'any' else equal)})")
+                else (f"({' or '.join([*equal, among] if kind == 'any' and is_json else equal)})")
             )
 
     def _check_indexes(self) -> None:
@@ -285,8 +284,17 @@ class MilvusEngine:
 
     def _ids(self, doc_ids: Sequence[str]) -> str:
         values = as_numbers(doc_ids) if self._types.get(self._fields.id) in _WHOLE_NUMBERS else list(doc_ids)
-        field = self._fields.id if self._fields.id in self._types else f"$meta[{_quoted(self._fields.id)}]"
+        field = self._named(self._fields.id)
+        if field.startswith("$"):
+            return " or ".join(f"{field} == {_quoted(value)}" for value in values)
         return f"{field} in {_quoted(values)}"
+
+    def _named(self, name: str) -> str:
+        """The name of a field in an expression; of another form than names have, as a key of the dynamic fields.
+
+        Milvus looks into no list of such a field, and does not take it on the left side of ``in``.
+        """
+        return name if name in self._types or name.isidentifier() else f"$meta[{_quoted(name)}]"
 
     def _metric(self) -> str:
         index = self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}

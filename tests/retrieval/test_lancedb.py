@@ -1,0 +1,114 @@
+"""LanceDB tables that other programs wrote."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+
+import lancedb
+import pyarrow as pa
+import pytest
+from engine_cases import UnitEncoder
+from lancedb.index import FTS
+
+from acqo_rl.errors import IndexMismatchError
+from acqo_rl.retrieval.build import load_retriever
+from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.types import Scope, restrict
+
+TEXTS = ["the river", "a stone", "the river and a stone"]
+VECTOR = pa.list_(pa.float32(), 16)
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Columns of many types, names with spaces and capitals, and a row without an id."""
+    columns = {
+        "Page no": pa.int64(),
+        "Head line": pa.string(),
+        "The Body": pa.string(),
+        "my vector": VECTOR,
+        "second vector": VECTOR,
+        "day": pa.date32(),
+        "seen": pa.timestamp("us", tz="UTC"),
+        "thumb": pa.binary(),
+        "price": pa.decimal128(10, 2),
+        "rate": pa.float64(),
+        "author": pa.struct([("home town", pa.string()), ("born", pa.int32())]),
+    }
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    rows = [
+        {
+            "Page no": row + 1 if row < 2 else None,
+            "Head line": f"Page {row}",
+            "The Body": TEXTS[row],
+            "my vector": vectors[row].tolist(),
+            "second vector": vectors[row].tolist(),
+            "day": datetime.date(2024, 1, row + 1),
+            "seen": datetime.datetime(2024, 1, row + 1, 10, tzinfo=datetime.UTC),
+            "thumb": b"\xff\x00",
+            "price": decimal.Decimal("1.50"),
+            "rate": float("nan"),
+            "author": {"home town": "Lima", "born": 1990 + row},
+        }
+        for row in range(3)
+    ]
+    schema = pa.schema([pa.field(name, kind) for name, kind in columns.items()])
+    table = lancedb.connect(str(tmp_path)).create_table("pages", rows, schema=schema)
+    table.create_index("The Body", config=FTS())
+    return f"lancedb:{tmp_path}/pages"
+
+
+FIELDS = "id=Page%20no&title=Head%20line&text=The%20Body&vector=my%20vector"
+
+
+def test_columns_of_any_type_and_name_become_documents_that_json_can_hold(pages):
+    documents = documents_of(f"{pages}?{FIELDS}")
+
+    [first, second] = [documents[doc_id] for doc_id in documents]
+    assert (second.id, second.title, second.text) == ("2", "Page 1", "a stone")
+    assert dict(first.metadata) == {
+        "day": "2024-01-01",
+        "seen": "2024-01-01T10:00:00+00:00",
+        "thumb": "/wA=",
+        "price": 1.5,
+        "rate": None,
+        "author": {"home town": "Lima", "born": 1990},
+    }
+    json.dumps(dict(first.metadata), allow_nan=False)
+
+
+@pytest.mark.parametrize("mode", ["dense", "text", "hybrid"])
+def test_rows_without_an_id_are_not_found(pages, mode):
+    retriever = load_retriever(f"{pages}?{FIELDS}&mode={mode}", encoder=UnitEncoder())
+
+    assert retriever.search(["stone"], 1)[0].doc_ids in (("1",), ("2",))
+    assert set(retriever.search(["the river stone"], 5)[0].doc_ids) == {"1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"day": {"gte": "2024-01-02"}}, {"2"}),
+        ({"seen": {"lt": "2024-01-01T12:30:00+02:00"}}, {"1"}),
+        ({"price": 1.5}, {"1", "2"}),
+        ({"author.born": {"gt": 1990.5}}, {"2"}),
+        ({"author.nothing": 1}, set()),
+        ({"thumb": "/wA="}, set()),
+    ],
+)
+def test_filters_read_columns_of_any_type(pages, given, found):
+    retriever = restrict(load_retriever(f"{pages}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
+
+    assert set(retriever.search(["a"], 5)[0].doc_ids) == found
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["text=The%20Body&vector=my%20vector", f"{FIELDS}&tenant=owner", "id=Page%20no&title=name&vector=my%20vector"],
+)
+def test_a_column_that_is_missing_is_refused(pages, fields):
+    with pytest.raises(IndexMismatchError, match=r"no field '(id|owner|name)'"):
+        load_retriever(f"{pages}?{fields}", encoder=UnitEncoder())
