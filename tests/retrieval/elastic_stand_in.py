@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
             return {"error": {"type": "query_shard_exception", "reason": "failed to create query"}, "status": 400}
         kept = [i for i in scores if all(holds(rows[i], condition) for condition in conditions)]
         best = sorted(kept, key=lambda i: -scores[i])[: query["size"]]
-        hits = [{"_id": i, "_score": scores[i], "_source": {n: rows[i][n] for n in query["_source"]}} for i in best]
+        hits = [{"_id": i, "_score": scores[i], "_source": part_of(rows[i], query["_source"])} for i in best]
         return {"hits": {"hits": hits}, "status": 200}
 
     def index(self):
@@ -128,6 +128,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def part_of(row, paths):
+    """The fields of a row with the given paths; of a path into an object, the whole object."""
+    names = {path.partition(".")[0] for path in paths}
+    return {name: value for name, value in row.items() if name in names}
 
 
 def holds(row, condition):

@@ -125,6 +125,8 @@ def test_nested_fields_are_read_and_documents_without_a_known_text_are_refused(t
 def test_fields_may_have_spaces_and_points_without_the_id_are_left_out(tmp_path):
     client = qdrant._folder(str(tmp_path))
     client.create_collection("odd", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    scored = models.TextIndexParams(type=models.TextIndexType.TEXT, scoring=True)
+    client.create_payload_index("odd", '"the body"', scored)
     vectors = UnitEncoder().encode_queries(TEXTS)
     payloads = [{"page id": f"p{row}", "the body": TEXTS[row], "head line": f"Page {row}"} for row in range(3)]
     del payloads[2]["page id"]

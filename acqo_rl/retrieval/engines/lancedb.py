@@ -147,7 +147,8 @@ class LancedbEngine:
         return f"CAST({column(self._fields.id)} AS string)"
 
     def _has_words(self) -> bool:
-        return any(i.index_type == "FTS" and self._fields.words in i.columns for i in self._table.list_indices())
+        names = {self._fields.words, column(self._fields.words)}  # LanceDB quotes some names
+        return any(i.index_type == "FTS" and names.intersection(i.columns) for i in self._table.list_indices())
 
     def _documents(self, query: Any) -> Iterator[Document]:
         own, schema = self._fields, self._table.schema

@@ -91,7 +91,7 @@ class QdrantEngine:
 
     def search_texts(self, texts: Sequence[str], k: int, where: Filter) -> list[Hits]:
         """The entries that match each text best by BM25, best first, by one call."""
-        return self._search([models.TextQuery(text=text) for text in texts], self._fields.words, k, where)
+        return self._search([models.TextQuery(text=text) for text in texts], _path(self._fields.words), k, where)
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Those of the documents that exist, in any order."""
@@ -193,7 +193,7 @@ class QdrantEngine:
         return [point for doc_id in doc_ids if (point := self._point_id(doc_id)) is not None]
 
     def _is_scored(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
-        params = getattr(indexes.get(self._fields.words), "params", None)
+        params = getattr(indexes.get(_path(self._fields.words)), "params", None)
         return bool(getattr(params, "scoring", None))
 
 
