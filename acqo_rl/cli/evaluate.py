@@ -18,8 +18,8 @@ A reformulator is NAME or NAME=MODEL:
     hyde=MODEL         a prompted strategy: adaptive, multi_query, hyde, step_back, decomposition, expansion, rewrite,
                        several of the last six joined by "+", or rewrite_retrieve_read
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
-    policy_else_rules=MODEL  the policy, and the rules for queries that the policy passes; the suffix _else_rules works
-                       for every policy
+    policy_with_rules=MODEL  the policy and the rules, which split compound questions and handle what it passes; the
+                       suffix _with_rules works for every policy
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
 With the prefix openvino:, a policy runs with OpenVINO; with openvino-int8:, it also has 8-bit weights. To test whether
@@ -72,8 +72,8 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import MEASURES, check_measures, judged
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
-    ELSE_RULES,
     REWRITE_RETRIEVE_READ,
+    WITH_RULES,
     StrategySettings,
     check_strategy,
     is_policy,
@@ -233,7 +233,7 @@ def check(config: EvaluateConfig) -> None:
     for name, model in names.items():
         if name != REWRITE_RETRIEVE_READ:
             check_strategy(name, model)
-        if is_policy(name.removesuffix(ELSE_RULES)):
+        if is_policy(name.removesuffix(WITH_RULES)):
             read_settings(model)
     first, parts = next(iter(name_indexes(config.index).items()))
     check_steps(config.pipeline)

@@ -9,11 +9,11 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-Reformulators: policy_else_rules (a trained policy, followed by the rules for queries that it passes), policy (the
-policy alone), raw, rules, turns, prompted, adaptive, rewrite_retrieve_read (rewrites a query only if it finds nothing
-similar), or a strategy that prompts a language model: multi_query, hyde, step_back, decomposition, expansion, rewrite,
-or several of them joined by "+". The model is a folder, a Hub id, embedded:smollm2, or (except for a policy) a server:
-openai:NAME@URL, openai:NAME, anthropic:NAME.
+Reformulators: policy_with_rules (a trained policy; the rules split compound questions and handle what it passes),
+policy (the policy alone), raw, rules, turns, prompted, adaptive, rewrite_retrieve_read (rewrites a query only if it
+finds nothing similar), or a strategy that prompts a language model: multi_query, hyde, step_back, decomposition,
+expansion, rewrite, or several of them joined by "+". The model is a folder, a Hub id, embedded:smollm2, or (except for
+a policy) a server: openai:NAME@URL, openai:NAME, anthropic:NAME.
 
 --answer_mode answers the question with the pipeline. The mode pipeline chooses the steps by the question. The other
 modes fix them: recursive splits the question and follows references in passages, multi_hop searches for missing
@@ -41,10 +41,10 @@ from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
-    ELSE_RULES,
     ENGINE_HELP,
     REWRITE_RETRIEVE_READ,
     STRATEGIES,
+    WITH_RULES,
     WITHOUT_MODEL,
     Engine,
     StrategySettings,
@@ -78,7 +78,7 @@ class SearchConfig(IndexSettings):
         default=None,
         metadata={"help": "BEIR folder with the documents (corpus.jsonl); not needed for a search engine."},
     )
-    reformulator: str = field(default="policy_else_rules", metadata={"help": "Reformulator; see above."})
+    reformulator: str = field(default="policy_with_rules", metadata={"help": "Reformulator; see above."})
     model: str | None = field(
         default=None, metadata={"help": "Policy (folder or Hub id), or language model of the strategy."}
     )
@@ -229,7 +229,7 @@ def check(config: SearchConfig) -> None:
     if config.data is None and not any(map(is_engine, parts_of(config.index))):
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
-    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{ELSE_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
+    single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{WITH_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
     if config.reformulator not in single and not prompts_model(config.reformulator):
         raise ConfigError(
             f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "

@@ -31,7 +31,7 @@ from acqo_rl.evaluation.cache import hash_queries, reformulator_key
 from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.reformulation.load import ELSE_RULES, STRATEGIES, StrategySettings, check_strategy
+from acqo_rl.reformulation.load import STRATEGIES, WITH_RULES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.sub_queries import DEPTH, split_retrievers
 from acqo_rl.types import FusionName, LanguageModel, Reformulator, has_cosines
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from acqo_rl.evaluation.tuning import Candidate
     from acqo_rl.reformulation.lexicon import Lexicon
 
-POLICIES = ("policy", f"policy{ELSE_RULES}")
+POLICIES = ("policy", f"policy{WITH_RULES}")
 
 
 @dataclass(frozen=True, slots=True)

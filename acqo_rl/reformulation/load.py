@@ -33,8 +33,8 @@ ENGINE_HELP = (
     "package. int8: OpenVINO with 8-bit weights, which take less memory but are slower and change more completions."
 )
 
-ELSE_RULES = "_else_rules"
-"""Suffix of the name of a policy that is combined with the rules, which handle the queries that it passes."""
+WITH_RULES = "_with_rules"
+"""Suffix of the name of a policy that is combined with the rules."""
 
 _RANGES = {
     "num_variants": (1, 5),
@@ -133,7 +133,7 @@ def prompts_model(name: str) -> bool:
 
 def is_policy(name: str) -> bool:
     """Whether a name stands for a trained policy without the rules."""
-    return not (name in (*WITHOUT_MODEL, REWRITE_RETRIEVE_READ) or prompts_model(name) or name.endswith(ELSE_RULES))
+    return not (name in (*WITHOUT_MODEL, REWRITE_RETRIEVE_READ) or prompts_model(name) or name.endswith(WITH_RULES))
 
 
 def with_engine_prefix(name: str, model: str, engine: Engine) -> str:
@@ -163,7 +163,7 @@ def lexicon_for(names: Iterable[str], documents: Iterable[Document]) -> Lexicon 
     """
     from acqo_rl.reformulation.lexicon import Lexicon
 
-    return Lexicon.of(documents) if any(name == "rules" or name.endswith(ELSE_RULES) for name in names) else None
+    return Lexicon.of(documents) if any(name == "rules" or name.endswith(WITH_RULES) for name in names) else None
 
 
 def max_calls(name: str, settings: StrategySettings) -> int:
@@ -208,8 +208,8 @@ def load_reformulator(
 
     Args:
         name: ``raw``, ``rules``, ``turns``, ``prompted``, ``adaptive``, one of ``STRATEGIES`` or several joined by
-            ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_else_rules``
-            (``policy_else_rules``) the rules handle the queries that the policy passes. ``rewrite_retrieve_read``
+            ``+`` (``multi_query+hyde``). Any other name is that of a trained policy; with the suffix ``_with_rules``
+            (``policy_with_rules``) it is combined with the rules. ``rewrite_retrieve_read``
             loads only the rewriter; see :class:`acqo_rl.pipeline.rewrite_retrieve_read.RewriteRetrieveRead`.
         model: folder, Hub id or ``embedded:`` name, with ``openvino:`` or ``openvino-int8:`` before it to run with
             OpenVINO; also ``openai:NAME@URL`` or ``anthropic:NAME`` for prompted strategies. Not used by ``raw``,
@@ -223,12 +223,12 @@ def load_reformulator(
         ConfigError: the model or the strategy is unknown, or a setting is out of range.
         GrammarError: the model is not a policy, or has another grammar or prompt version.
     """
-    from acqo_rl.reformulation.fallback import else_rules
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.reformulation.logged import Logged
     from acqo_rl.reformulation.pass_through import PassThrough
     from acqo_rl.reformulation.policy import Policy
     from acqo_rl.reformulation.turns import RecentTurns
+    from acqo_rl.reformulation.with_rules import with_rules
 
     if name == "raw":
         return Logged(PassThrough())
@@ -240,9 +240,9 @@ def load_reformulator(
     check_strategy(name, model)
     if prompts_model(name):
         return Logged(_prompted(name, model, settings, language_model))
-    alone = name.removesuffix(ELSE_RULES)
+    alone = name.removesuffix(WITH_RULES)
     policy = Policy.from_pretrained(model, name=alone, batch_size=settings.generation_batch)
-    chosen = policy if name == alone else else_rules(policy, lexicon, name)
+    chosen = policy if name == alone else with_rules(policy, lexicon, name)
     return Logged(chosen)
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from acqo_rl.errors import ConfigError, SearchError
-from acqo_rl.reformulation.fallback import else_rules as with_rules_as_fallback
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
+from acqo_rl.reformulation.with_rules import with_rules as add_rules
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten, reason_of
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
@@ -91,7 +91,7 @@ class AdaptiveSearcher:
         cache_seconds: float = 3600.0,
         threads: int = 32,
         workers: Workers | None = None,
-        else_rules: bool = True,
+        with_rules: bool = True,
         score_threshold: float | None = None,
         reranking: Reranking | None = None,
         reformulate_below: float | None = None,
@@ -116,7 +116,8 @@ class AdaptiveSearcher:
                 ``asearch``. A call that hangs occupies one thread.
             workers: threads shared by several searchers; retrievers with equal names share a pool, and ``close`` does
                 not stop them. By default the searcher creates its own.
-            else_rules: apply the rules to queries that a trained policy passes. The rules look up names in ``corpus``;
+            with_rules: combine a trained policy with the rules; see
+                :class:`acqo_rl.reformulation.with_rules.WithRules`. The rules look up names in ``corpus``;
                 reading them takes about two seconds for 35,000 passages. No effect on other reformulators.
             score_threshold: minimum cosine of a document, see :func:`acqo_rl.searching.threshold.fuse_similar`. If no
                 document reaches it, the result is empty. Off by default.
@@ -128,8 +129,8 @@ class AdaptiveSearcher:
             ConfigError: there is no retriever, two retrievers have the same name, feedback is enabled without a corpus,
                 or a threshold is set and a retriever's scores are not cosines.
         """
-        if else_rules and isinstance(reformulator, Policy):
-            reformulator = with_rules_as_fallback(reformulator, Lexicon.of((corpus or {}).values()))
+        if with_rules and isinstance(reformulator, Policy):
+            reformulator = add_rules(reformulator, Lexicon.of((corpus or {}).values()))
         self.retrievers, self.originals = map(tuple, split_retrievers(retrievers))
         names = [retriever.name for retriever in flatten([*self.retrievers, *self.originals])]
         if not self.retrievers or len(set(names)) < len(names):

@@ -32,7 +32,7 @@ class ServiceSettings(IndexSettings):
         default_factory=lambda: ["rules"],
         metadata={
             "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first strategy is the default; a policy as "
-            "default has the rules as fallback. The policy alone and raw are always offered."
+            "default is combined with the rules. The policy alone and raw are always offered."
         },
     )
     model: str | None = field(default=None, metadata={"help": "Model of the strategies that are given without one."})

@@ -11,11 +11,10 @@ from typing import Any
 from acqo_rl.batching import BatchedModel, BatchedReformulator, Batcher
 from acqo_rl.errors import NotFoundError
 from acqo_rl.language_models.local import TransformersModel
-from acqo_rl.reformulation.fallback import else_rules
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import (
-    ELSE_RULES,
     REWRITE_RETRIEVE_READ,
+    WITH_RULES,
     StrategySettings,
     is_policy,
     load_reformulator,
@@ -24,6 +23,7 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.logged import Logged
+from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.types import LanguageModel, Reformulator
 
 
@@ -45,11 +45,11 @@ class Offered:
 def offered_names(models: Iterable[str]) -> tuple[str, ...]:
     """The names of the offered strategies, the default first.
 
-    If the first given strategy is a policy, the default is this policy with the rules as fallback, and the policy alone
+    If the first given strategy is a policy, the default is this policy combined with the rules, and the policy alone
     is offered as well. ``raw`` is always offered.
     """
     first, *others = models
-    default = f"{first}{ELSE_RULES}" if is_policy(first) else first
+    default = f"{first}{WITH_RULES}" if is_policy(first) else first
     return tuple(dict.fromkeys([default, first, *others, "raw"]))
 
 
@@ -115,8 +115,8 @@ class Strategies:
             return self._loaded[name, num_variants]
 
     def _load(self, name: str, num_variants: int) -> Offered:
-        if name not in self._models and (policy := self._loaded.get((name.removesuffix(ELSE_RULES), 0))):
-            return _else_rules(policy, name, self._lexicon)
+        if name not in self._models and (policy := self._loaded.get((name.removesuffix(WITH_RULES), 0))):
+            return _with_rules(policy, name, self._lexicon)
         model = self._models.get(name, "")
         settings = replace(self._settings, num_variants=num_variants or self._settings.num_variants)
         asks = prompts_model(name)
@@ -135,10 +135,10 @@ class Strategies:
         return self._language_models[key]
 
 
-def _else_rules(policy: Offered, name: str, lexicon: Lexicon | None) -> Offered:
-    """The loaded policy with the rules as fallback; a reformulation of both is logged once."""
+def _with_rules(policy: Offered, name: str, lexicon: Lexicon | None) -> Offered:
+    """The loaded policy combined with the rules; a reformulation of both is logged once."""
     alone = policy.reformulator.reformulator if isinstance(policy.reformulator, Logged) else policy.reformulator
-    return replace(policy, reformulator=Logged(else_rules(alone, lexicon, name)))
+    return replace(policy, reformulator=Logged(with_rules(alone, lexicon, name)))
 
 
 def load_answer_model(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from acqo_rl.reformulation.fallback import else_rules
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.splitting import parts_of
+from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.types import Query
 
 STATEMENTS = [
@@ -49,7 +49,7 @@ def test_what_asks_for_no_attributes_is_left_whole(text):
     assert parts_of(text) == ()
 
 
-@pytest.mark.parametrize("rules", [Heuristic(), else_rules(PassThrough(), None)])
+@pytest.mark.parametrize("rules", [Heuristic(), with_rules(PassThrough(), None)])
 def test_statements_are_searched_as_they_stand_also_behind_a_policy(rules):
     answers = rules.reformulate([Query(str(i), text) for i, text in enumerate(STATEMENTS)])
     assert [answer.route for answer in answers] == ["pass"] * len(STATEMENTS)

@@ -37,7 +37,7 @@ def test_model_calls_of_one_query(name, settings, calls):
     assert max_calls(name, StrategySettings(**settings)) == calls
 
 
-@pytest.mark.parametrize("names", [["rules"], ["raw", "policy_else_rules"]])
+@pytest.mark.parametrize("names", [["rules"], ["raw", "policy_with_rules"]])
 def test_the_rules_know_the_names_of_the_corpus(names):
     lexicon = lexicon_for(names, [Document("1", "Nebra (town)", ""), Document("2", "Nebra (sky disc)", "")])
     assert lexicon is not None
@@ -228,7 +228,8 @@ OTHERS = {
     "generation_batch",
     "cache_ttl",
     "cache_size",
-    "similarity_threshold",  # decides whether a model is asked, not what it answers
+    "similarity_threshold",  # these two decide whether a model is asked, not what it answers
+    "reformulate_below",
 }
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.reformulation.adaptive import Adaptive
-from acqo_rl.reformulation.fallback import else_rules
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import STRATEGIES, load_reformulator
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.small_talk import asks_for_nothing, is_small_talk, past_small_talk
 from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 SMALL_TALK = [
@@ -165,7 +165,7 @@ def by_policy(model):
 def everyone(model):
     prompted = [load_reformulator(name, "stand-in", language_model=model) for name in ("prompted", *STRATEGIES)]
     adaptive = Adaptive({"raw": PassThrough(), "hyde": prompted[2]}, by_type={}, forced="hyde")
-    return [by_policy(model), else_rules(by_policy(model), None), Heuristic(), RecentTurns(), adaptive, *prompted]
+    return [by_policy(model), with_rules(by_policy(model), None), Heuristic(), RecentTurns(), adaptive, *prompted]
 
 
 @pytest.mark.parametrize("text", [*SMALL_TALK, *THANKS_WITH_MORE, *REACTIONS])

@@ -83,7 +83,7 @@ def test_evaluation_is_the_service(retriever, fusion, timeouts, results, rounds,
         rounds=rounds,
         timeouts=timeouts,
         cache_size=0,
-        else_rules=False,
+        with_rules=False,
     )
     served = searcher.search_many(QUERIES, 100)
     searcher.close()

@@ -548,7 +548,7 @@ class TestBehindAPolicyStandTheRules:
         )
 
     def test_the_policy_alone_stays_reachable(self):
-        assert self.searched("Nebra", else_rules=False) == ("policy", ["Nebra"])
+        assert self.searched("Nebra", with_rules=False) == ("policy", ["Nebra"])
 
 
 def test_a_searcher_leaves_out_what_is_less_similar_than_its_threshold_or_that_of_a_call():

@@ -93,7 +93,7 @@ class TestSearch:
         assert problem["msg"].count(". ") == 0
 
     def test_a_policy_can_be_requested_by_its_model(self, serving):
-        offered = {"trained-x": PassThrough(), "trained-x_else_rules": PassThrough()}
+        offered = {"trained-x": PassThrough(), "trained-x_with_rules": PassThrough()}
         with serving(strategies=Scripted(**offered)) as client:
             for given in offered:
                 for name in (given, given.replace("-", ":")):

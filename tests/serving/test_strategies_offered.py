@@ -47,10 +47,10 @@ def test_each_number_of_variants_has_its_own_reformulator(model):
 def test_a_policy_that_is_the_default_has_the_rules_as_fallback(passing_policy):
     lexicon = Lexicon(readings={"nebra": ("town", "sky disc")})
     served = Strategies({"mine": "a/b", "rules": ""}, StrategySettings(), lexicon=lexicon)
-    assert served.names == ("mine_else_rules", "mine", "rules", "raw")
-    assert served.default == "mine_else_rules"
+    assert served.names == ("mine_with_rules", "mine", "rules", "raw")
+    assert served.default == "mine_with_rules"
     assert passing_policy == [("a/b", "mine")]
-    both, alone = served.get("mine_else_rules", 3), served.get("mine", 3)
+    both, alone = served.get("mine_with_rules", 3), served.get("mine", 3)
     assert (both.calls, both.reformulator.feedback) == (1, FeedbackSpec(1, 5))
     queries = [Query("1", "compare tin and zinc"), Query("2", "nebra"), Query("3", "capital of Peru")]
     assert [a.made_by for a in both.reformulator.reformulate(queries)] == ["rules", "rules", "mine"]
@@ -61,8 +61,8 @@ def test_a_policy_that_is_the_default_has_the_rules_as_fallback(passing_policy):
 def test_a_policy_that_is_not_the_default_has_no_fallback_unless_requested(passing_policy):
     served = Strategies({"rules": "", "mine": "a/b"}, StrategySettings())
     assert (served.names, served.default) == (("rules", "mine", "raw"), "rules")
-    served = Strategies({"rules": "", "mine_else_rules": "a/b"}, StrategySettings())
-    [answer] = served.get("mine_else_rules", 3).reformulator.reformulate([Query("1", "compare tin and zinc")])
+    served = Strategies({"rules": "", "mine_with_rules": "a/b"}, StrategySettings())
+    [answer] = served.get("mine_with_rules", 3).reformulator.reformulate([Query("1", "compare tin and zinc")])
     assert (answer.made_by, answer.calls) == ("rules", 1)
 
 

@@ -1,12 +1,12 @@
-"""One reformulator after another: the second is asked only about what the first passes."""
+"""A policy and the rules: the rules split compound questions, the policy is asked about the others."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from acqo_rl.reformulation.fallback import Fallback, else_rules
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
+from acqo_rl.reformulation.with_rules import WithRules, with_rules
 from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 
@@ -45,54 +45,62 @@ def queries(*texts):
     return [Query(str(i), text) for i, text in enumerate(texts)]
 
 
-def test_each_is_asked_once_a_batch_and_the_second_only_what_the_first_passes():
+def test_each_is_asked_once_a_batch_and_the_policy_only_what_the_rules_do_not_split():
     first, second = Policy(), Second()
     texts = ("capital of Peru", "split this", "compare tin and zinc")
-    answers = Fallback(first, second).reformulate(queries(*texts))
-    assert first.asked == [list(texts)]
-    assert second.asked == [["capital of Peru", "compare tin and zinc"]]
+    answers = WithRules(first, second).reformulate(queries(*texts))
+    assert (first.asked, second.asked) == ([["capital of Peru", "split this"]], [list(texts)])
     assert [a.query.text for a in answers] == list(texts)
     assert [a.route for a in answers] == ["pass", "decompose", "decompose"]
     assert [[s.text for s in a.sub_queries] for a in answers] == [["capital of Peru"], ["a", "b"], ["tin", "zinc"]]
 
 
-def test_the_answer_says_who_wrote_it_and_keeps_what_the_first_cost():
-    passed, own, other = Fallback(Policy(), Second()).reformulate(queries("Peru", "split", "compare tin and zinc"))
+def test_the_answer_says_who_wrote_it_and_what_that_cost():
+    passed, own, other = WithRules(Policy(), Second()).reformulate(queries("Peru", "split", "compare tin and zinc"))
     assert [a.made_by for a in (passed, own, other)] == ["policy", "policy", "rules"]
-    assert [(a.calls, a.tokens) for a in (passed, own, other)] == [(1, 3)] * 3
-    assert other.completion == "pass"
+    assert [(a.calls, a.tokens) for a in (passed, own, other)] == [(1, 3), (1, 3), (0, 0)]
     assert other.reasoning
     assert passed.reasoning == own.reasoning == ""
 
 
-def test_a_failure_of_the_first_is_reported_though_the_second_answers():
-    [answer] = Fallback(Policy(), Second()).reformulate(queries("compare tin and failure"))
+def test_a_question_of_a_conversation_goes_to_the_policy_first():
+    asked = [
+        Query("1", "split tin and zinc", ("Tell me about metals.",)),
+        Query("2", "compare tin and zinc", ("Hello.",)),
+    ]
+    written, passed = WithRules(Policy(), Second()).reformulate(asked)
+    assert [s.text for s in written.sub_queries] == ["a", "b"]
+    assert (passed.made_by, passed.calls, passed.completion, passed.route) == ("rules", 1, "pass", "decompose")
+
+
+def test_a_failure_of_the_policy_is_reported_though_the_rules_answer():
+    [answer] = WithRules(Policy(), Second()).reformulate([Query("q", "compare tin and failure", ("Hello.",))])
     assert (answer.route, answer.problem, answer.failed_calls) == ("decompose", "late", 1)
 
 
-def test_nothing_is_asked_of_the_second_where_nothing_passes():
-    second = Second()
-    assert Fallback(Policy(), second).reformulate([]) == []
-    Fallback(Policy(), second).reformulate(queries("split"))
-    assert second.asked == []
+def test_the_policy_is_not_asked_where_the_rules_split_everything():
+    policy = Policy()
+    assert WithRules(policy, Second()).reformulate([]) == []
+    WithRules(policy, Second()).reformulate(queries("compare tin and zinc"))
+    assert policy.asked == []
 
 
 def test_it_wants_the_feedback_of_the_first():
-    assert Fallback(Policy(), Second()).feedback == FeedbackSpec(2, 9)
-    assert Fallback(PassThrough(), Second()).feedback.results == 0
-    assert Fallback(Policy(), Second()).name == "policy_else_rules"
-    assert Fallback(Policy(), Second(), "mine").name == "mine"
+    assert WithRules(Policy(), Second()).feedback == FeedbackSpec(2, 9)
+    assert WithRules(PassThrough(), Second()).feedback.results == 0
+    assert WithRules(Policy(), Second()).name == "policy_with_rules"
+    assert WithRules(Policy(), Second(), "mine").name == "mine"
 
 
 def test_a_question_of_a_conversation_that_the_policy_passes_gets_its_names():
     talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
-    [answer] = Fallback(Policy(), Second()).reformulate([Query("q", "Where was he born?", talk)])
+    [answer] = WithRules(Policy(), Second()).reformulate([Query("q", "Where was he born?", talk)])
     assert [s.text for s in answer.sub_queries] == ["Where was he born? Andre Waterkeyn"]
 
 
 def test_rules_behind_a_policy_add_names_only_for_a_pronoun():
     talk = ("Who designed the Atomium?", "Andre Waterkeyn did.")
-    both = else_rules(Policy(), None)
-    assert both.name == "policy_else_rules"
+    both = with_rules(Policy(), None)
+    assert both.name == "policy_with_rules"
     asked = [Query("1", "Where was he born?", talk), Query("2", "birthplace?", talk)]
     assert [answer.made_by for answer in both.reformulate(asked)] == ["rules", "policy"]
