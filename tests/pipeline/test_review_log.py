@@ -54,8 +54,14 @@ def test_a_decomposition_into_the_query_itself(logged):
     )
 
 
+def test_the_reason_says_what_was_repaired(logged):
+    [alone] = logged(Scripted(QUERY.upper()))
+    assert alone.reason == "the only sub-query is the query itself"
+
+
 def test_sub_queries_that_are_left_out(logged):
     [event] = logged(Scripted("secret one", "", "Secret one?", "secret two"))
+    assert event.reason == "sub-queries were left out"
     assert (event.message, event.num_variants_before, event.num_variants, event.route) == (REPAIRED, 4, 2, "decompose")
 
 

@@ -87,6 +87,14 @@ class TestLead:
         scored = ScoredRetriever("dense", {"reading": 0.5, "raw": raw})
         assert self.lists(scored) == [("reading",), ("raw",) if counts else ()]
 
+    def test_the_first_documents_of_the_lists_are_compared(self):
+        class Deep(ScriptedRetriever):
+            def search(self, texts, k):
+                best = {"reading": 0.8, "raw": 0.5}
+                return [ranking(f"{text} 1", f"{text} 2", scores=[best[text], 0.1]) for text in texts]
+
+        assert self.lists(Deep({})) == [("reading 1", "reading 2"), ()]
+
     def test_no_lead_is_wanted_of_lists_that_are_all_there_is(self):
         assert self.lists(ScoredRetriever("dense", {"raw": 0.2})) == [(), ("raw",)]
 

@@ -67,6 +67,7 @@ def test_failed_calls_of_all_rounds_count():
     path = SearchPath(Failing(), ScriptedRetriever(FOUND), RankScoreFusion(), CORPUS, rounds=2)
     [result] = path.search([Query("q", "Google")])
     assert (result.reformulation.calls, result.reformulation.failed_calls) == (2, 2)
+    assert [(failure.step, failure.reason) for failure in result.failures] == [("reformulation", "down")]
 
 
 def test_a_round_that_passes_adds_nothing(ask):
