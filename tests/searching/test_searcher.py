@@ -524,7 +524,7 @@ def test_real_parts():
     assert {doc_id for ids in cluster_by_sub_query(found).values() for doc_id in ids} == {"Peru", "Japan"}
 
 
-class TestBehindAPolicyStandTheRules:
+class TestAPolicyWithTheRules:
     def searched(self, text, completion="pass", history=(), **settings):
         policy = Policy(ScriptedLanguageModel(completion), prompt_of(PolicySettings(), len), PolicySettings())
         titles = ("Nebra (town)", "Nebra (sky disc)", "Salt and Fire")
@@ -533,7 +533,7 @@ class TestBehindAPolicyStandTheRules:
         made = searcher.search(Query("q", text, history)).reformulation
         return made.made_by, [s.text for s in made.sub_queries]
 
-    def test_they_are_asked_where_it_passes_and_know_the_corpus(self):
+    def test_the_rules_answer_where_it_passes_and_know_the_corpus(self):
         assert self.searched("Nebra") == ("rules", ["Nebra sky disc", "Nebra town"])
         assert self.searched("compare lund and Salt and Fire") == ("rules", ["lund", "Salt and Fire"])
         assert self.searched("capital of Peru") == ("policy", ["capital of Peru"])
@@ -541,11 +541,10 @@ class TestBehindAPolicyStandTheRules:
             self.searched("Where was he born?", history=("Who designed the Atomium?", "Andre Waterkeyn."))[0] == "rules"
         )
 
-    def test_what_it_rewrites_is_its_own(self):
-        assert self.searched("compare lund and malmo", "split\nlund city\nmalmo city") == (
-            "policy",
-            ["lund city", "malmo city"],
-        )
+    def test_what_it_rewrites_is_its_own_unless_the_rules_split_it(self):
+        written = "split\nlund city\nmalmo city"
+        assert self.searched("lund malmo", written) == ("policy", ["lund city", "malmo city"])
+        assert self.searched("compare lund and malmo", written) == ("rules", ["lund", "malmo"])
 
     def test_the_policy_alone_stays_reachable(self):
         assert self.searched("Nebra", with_rules=False) == ("policy", ["Nebra"])

@@ -44,7 +44,7 @@ def test_each_number_of_variants_has_its_own_reformulator(model):
     assert model.loaded == 1
 
 
-def test_a_policy_that_is_the_default_has_the_rules_as_fallback(passing_policy):
+def test_a_policy_that_is_the_default_is_combined_with_the_rules(passing_policy):
     lexicon = Lexicon(readings={"nebra": ("town", "sky disc")})
     served = Strategies({"mine": "a/b", "rules": ""}, StrategySettings(), lexicon=lexicon)
     assert served.names == ("mine_with_rules", "mine", "rules", "raw")
@@ -58,12 +58,12 @@ def test_a_policy_that_is_the_default_has_the_rules_as_fallback(passing_policy):
     assert [a.route for a in served.get("rules", 3).reformulator.reformulate(queries[1:])] == ["disambiguate", "pass"]
 
 
-def test_a_policy_that_is_not_the_default_has_no_fallback_unless_requested(passing_policy):
+def test_a_policy_that_is_not_the_default_stays_alone_unless_requested(passing_policy):
     served = Strategies({"rules": "", "mine": "a/b"}, StrategySettings())
     assert (served.names, served.default) == (("rules", "mine", "raw"), "rules")
     served = Strategies({"rules": "", "mine_with_rules": "a/b"}, StrategySettings())
     [answer] = served.get("mine_with_rules", 3).reformulator.reformulate([Query("1", "compare tin and zinc")])
-    assert (answer.made_by, answer.calls) == ("rules", 1)
+    assert (answer.made_by, answer.calls) == ("rules", 0)
 
 
 def test_unknown_strategies_and_invalid_settings_are_rejected(model):
