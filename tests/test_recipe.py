@@ -83,6 +83,15 @@ class TestPlan:
         assert ["HNSW64" in printed for printed in (dense, words, both)] == [True, False, True]
         assert ["BM25" in printed for printed in (dense, words, both)] == [False, True, True]
 
+    def test_the_memory_of_the_copies_of_all_processes_is_told(self, planned):
+        """20 million vectors of 384 floats take 30.72 GB."""
+        arguments = ("--passages", "20000000", "--queries", "10", "--index_factory", "Flat", "--encoder", "minilm")
+        assert "30.7 GB in memory for each process, 245.8 GB for all 8" in planned(
+            "hotpotqa.yaml", *arguments, data="nowhere"
+        )
+        one = planned("hotpotqa.yaml", *arguments, "--launcher", "python", data="nowhere")
+        assert "passages: 30.7 GB in memory\n" in one
+
     def test_the_embedded_data_need_neither_files_nor_sizes(self, planned, tmp_path):
         write_embedded(tmp_path / "embedded")
         number = len((tmp_path / "embedded" / "corpus.jsonl").read_text(encoding="utf-8").splitlines())

@@ -224,7 +224,7 @@ def show_plan(config: RecipeConfig) -> None:
         f"{config.model}: {shape.parameters / 1e9:.2f} billion parameters; "
         f"{processes} {'process' if processes == 1 else 'processes'} {sharding}".rstrip()
     )
-    on_gpu = show_indexes(config, passages)
+    on_gpu = show_indexes(config, passages, processes)
     total = {card.name: 0.0 for card in (estimate.H100, estimate.H20)}
     policy = policy_settings(config, config.model)
     for stage in plan(config):
@@ -282,8 +282,10 @@ def show_plan(config: RecipeConfig) -> None:
     )
 
 
-def show_indexes(config: RecipeConfig, passages: int) -> float:
+def show_indexes(config: RecipeConfig, passages: int, processes: int) -> float:
     """Prints the memory of the indexes that the recipe builds, and returns the GB of an index on the GPU.
+
+    Each process loads its own copy of an index in main memory.
 
     Raises:
         ConfigError: the index cannot be on a GPU.
@@ -299,9 +301,10 @@ def show_indexes(config: RecipeConfig, passages: int) -> float:
             places = {"gpu": "on the GPU of each process", "shards": "divided over the GPUs, for each process"}
             print(f"{named}: {on_gpu:.1f} GB {places[config.index_device]}, and {estimate.FAISS_RESERVES} GB per GPU")
         else:
-            print(f"{named}: {size:.1f} GB in memory")
+            print(f"{named}: {estimate.in_each_process(size, processes)}")
     if not config.index and config.index_kind != "dense":
-        print(f"BM25 index of {passages:,} passages: about {estimate.bm25_gigabytes(passages):.1f} GB in memory")
+        size = estimate.bm25_gigabytes(passages)
+        print(f"BM25 index of {passages:,} passages: about {estimate.in_each_process(size, processes)}")
     return on_gpu
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.reformulation.choices import chosen_from
-from acqo_rl.reformulation.signals import find_list, is_plural, names_attribute
+from acqo_rl.reformulation.signals import find_list, is_plural, items_of, names_attribute
 
 _POLITE = r"^(?:(?:explain|describe|list|summari[sz]e|discuss|about)\s)?"
 _TWO_RELATIONS = re.compile(
@@ -24,6 +24,12 @@ _COMPARE = re.compile(
     )\ (?P<rest>.+)$""",
     re.I | re.X,
 )
+_CROSSED = re.compile(
+    r"(?:the )?(?P<attributes>[\w ,'-]+? and [\w '-]+?)(?P<of> (?:of|in|for) )"
+    r"(?P<things>[\w ,.'-]+? (?:and|or) [\w .'-]+)",
+    re.I,
+)
+"""Several attributes of several things: "the climate and the population of kenya and uganda"."""
 _ASKS = r"(?:do|does|did|is|are|was|were|can|could|should|would|will|has|have|had|wh\w+|how)\b"
 _ONE = r"[\w'+#.-]+(?: [\w'+#.-]+)?"
 _SIDES = [
@@ -94,6 +100,9 @@ def _sides(text: str) -> list[str]:
     if match := _COMPARE.match(text):
         if relations := _TWO_RELATIONS.fullmatch(match["rest"]):
             return _related(relations["one"], relations["other"])
+        crossed = _CROSSED.fullmatch(match["rest"])
+        if crossed and any(map(names_attribute, items_of(crossed["attributes"]))):
+            return [f"{crossed['attributes']}{crossed['of']}{thing}" for thing in items_of(crossed["things"])]
         head = f"{match['attribute']} of " if match["attribute"] else ""
         return [f"{head}{side}" for side in _share(match["rest"])]
     if match := next((m for pattern in _SIDES if (m := pattern.match(text))), None):

@@ -15,6 +15,7 @@ from acqo_rl.reformulation.signals import (
     names,
     names_attribute,
 )
+from acqo_rl.reformulation.subjects import is_sure, subject_of
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
 _TOPICS = [
@@ -88,6 +89,11 @@ _UNRESOLVED = re.compile(
 _RELATIVE = re.compile(r"^(?:.+ )(who|which|whose|whom|where|that) ", re.I)
 
 
+_ASKS_WHAT = re.compile(r"(?:what|who|which)\b", re.I)
+_SAID = re.compile(rf"(?<!\bthe)(?<!\ban)(?<!\ba) (?:{PARTICIPLE}) {_PREPOSITION}\b.*$")
+_SAID_AT_END = re.compile(rf" (?:{PARTICIPLE}|famous|good|responsible) (?:{_PREPOSITION}|about|as)$")
+
+
 def asked_in_turn(text: str) -> list[str]:
     """Returns the questions of a text with pronouns resolved; empty if a pronoun cannot be resolved.
 
@@ -99,19 +105,23 @@ def asked_in_turn(text: str) -> list[str]:
         return []
     found = [part for clause in found for part in _QUESTION_AFTER_COMMA.split(_JOINING.sub("", clause))]
     asked: list[str] = []
-    topic = ""
+    topic = source = ""
     if any(_UNRESOLVED.match(clause) for clause in found[1:]):
         return []
     for clause in found:
-        own = _topic(clause)
+        own = subject_of(clause) or _topic(clause)
         about = _carried(asked[0]) if asked else ""
         if asked and REFERENCE.search(without_dummies(clause)):
             if (not topic and not names(clause)) or (_PLURAL.search(clause) and find_list(asked[-1])):
+                return []
+            if topic and not is_sure(topic, source, without_dummies(clause)):
                 return []
             if about and _OF_DEED.search(clause) and not any(pattern.match(asked[0]) for pattern in _TOPICS):
                 clause = f"{clause} ({about})"
             elif topic:
                 clause = _about(clause, topic, asked[-1])
+                if _THERE.search(without_dummies(clause)):
+                    return []
         elif (
             asked
             and (not own or _is_attribute(own))
@@ -122,7 +132,8 @@ def asked_in_turn(text: str) -> list[str]:
             clause = f"{clause} ({about})"
         asked.append(clause)
         deed = _DEED.match(clause)
-        topic = deed["it"] if deed else own or topic
+        if deed or own:
+            topic, source = (deed["it"], "") if deed else (own, clause)
     return asked
 
 
@@ -146,8 +157,15 @@ def _topic(clause: str) -> str:
     match = next((m for pattern in _TOPICS if (m := pattern.match(clause))), None)
     named = names(clause)
     if match and not REFERENCE.search(match["it"]):
-        return match["it"]
+        return _without_deed(match["it"], clause)
     return named[-1] if named and not match else ""
+
+
+def _without_deed(topic: str, clause: str) -> str:
+    """The topic without what is said of it: "a heat pump" for "a heat pump used for"."""
+    if _ASKS_WHAT.match(clause):
+        return _SAID_AT_END.sub("", topic).replace(" like in ", " in ").removesuffix(" like")
+    return _SAID.sub("", topic)
 
 
 def _is_attribute(topic: str) -> bool:
@@ -164,9 +182,12 @@ def topic_of(question: str) -> str:
 
 
 def _carried(first: str) -> str:
-    """The topic for a later clause without a topic: the action, the last name or the topic of the first clause."""
+    """The topic for a later clause without a topic: the action, subject, last name or topic of the first clause."""
     if deed := _DEED.match(first):
         return first[deed.start("deed") :]
+    doer = subject_of(first)
+    if doer and is_sure(doer, first, ""):
+        return doer
     named = names(first)
     return named[-1] if named else _owner(_topic(first))
 
@@ -183,6 +204,7 @@ def _about(clause: str, topic: str, before: str) -> str:
     After "who invented the telephone", "he" and "she" become "the person who invented the telephone".
     """
     whole = _owner(topic)
+    place = whole.rpartition(" in ")[2]
     start = max((dummy.end() for dummy in DUMMY.finditer(clause)), default=0)
     head, rest = clause[:start], clause[start:]
     if _PERSON.search(rest):
@@ -192,7 +214,7 @@ def _about(clause: str, topic: str, before: str) -> str:
         (_THING, lambda _: whole),
         (_OWN, lambda _: f"{whole}'s"),
         (_ONE, lambda _: topic),
-        (_THERE, lambda match: f"{match['way']}to {whole}" if match["way"] else f"in {whole}"),
+        (_THERE, lambda match: f"{match['way']}to {whole}" if match["way"] else f"in {place}"),
     ):
         if pronoun.search(rest):
             return head + pronoun.sub(stands_for, rest, count=1)

@@ -48,10 +48,13 @@ def _of_another(text: str) -> list[str]:
         return []
     first, other, ask = match["first"], match["other"], match["ask"] or ""
     most = _MOST_WORDS if ask or not match["joined"].startswith(" ") else _FEW_WORDS
-    before, preposition, one = first.rpartition(f" {match['preposition'].lower()} ")
-    if not before or any(_NO_PHRASE.match(some) or len(some.split()) > most for some in (one, other)):
+    preposition = f" {match['preposition'].lower()} "
+    first, *others = [*first.split(f",{preposition}"), other]  # of Spain, of Portugal and of Italy
+    before, _, one = first.rpartition(preposition)
+    if not before or any(_NO_PHRASE.match(some) or len(some.split()) > most for some in (one, *others)):
         return []
-    return [first, f"{before}{preposition}{other}"] if first.lower().startswith(ask.lower()) else []
+    parts = [first, *(f"{before}{preposition}{other}" for other in others)]
+    return parts if first.lower().startswith(ask.lower()) else []
 
 
 def _asked_again(text: str) -> list[str]:

@@ -22,10 +22,13 @@ NAME_WORD = rf"(?:[a-z]{{1,2}}(?=[A-Z]))?[^\W\d_{_LOWER}](?:\.(?=\s)|[\w'\u2019-
 _PARTICLE = r"(?:van|von|vom|zu|der|den|ter|de|la|le|du|del|della|da|di|dos|das|do|bin|bint|ibn|al|el|ben|af|av)"
 _NAME = rf"{NAME_WORD}(?:\s+(?:(?:{_PARTICLE}\s+){{0,2}}|v\.\s+){NAME_WORD})*"
 _CAPITALISED = re.compile(rf"\b{_NAME}")
-_ITEM = rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
+NAME_PHRASE = (
+    rf"(?:the\s+)?{_NAME}(?:\s+of(?:\s+the)?\s+{_NAME})*(?:\s+(?!(?:1[5-9]|20)\d\d\b)\d[\w.]*)?(?:\s\([^()]*\))?"
+)
+"""A name with its article and its parts: "the University of Bologna", "Windows 95", "Mercury (planet)"."""
 _LIST = re.compile(
-    rf"\b((?:between\s+|both\s+|either\s+)?){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*"
-    rf"(?P<conjunction>\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*(?:(?:in|of|for|at)\s+)?{_ITEM}"
+    rf"\b((?:between\s+|both\s+|either\s+)?){NAME_PHRASE}(?:\s*,\s*{NAME_PHRASE})*\s*,?\s*"
+    rf"(?P<conjunction>\band\b|\bor\b|\bvs\b\.?|\bversus\b|&)\s*(?:(?:in|of|for|at)\s+)?{NAME_PHRASE}"
 )
 HAN = r"\u4e00-\u9fff"
 _HAN_WORDS = re.compile(rf"[{HAN}]{{2}}")

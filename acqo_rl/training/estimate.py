@@ -8,8 +8,9 @@ Formulas, for a model with N parameters (1 GB = 1e9 bytes):
 - Activations: 34 x hidden x layers bytes per token (Korthikanti et al. 2022, Eq. 2, without attention scores, which are
   not stored). With checkpointing: 2 x hidden x layers, plus one layer. Logits: 8 bytes x vocabulary per token of a
   completion.
-- Index: codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`. With ``index_device`` gpu,
-  each process has a copy on its GPU; with shards, the copies are divided over the GPUs. FAISS reserves 1.5 GB more.
+- Index: codes, links and lists; see :func:`acqo_rl.retrieval.faiss_index.estimate_bytes`. Each process has a copy in
+  main memory; with ``index_device`` gpu, on its GPU; with shards, the copies are divided over the GPUs. FAISS
+  reserves 1.5 GB more.
 - Training step: 6 N operations per token (8 N with checkpointing), and 2 N for the log-probabilities before it, at 35 %
   of the peak.
 - Generation: the prompt of a group is computed once. For each further token, the time is the maximum of reading the
@@ -211,6 +212,13 @@ def gpu_index_gigabytes(passages: int, dimension: int, factory: str, *, float16:
 def bm25_gigabytes(passages: int) -> float:
     """Memory of a BM25 index, in GB: 8 bytes per distinct word of a passage, with about 60 such words per passage."""
     return 8 * 60 * passages / 1e9
+
+
+def in_each_process(gigabytes: float, processes: int) -> str:
+    """The memory of an index of which each process has a copy, in words."""
+    if processes == 1:
+        return f"{gigabytes:.1f} GB in memory"
+    return f"{gigabytes:.1f} GB in memory for each process, {processes * gigabytes:.1f} GB for all {processes}"
 
 
 def hours_of(

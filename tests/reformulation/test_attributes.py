@@ -74,3 +74,24 @@ def test_statements_are_searched_as_they_stand_also_behind_a_policy(rules):
 )
 def test_attributes_that_are_asked_for_are_taken_apart(text, parts):
     assert parts_of(text) == tuple(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "compare the climate and the population of kenya and uganda",
+            ("climate and the population of kenya", "climate and the population of uganda"),
+        ),
+        (
+            "compare the price and quality of apples and oranges",
+            ("price and quality of apples", "price and quality of oranges"),
+        ),
+        (
+            "compare the area, climate and population of kenya, chad and mali",
+            tuple(f"area, climate and population of {name}" for name in ("kenya", "chad", "mali")),
+        ),
+    ],
+)
+def test_several_attributes_of_several_things_are_compared_thing_by_thing(text, parts):
+    assert parts_of(text) == parts

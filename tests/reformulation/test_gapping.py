@@ -28,6 +28,14 @@ from acqo_rl.reformulation.splitting import parts_of
             "What does it cost to park at the port, and at the stadium",
             ("What does it cost to park at the port", "What does it cost to park at the stadium"),
         ),
+        (
+            "What is the capital of Spain, of Portugal and of Italy?",
+            ("What is the capital of Spain", "What is the capital of Portugal", "What is the capital of Italy"),
+        ),
+        (
+            "What time is it in Rome, in Cairo, and in Lima?",
+            ("What time is it in Rome", "What time is it in Cairo", "What time is it in Lima"),
+        ),
         ("What is the density of iron and of lead?", ("What is the density of iron", "What is the density of lead")),
         (
             "What alphabet is used in Serbia, and is it also used in Bulgaria?",
