@@ -49,7 +49,8 @@ def _of_another(text: str) -> list[str]:
     first, other, ask = match["first"], match["other"], match["ask"] or ""
     most = _MOST_WORDS if ask or not match["joined"].startswith(" ") else _FEW_WORDS
     preposition = f" {match['preposition'].lower()} "
-    first, *others = [*first.split(f",{preposition}"), other]  # of Spain, of Portugal and of Italy
+    listed = [*first.split(f",{preposition}"), other]  # of Spain, of Portugal and of Italy
+    first, others = listed[0], listed[1:]
     before, _, one = first.rpartition(preposition)
     if not before or any(_NO_PHRASE.match(some) or len(some.split()) > most for some in (one, *others)):
         return []
