@@ -7,7 +7,7 @@ r"""Choose settings for a strategy or a policy on the dev queries of a BEIR fold
 For a prompted strategy, every combination of --variants and --original_weights is evaluated. For the best of them, and
 for a policy, each of --cosines is then tried as reformulate_below: a query is reformulated only if the best cosine that
 the raw query finds is below the value. This saves model calls, and a raw query that finds a similar document is often
-best searched as it is. It requires a dense index.
+best searched as it is. It requires a dense index, alone or in a hybrid.
 
 Only the judgements of --split are read. The first line (the default settings) is the baseline. The command prints a
 table, the best line as settings for a file, its gain on the queries that selected it, and its gain in a 5-fold
@@ -33,6 +33,7 @@ from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, WITH_RULES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.searching.concurrent import flatten
 from acqo_rl.searching.sub_queries import DEPTH, split_retrievers
 from acqo_rl.types import FusionName, LanguageModel, Reformulator, has_cosines
 
@@ -86,7 +87,7 @@ class TuneConfig(IndexSettings):
     )
     cosines: list[float] = field(
         default_factory=lambda: [0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8],
-        metadata={"help": "Values of reformulate_below to try; see above. None is tried if the index is not dense."},
+        metadata={"help": "Values of reformulate_below to try; see above. None is tried without a dense index."},
     )
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     measure: str = field(default="nDCG@10", metadata={"help": "Measure to maximise, as ir_measures writes it."})
@@ -189,7 +190,7 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
                 reformulators[Candidate(number, weight)] = Reweighted(opened_once, weight)
         found = {candidate: measure(reformulator) for candidate, reformulator in reformulators.items()}
         best = max(found, key=lambda candidate: found[candidate].scores.mean())
-        if all(map(has_cosines, split_retrievers(retriever)[0])):
+        if any(map(has_cosines, flatten(split_retrievers(retriever)[0]))):
             for cosine in config.cosines:
                 found[replace(best, reformulate_below=cosine)] = measure(reformulators[best], cosine)
     return found

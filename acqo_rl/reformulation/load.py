@@ -94,7 +94,7 @@ class StrategySettings:
         default=None,
         metadata={
             "help": "Reformulate a query only if the best cosine that the raw query finds is below this value; acqo "
-            "tune finds it. Requires a dense index. By default every query is reformulated."
+            "tune finds it. Requires a dense index, alone or in a hybrid. By default every query is reformulated."
         },
     )
     reuse_templates: bool = field(

@@ -6,6 +6,7 @@ their rankings are merged. A part that fails or times out therefore loses only i
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from functools import partial
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.sub_queries import search_sub_queries, searched_text
 from acqo_rl.searching.workers import Workers
-from acqo_rl.types import CompositeRetriever, Ranking, Reformulation, Retriever, search_key
+from acqo_rl.types import CompositeRetriever, Query, Ranking, Reformulation, Retriever, has_cosines, search_key
 
 _Key = tuple[str, tuple[bool, str]]
 """Name of the retriever and key of the text."""
@@ -60,6 +61,12 @@ class ConcurrentSearch:
         texts = list(texts)
         self._search(list({search_key(text): text for text in texts if not self._is_searched(text)}.values()))
         return [tuple(self._lists(text)) for text in texts]
+
+    def best_cosines(self, texts: Sequence[str]) -> list[float]:
+        """The best cosine that each text finds at a dense retriever; minus infinity if there is none."""
+        self.search(texts)
+        dense = [retriever for retriever in self._singles if has_cosines(retriever)]
+        return [best_score(self._found.get(_key(retriever, text)) for retriever in dense) for text in texts]
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
         """The failed searches of the texts, in input order."""
@@ -135,6 +142,10 @@ class ConcurrentSubQuerySearch:
         search_raw = self._of_raw_queries.search if self._of_raw_queries else None
         return search_sub_queries(reformulations, self._of_sub_queries.search, search_raw)
 
+    def best_cosines(self, queries: Sequence[Query]) -> list[float]:
+        """The best cosine that each raw query finds; minus infinity if there is none."""
+        return self._of_sub_queries.best_cosines([query.text for query in queries])
+
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
         """The failed searches of one query, over all its reformulations."""
         texts = dict.fromkeys(searched_text(s) for reformulation in searched for s in reformulation.sub_queries)
@@ -149,6 +160,11 @@ def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:
     for retriever in retrievers:
         asked += flatten(retriever.parts) if isinstance(retriever, CompositeRetriever) else [retriever]
     return asked
+
+
+def best_score(rankings: Iterable[Ranking | None]) -> float:
+    """The highest score of the rankings; minus infinity if they are empty or missing."""
+    return max((ranking.scores[0] for ranking in rankings if ranking and ranking.scores), default=-math.inf)
 
 
 def _key(retriever: Retriever, text: str) -> _Key:

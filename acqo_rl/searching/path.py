@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -10,6 +9,8 @@ from typing import Protocol
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
+from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.searching.concurrent import best_score, flatten
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
@@ -20,7 +21,7 @@ from acqo_rl.searching.sub_queries import (
     search_reformulations,
     split_retrievers,
 )
-from acqo_rl.searching.threshold import check_cosine, fuse_similar
+from acqo_rl.searching.threshold import check_cosine, check_reformulate_below, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import distinct, within_limits
 from acqo_rl.types import (
@@ -32,6 +33,7 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     feedback_of,
+    has_cosines,
 )
 
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
@@ -48,6 +50,10 @@ class SubQuerySearch(Protocol):
         """The rankings of each reformulation, in input order."""
         ...
 
+    def best_cosines(self, queries: Sequence[Query]) -> list[float]:
+        """The best cosine that each raw query finds at a dense retriever; minus infinity if there is none."""
+        ...
+
     def failures(self, *searched: Reformulation) -> tuple[Failure, ...]:
         """The failed searches of one query, over all its reformulations."""
         ...
@@ -62,6 +68,11 @@ class _DirectSearch:
 
     def search(self, reformulations: Sequence[Reformulation]) -> list[tuple[Ranking, ...]]:
         return search_reformulations(reformulations, self.retrievers, self.depth)
+
+    def best_cosines(self, queries: Sequence[Query]) -> list[float]:
+        dense = [retriever for retriever in flatten(split_retrievers(self.retrievers)[0]) if has_cosines(retriever)]
+        found = search_all(dense, [query.text for query in queries], k=1)
+        return [best_score(rankings) for rankings in found]
 
     def failures(self, *_: Reformulation) -> tuple[Failure, ...]:
         return ()
@@ -119,7 +130,7 @@ class SearchPath:
             )
         asked, originals = split_retrievers(self.retrievers)
         check_cosine("score_threshold", self.score_threshold, (*asked, *originals))
-        check_cosine("reformulate_below", self.reformulate_below, asked)
+        check_reformulate_below(self.reformulate_below, asked)
 
     def search(self, queries: Sequence[Query], k: int = 10) -> list[SearchResult]:
         """Returns the best ``k`` documents per query, in input order; the batch is reformulated in one call.
@@ -180,7 +191,7 @@ class SearchPath:
             return self._reformulate_all(queries, searches, reformulate, trace)
         raw = [pass_through(query, self.reformulator.name) for query in queries]
         with trace.step("raw query", f"reformulated if the best cosine is below {self.reformulate_below:g}"):
-            best = map(self._best_cosine, searches.search(raw))
+            best = searches.best_cosines(queries)
         asked = {i: queries[i] for i, cosine in enumerate(best) if cosine < self.reformulate_below}
         first, answers = (
             self._reformulate_all(list(asked.values()), searches, reformulate, trace) if asked else ([], [])
@@ -191,10 +202,6 @@ class SearchPath:
             [searched.get(i, one) for i, one in enumerate(raw)],
             [answered.get(i, one) for i, one in enumerate(raw)],
         )
-
-    def _best_cosine(self, rankings: Sequence[Ranking]) -> float:
-        others = {retriever.name for retriever in split_retrievers(self.retrievers)[1]}
-        return max((r.scores[0] for r in rankings if r.scores and r.retriever not in others), default=-math.inf)
 
     def _reformulate_all(
         self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.searching.concurrent import flatten
 from acqo_rl.types import Fusion, Ranking, Retriever, has_cosines
 
 
@@ -60,3 +61,18 @@ def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriev
             f"{setting} needs cosine scores, but the scores of {without[0]!r} are not cosines. Search only dense"
             f" indexes of one encoder, or omit {setting}."
         )
+
+
+def check_reformulate_below(value: float | None, retrievers: Sequence[Retriever]) -> None:
+    """Checks that ``reformulate_below`` is a cosine and that a retriever, or a part of one, returns cosines.
+
+    Raises:
+        ConfigError: the value is not between -1 and 1, or there is no dense retriever.
+    """
+    dense = [retriever for retriever in flatten(retrievers) if has_cosines(retriever)]
+    if value is not None and not dense:
+        raise ConfigError(
+            f"reformulate_below is {value}, but no index returns cosines. Search a dense index, alone or together with "
+            "others, or omit reformulate_below."
+        )
+    check_cosine("reformulate_below", value, dense)

@@ -19,7 +19,7 @@ from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.searching.threshold import check_cosine
+from acqo_rl.searching.threshold import check_cosine, check_reformulate_below
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
@@ -99,8 +99,8 @@ class Service:
         together = searched_as_one(tuple(self.collections))
         check_cosine("score_threshold", score_threshold, [r for c in self.collections for r in c.all_retrievers])
         check_cosine("score_threshold", score_threshold, [together])
-        alone = [searched_as_one((collection,)) for collection in self.collections]
-        check_cosine("reformulate_below", reformulate_below, [together, *alone])
+        for collection in self.collections:
+            check_reformulate_below(reformulate_below, [searched_as_one((collection,))])
 
     def reformulate(
         self,

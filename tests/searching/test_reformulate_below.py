@@ -7,6 +7,7 @@ from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.sub_queries import RawQueryOnly
@@ -99,6 +100,15 @@ def test_a_raw_search_that_fails_does_not_prevent_a_reformulation():
     reformulator = Asked()
     searcher = AdaptiveSearcher(reformulator, Failing(), RankScoreFusion(), reformulate_below=0.5)
     assert searcher.search("sure").fused.doc_ids == ("part",)
+
+
+def test_only_the_cosines_of_a_hybrid_are_compared():
+    words = ScriptedRetriever({query.text: ("w",) for query in QUERIES})
+    words.name, words.cosine = "words", False
+    reformulator = Asked()
+    hybrid = HybridRetriever([words, Dense()], RankScoreFusion())
+    for _ in both_ways(reformulator, hybrid, reformulate_below=0.5):
+        assert [query.text for query in reformulator.queries] == ["unsure"]
 
 
 @pytest.mark.parametrize("value", [1.5, float("nan")])
