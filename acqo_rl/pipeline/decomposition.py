@@ -16,6 +16,7 @@ from acqo_rl.replies.fields import first_of, read_ids, read_search, read_text
 from acqo_rl.replies.lists import entries_of
 from acqo_rl.replies.marks import bare, counted, is_marked, with_colon
 from acqo_rl.replies.ordinals import without_counting_labels
+from acqo_rl.replies.sub_questions import one_field_a_line
 from acqo_rl.replies.values import read_json
 from acqo_rl.text import normalised, text_of
 from acqo_rl.types import Query
@@ -157,7 +158,7 @@ def _from_json(value: Any) -> Iterator[SubQuestion]:
 
 def _from_lines(reply: str, read: str) -> Iterator[SubQuestion]:
     part: SubQuestion | None = None
-    lines = list(map(with_colon, reply.splitlines()))
+    lines = list(map(with_colon, one_field_a_line(reply).splitlines()))
     labelled = 0
     for line, text in zip(lines, uncounted(without_counting_labels(lines, read), read), strict=True):
         depends, sub = _DEPENDS.match(line), counted(line)

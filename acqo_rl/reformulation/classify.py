@@ -114,6 +114,19 @@ _OF_SOME = re.compile(
 )
 """The best of the things that meet a condition: "which country bordering Laos has the largest army"."""
 
+_ONE_OF_SOME = re.compile(
+    r"""\b(?:which|what)\ (?:[\w'-]+\ ){0,2}?
+    (?:actor|actress|alumnus|astronaut|author|character|coach|composer|creator|director|drummer|employee|founder|graduate
+    |guitarist|illustrator|inventor|member|musician|player|producer|screenwriter|singer|songwriter|star|student|vocalist
+    |writer)(?:e?s|i)?
+    \ (?:at|behind|from|in|of|on)\ (?!the\ (?:year|month|week|match|game|day)\b).{1,80}?
+    \ (?:(?:also|later|once)\ )?
+    (?:\w+ed|was|were|is|are|has|have|had|won|wins|wrote|sang|made|led|became|went|got|took)\ \w
+    """,
+    re.I | re.X,
+)
+"""One of the people behind a work or in a group, with a condition: "which actor in Titanic won an Oscar"."""
+
 
 def classify(query: Query) -> Classification:
     """Returns type, route and challenges by rules."""
@@ -153,7 +166,7 @@ def challenges_of(text: str) -> tuple[Challenge, ...]:
     found: list[Challenge] = []
     if _TEMPORAL.search(text) or HOW_IT_CHANGED.search(text) or years_in(text):
         found.append("temporal")
-    if _CHAIN.search(text) or _OF_SOME.search(text):
+    if _CHAIN.search(text) or _OF_SOME.search(text) or _ONE_OF_SOME.search(text):
         found.append("multi_hop")
     if _asks_several(text, common_lexicon()) or _WEIGHED.search(text) or weighs(text):
         found.append("decomposition")

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from acqo_rl.replies.answers import without_preface
 from acqo_rl.replies.marks import plain, unquoted
+from acqo_rl.replies.openings import without_openings
 from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.remarks import is_offer, is_remark
-from acqo_rl.replies.wording import ANSWERED, ASKED, WISHES
+from acqo_rl.replies.wording import ANSWERED, ASKED, NONE, WISHES
 from acqo_rl.text import normalised, one_line
 
 _WRAPPED = re.compile(r"\A\s*<([a-z][\w-]*)(?:\s[^<>]*)?>(.*?)(?:</\1>\s*)?\Z", re.I | re.S)
@@ -52,7 +53,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 def read_passage(reply: str, question: str, longest: int) -> str:
-    """Returns the sentences of a passage on one line.
+    """Returns the sentences of a passage on one line; empty for "none", "N/A" and similar replies.
 
     Removes headings, fences, tags, labels, quotation marks, announcements, offers, disclaimers and wishes. Removes also
     the question, which small models repeat.
@@ -63,7 +64,7 @@ def read_passage(reply: str, question: str, longest: int) -> str:
         longest: maximum number of characters.
     """
     text = _EXCLAMATION.sub("", _prose(reply.strip().replace("\u2019", "'"), question))
-    text = _ANSWERS_IT.sub("", _ANNOUNCED.sub("", without_preface(text)))
+    text = _ANSWERS_IT.sub("", _ANNOUNCED.sub("", without_openings(text)))
     text = _DASHED_LABEL.sub("", _LABEL.sub("", without_preface(_prose(text, question))))
     sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
     kept = [s for s in _without_disclaimers(sentences) if not _WISH.search(s)]
@@ -71,7 +72,8 @@ def read_passage(reply: str, question: str, longest: int) -> str:
         kept.pop(0)
     while kept and (is_remark(kept[-1]) or _ANSWERS_IT.match(kept[-1])):
         kept.pop()
-    return " ".join(kept).strip()
+    passage = " ".join(kept).strip()
+    return "" if passage.casefold().rstrip(".!\u3002") in NONE else passage
 
 
 def _without_disclaimers(sentences: list[str]) -> Iterator[str]:

@@ -17,6 +17,26 @@ from acqo_rl.replies.passages import read_passage
         "Got it! ",
         "Hypothetical answer - ",
         "Here is a short passage about the question.\n",
+        "I'd be happy to help! Here's a passage that might answer your question:\n\n",
+        "I'd be happy to help. The passage is:\n",
+        "Below is a short passage. ",
+        "Below you will find a passage that answers the question.\n",
+        "I can help with that! Below is a passage that answers it:\n",
+        "Thank you for your question. ",
+        "Hi there! Thank you for reaching out. ",
+        "Thanks for asking! ",
+        "That's a great question. ",
+        "To answer your question: ",
+        "In response to your question: ",
+        "The answer to your question: ",
+        "This passage answers the question: ",
+        "Short answer: ",
+        "Brief answer: ",
+        "Excerpt: ",
+        "**Excerpt:** ",
+        "Summary: ",
+        "Vielen Dank für Ihre Frage. ",
+        "Merci pour votre question. ",
     ],
 )
 def test_openings_that_are_not_part_of_the_passage_are_removed(opening):
@@ -26,7 +46,16 @@ def test_openings_that_are_not_part_of_the_passage_are_removed(opening):
 
 @pytest.mark.parametrize(
     "said",
-    ["The text is the oldest document in Norse.", "Absolutely everyone in Oslo skis.", "Here the river meets the sea."],
+    [
+        "To answer the call, Oslo built a fort.",
+        "Below the town is a harbour. The document is kept there.",
+        "Thank you notes were written by hand. They were short.",
+        "Summary courts judge small offences.",
+        "None of the bridges has tolls.",
+        "The text is the oldest document in Norse.",
+        "Absolutely everyone in Oslo skis.",
+        "Here the river meets the sea.",
+    ],
 )
 def test_a_passage_that_begins_like_an_opening_is_kept(said):
     assert read_passage(said, "q", 500) == said
@@ -89,3 +118,8 @@ def test_what_announces_a_passage_is_not_part_of_it(reply):
 def test_a_sentence_about_a_paragraph_is_kept():
     said = "The following paragraph answers a charge of bias. It was written in 1990."
     assert read_passage(said, "Was the paper biased?", 300) == said
+
+
+@pytest.mark.parametrize("reply", ["N/A", "None", "none.", "**None**", '"N/A"', "Not applicable.", "Keine", "-"])
+def test_a_reply_that_says_none_is_no_passage(reply):
+    assert read_passage(reply, "What is Oslo?", 300) == ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.small_talk import function_words
 from acqo_rl.reformulation.strategies.strategy import Reading, ask, nothing_usable
 from acqo_rl.replies.lists import read_list
+from acqo_rl.replies.sub_questions import one_field_a_line
 from acqo_rl.text import text_of
 from acqo_rl.types import Completion, Conversation, Query, SubQuery
 
@@ -53,7 +54,8 @@ class Decomposition:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads one sub-query per line."""
-        lines = read_list(completion, self.parts, read=text_of(query))
+        one_by_one = replace(completion, text=one_field_a_line(completion.text))
+        lines = read_list(one_by_one, self.parts, read=text_of(query))
         if not lines or (len(lines) == 1 and _is_about_the_question(lines[0], query)):
             return nothing_usable(completion)
         return Reading(tuple(SubQuery(line, "part", self.weight) for line in lines), "decompose")
