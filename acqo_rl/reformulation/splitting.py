@@ -53,7 +53,9 @@ _STATES = re.compile(
     r"|(?:reduc|increas|improv|decreas|enhanc|promot|induc)e[sd]|(?:prevent|inhibit|impair|lower|affect|lead)s)\b"
 )
 _TWO_QUESTION_WORDS = re.compile(rf"^({_WH}),? and ({_WH}) (?P<rest>\w+ .+)$", re.I)
-_AND_WHEN = re.compile(r"^(?P<all>who(?P<did> \w+) (?P<what>.+?)),? and (?P<word>when|where|why|how)$", re.I)
+_AND_WHEN = re.compile(
+    r"^(?P<all>who(?P<did> \w+) (?P<what>.+?)),? and (?P<word>when|where|why|how|in (?:what|which) \w+)$", re.I
+)
 _HOW_TWICE = re.compile(r"^how \w+ (?P<rest>(?:is|are|was|were) .+?),? and how \w+$", re.I)
 _PARTICIPLES = {
     "wrote": "written", "built": "built", "made": "made", "sang": "sung", "drew": "drawn", "won": "won", "sold": "sold",

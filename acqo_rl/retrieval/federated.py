@@ -74,6 +74,11 @@ class FederatedRetriever:
     queries of three data sets, the quartiles of the relevant documents are .50, .58 and .65, and their cosines by
     all-MiniLM-L6-v2 .50, .59 and .67. A merged score depends on one collection only, so a collection whose documents
     all score below the k-th document does not change the top k.
+
+    BM25 finds only documents that share a word with the text, and a dense index finds ``k`` documents for every text,
+    which collect more votes from several sub-queries. So if only some of the collections are dense, their documents
+    with a cosine of at most 0 are dropped. Irrelevant documents with a higher cosine remain; a dense index for every
+    collection is better.
     """
 
     def __init__(self, parts: Sequence[InCollection], name: str = "federated") -> None:
@@ -93,6 +98,7 @@ class FederatedRetriever:
         self.name = name
         self.parts: Sequence[InCollection] = parts
         self.cosine = all(map(has_cosines, parts)) and len(scales) == 1
+        self._is_mixed = len(set(map(has_cosines, parts))) > 1
         self.scale = scales.pop() if len(scales) == 1 else name
 
     @property
@@ -112,6 +118,8 @@ class FederatedRetriever:
     def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         """Merges rankings of one text by score; keeps the first ``k`` documents of each collection.
 
+        If dense and BM25 collections are mixed, documents with a score of at most 0 are dropped.
+
         Raises:
             ConfigError: a ranking has no ``ceiling``.
         """
@@ -123,7 +131,8 @@ class FederatedRetriever:
                     " their maximum is unknown (it is known for cosines and BM25). Search that collection separately."
                 )
             for doc_id, score in zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True):
-                best[doc_id] = max(score, best.get(doc_id, score))
+                if score > 0 or not self._is_mixed:
+                    best[doc_id] = max(score, best.get(doc_id, score))
         top = sorted(best.items(), key=lambda item: -item[1])
         doc_ids, scores = zip(*top, strict=True) if top else ((), ())
         return Ranking(doc_ids, scores, self.scale, rankings[0].query if rankings else "", ceiling=1.0)

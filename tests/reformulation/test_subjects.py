@@ -28,6 +28,7 @@ from acqo_rl.reformulation.subjects import subject_of
         ("When did Grey's Anatomy premiere and who wrote it?", "who wrote Grey's Anatomy"),
         ("when did the war end and what did it cost?", "what did the war cost"),
         ("When did people settle Iceland and what is its capital?", "what is Iceland's capital"),
+        ("who discovered radium and in what year", "in what year was radium discovered"),
         ("what is a kite used for and what does it cost?", "what does a kite cost"),
         ("what is lima known for and what is its population", "what is lima's population"),
         ("when was the euro introduced in germany and what is its value?", "what is the euro's value"),

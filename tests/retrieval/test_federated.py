@@ -17,7 +17,7 @@ from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InC
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
-from acqo_rl.types import Document, Query, Reformulation, SubQuery, has_cosines
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery, has_cosines
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
 
@@ -138,6 +138,34 @@ def test_an_exact_match_by_bm25_outweighs_unrelated_cosines():
     places = InCollection(Scored({text: {"vienna": 0.35, "rent": 0.3}}), "places", "minilm")
     [found] = FederatedRetriever([places, books]).search([text], 3)
     assert found.doc_ids[0] == "books/tale"
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+@pytest.mark.parametrize("texts", [["written Hamlet", "written Faust"], ["Hamlet", "Faust", "Emma"]])
+def test_unrelated_cosines_collect_no_votes_against_documents_that_one_sub_query_finds(fusion, texts):
+    plays = {"hamlet": "Hamlet was written by Shakespeare", "faust": "Faust by Goethe", "emma": "Emma by Jane Austen"}
+    unrelated = InCollection(Unrelated(), "wiki", "minilm")
+    pool = FederatedRetriever([bm25("plays", plays), unrelated])
+    [fused] = FederatedFusion(fusion).fuse([pool.search(texts, 10)], 10)
+    assert {doc_id.split("/")[1] for doc_id in fused.doc_ids[: len(texts)]} == {t.split()[-1].lower() for t in texts}
+
+
+def test_low_cosines_are_kept_if_all_collections_are_dense():
+    [found] = FederatedRetriever([InCollection(Unrelated(), name, "minilm") for name in "ab"]).search(["Oslo"], 2)
+    assert found.doc_ids == ("a/d0", "b/d0", "a/d1", "b/d1")
+
+
+class Unrelated:
+    """A dense index of documents with cosines below zero."""
+
+    name = "dense"
+    cosine = True
+
+    def search(self, texts, k):
+        return [
+            Ranking(tuple(f"d{i}" for i in range(k)), tuple(-0.02 - i / 100 for i in range(k)), "dense", t)
+            for t in texts
+        ]
 
 
 def test_cosines_are_unchanged_and_bm25_scores_become_comparable_to_them():
