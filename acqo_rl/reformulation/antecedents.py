@@ -123,8 +123,8 @@ def _referred(text: str, history: Sequence[Turn]) -> tuple[Sequence[str], int]:
 def _thing(history: Sequence[Turn]) -> list[str]:
     """The thing that the user named last, with the newest other name in the answers to it: "Norway" and "Oslo".
 
-    Of listed things, it is the one that the answers name first, otherwise the last one. An answer to "who" names a
-    person.
+    Of listed things, it is the one that the answers name first, otherwise the last one. "San Felipe in Chile" is San
+    Felipe, with its country. An answer to "who" names a person.
     """
     answers: list[str] = []
     for turn in reversed(history):
@@ -136,6 +136,8 @@ def _thing(history: Sequence[Turn]) -> list[str]:
                 chosen = [name for name in reversed(said) if any(is_form(name, one) for one in asked)]
                 return [*chosen, asked[-1]][:1]
             others = [name for name in said if not any(is_form(name, one) for one in asked)]
+            if len(asked) > 1 and re.search(rf"{re.escape(asked[-2])},? in (?:the )?{re.escape(asked[-1])}", turn.text):
+                return [_longest(asked[-2], history), asked[-1]]
             return [_longest(asked[-1], history), *([] if _WHO.match(turn.text) else others[:1])]
     return []
 

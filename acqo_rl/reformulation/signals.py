@@ -104,11 +104,13 @@ _STARTERS = frozenset(_OPENERS.split())
 _OPENS = re.compile(rf"(?:{'|'.join(_STARTERS)}|(?:it|that|there|here|let)['\u2019]s)(?!\S)", re.I)
 _OPENING = re.compile(rf"^\w+['\u2019]?\w*\s+(?:{_PARTICLE}\s+)*")
 _NO_NAMES = """
-according additionally after all another any as based before by currently during each even few finally first from
-further furthermore generally great he hello her here hi his i'd i'll i'm instead it's let like make many meanwhile
-more moreover most my not note oh ok okay once one other our overall really regularly second see several she some
-sorry still such sure thank thanks that therefore these those thus today under until use using usually we're
-will with wow your
+absolutely according additionally after all another any anything anyway apparently around as awesome based basically
+before by certainly cheers correct currently definitely delighted during each even everything exactly excellent feel
+few finally fine first from further furthermore generally glad good great happy he hello her here hi his hopefully i'd
+i'll i'm instead interesting it's let like lots make many meanwhile more moreover most my nobody not note noted
+nothing oh ok okay once one other our overall perfect pleasure really regularly roughly second see several she some
+something sorry still such sure thank thanks that therefore these those thus today under understood unfortunately
+until use using usually we're welcome will with wonderful wow your
 january february march april may june july august september october november december monday tuesday wednesday
 thursday friday saturday sunday
 """

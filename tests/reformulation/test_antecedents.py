@@ -49,6 +49,13 @@ from acqo_rl.types import Query
         (("Tell me about the Louvre and the Prado", "So."), "their opening hours?", ["Louvre", "Prado"]),
         (("Who wrote Emma?", "Jane Austen."), "When was it published?", ["Emma"]),
         (("Who wrote Emma?", "Jane Austen."), "opening words?", ["Emma", "Jane Austen"]),
+        # a place in another place
+        (("Let us speak of San Felipe in Chile.", "Happy to help."), "What is its area?", ["San Felipe", "Chile"]),
+        (("Tell me about Perth in the United Kingdom", "Glad to."), "Is it old?", ["Perth", "United Kingdom"]),
+        (("Tell me about the Louvre, in Paris.", "So."), "When does it open?", ["Louvre", "Paris"]),
+        # the first word of a reply is no name
+        (("Tell me about Oslo.", "Wonderful!"), "What is its area?", ["Oslo"]),
+        (("Tell me about Oslo.", "Certainly, it is in Norway."), "What is its area?", ["Oslo", "Norway"]),
         # a joined name is one thing
         (("Who wrote War and Peace?", "Leo Tolstoy."), "when was it published?", ["War and Peace"]),
         (("Where is War and Peace set?", "Here."), "does it end in peace?", ["War and Peace"]),
