@@ -15,7 +15,7 @@ from acqo_rl.reformulation.signals import (
     names,
     names_attribute,
 )
-from acqo_rl.reformulation.subjects import is_sure, subject_of
+from acqo_rl.reformulation.subjects import THEY_THERE, is_sure, subject_of
 
 _NOUN_PHRASE = r"(?P<it>(?:(?:the|an?|his|her|my|our) )?[\w'\u02cd\ua788.-]+(?: [\w'\u02cd\ua788.-]+){0,6})"
 _TOPICS = [
@@ -210,12 +210,14 @@ def _about(clause: str, topic: str, before: str) -> str:
     if _PERSON.search(rest):
         person = f"the person {before[:1].lower()}{before[1:]}" if _WHO.match(before) else topic
         return head + _PERSON.sub(lambda _: person, rest, count=1)
-    for pronoun, stands_for in (
+    where = (_THERE, lambda match: f"{match['way']}to {whole}" if match["way"] else f"in {place}")
+    pronouns = (
         (_THING, lambda _: whole),
         (_OWN, lambda _: f"{whole}'s"),
         (_ONE, lambda _: topic),
-        (_THERE, lambda match: f"{match['way']}to {whole}" if match["way"] else f"in {place}"),
-    ):
+        where,
+    )
+    for pronoun, stands_for in [where] if THEY_THERE.search(rest) else pronouns:
         if pronoun.search(rest):
             return head + pronoun.sub(stands_for, rest, count=1)
     return f"{whole} {clause}"

@@ -40,6 +40,8 @@ _OF_PEOPLE = re.compile(
 """Verbs whose subject and object may both be a person: "he" after "When did Barcelona sign Messi"."""
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _THEY = re.compile(r"\b(?:they|them|their|theirs)\b", re.I)
+THEY_THERE = re.compile(r"\bthey\b.*\bthere\b", re.I)
+"""The people of a place: "what do they eat there"."""
 _OF_EVENT = re.compile(
     r"\b(?:its|the) (?:[a-z]+ )?(?:aftermath|causes?|consequences?|effects?|impacts?|implications?|importance|motives?"
     r"|outcomes?|purposes?|reasons?|results?|significance)\b|\b(?:did|does|do|will|would) it (?:affect|cause|end"
@@ -67,6 +69,8 @@ def is_sure(topic: str, question: str, later: str) -> bool:
         question: the question, in which names with lower-case words are marked as one word.
         later: the next question, with a pronoun.
     """
+    if THEY_THERE.search(later) and re.match(r"who\b", question, re.I):
+        return False
     match = _deed(question)
     if match:
         return _OF_EVENT.search(later) is None and (not match["object"] or _refers_to_doer(match, later))
@@ -82,7 +86,12 @@ def is_sure(topic: str, question: str, later: str) -> bool:
     if named:
         anybody = _ANYBODY.match(after)
         is_anybody = anybody is not None and (not anybody["many"] or is_plural(anybody["many"]))
-        return is_anybody and topic == named[-1] and len(named) == 1 and not _THEY.search(later)
+        return (
+            is_anybody
+            and topic == named[-1]
+            and len(named) == 1
+            and (not _THEY.search(later) or bool(THEY_THERE.search(later)))
+        )
     return _ONE_NOUN.fullmatch(topic) is not None
 
 

@@ -33,6 +33,9 @@ from acqo_rl.reformulation.subjects import subject_of
         ("what is lima known for and what is its population", "what is lima's population"),
         ("when was the euro introduced in germany and what is its value?", "what is the euro's value"),
         ("what's the weather like in lisbon and how expensive are hotels there", "how expensive are hotels in lisbon"),
+        ("What do people pay with in Turkey and what do they speak there?", "what do they speak in Turkey"),
+        ("How big is Iceland and what money do they use there?", "what money do they use in Iceland"),
+        ("How large is Norway and do they use the euro there?", "do they use the euro in Norway"),
         ("What is the weather like in Quito and does it change?", "does the weather in Quito change"),
     ],
 )
@@ -54,6 +57,7 @@ def test_a_later_question_is_about_the_subject(text, second):
         "When did Ghana and Togo become independent and what is its capital?",
         "when did south korea join the un and what is its capital?",  # no capitals show where the name ends
         "When did Einstein leave Germany and what was his job there?",  # nothing shows where "there" is
+        "Who are Los Lobos and where did they play there?",
     ],
 )
 def test_a_question_is_left_whole_if_the_later_part_may_be_about_something_else(text):
