@@ -86,6 +86,7 @@ def main(config: GrpoRunConfig) -> None:
     trainer_args = trainer_settings(config)
     grpo_config(trainer_args, output_dir=config.output_dir, **precision())
     check_tracking(trainer_args["report_to"])
+    TransformersModel.load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
     if config.lora_rank and trainer_args["learning_rate"] < LEAST_LORA_RATE:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from acqo_rl.replies.announcements import with_label
 from acqo_rl.replies.counts import uncounted
+from acqo_rl.replies.kinds import without_kinds
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import (
     is_marked,
@@ -99,7 +100,7 @@ def _read_lines(text: str, read: str) -> list[str]:
     first = next(filter(None, lines), "")
     if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):
         return []
-    lines = _explained(_without_framing(uncounted(lines, read), read))
+    lines = _explained(_without_framing(uncounted(without_kinds(lines, read), read), read))
     if len(lines) > 1 and all(line.endswith(tuple(_SEPARATORS)) for line in lines[:-1]):
         lines = [line.rstrip(_SEPARATORS) for line in lines]
     entries = [_ASIDE.sub("", entry) for entry in map(undressed, lines) if entry]

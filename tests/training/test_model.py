@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acqo_rl.cli import module_of
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.policy import PolicySettings
 from acqo_rl.training.model import describe_changed_settings, load_trainable
@@ -29,6 +30,21 @@ def test_an_incomplete_model_folder_is_rejected(left, lacks, tiny, tmp_path):
         shutil.copy(Path(tiny) / name, folder)
     with pytest.raises(ConfigError, match=lacks):
         load_trainable(str(folder), 0, seed=0)
+
+
+@pytest.mark.parametrize("command", ["warm_start", "grpo"])
+def test_a_model_without_a_chat_template_is_refused_before_any_work(command, tiny, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in TOKENIZER:
+        shutil.copy(Path(tiny) / name, folder)
+    given = {"data": "no data", "index": "no index", "model": str(folder), "output_dir": str(tmp_path / "out")}
+    module = module_of(command)
+    arguments = [part for name, value in given.items() for part in (f"--{name}", value)]
+    config = module.make_parser().parse_with_config(arguments)
+    with pytest.raises(ConfigError, match="chat template"):
+        module.main(*config)
+    assert not (tmp_path / "out").exists()
 
 
 def test_settings_that_a_run_changes_are_reported(tmp_path):
