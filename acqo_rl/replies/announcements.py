@@ -7,10 +7,11 @@ import re
 from acqo_rl.replies.wording import HERE_ARE, STATED_LABEL, SURE, names_queries
 
 _ANNOUNCED = re.compile(
-    rf"(?P<sure>(?:{SURE})\s?[,.!:\uff0c\u3002\uff01\u3001]\s*)?(?P<here>(?:here(?:'s| is| are)\b|{HERE_ARE})\s*)?"
+    rf"(?P<sure>(?:{SURE})\s?[,.!:\uff0c\u3002\uff01\u3001]\s*)?(?P<here>(?:here(?:'s| is| are| you)\b|{HERE_ARE})\s*)?"
     r"(?P<label>[^:\uff1a.!?]{1,80})[:\uff1a]\s*(?P<text>\S.*)",
     re.I,
 )
+_COURTESY = re.compile(rf"(?:{SURE})\s?[,.!\uff0c\u3002\uff01\u3001]\s*(?=\S+ \S)", re.I)
 _UNNEEDED = re.compile(
     r"(?:no (?:re-?)?(?:writ(?:e|ing)|word(?:ing)?|formulation|phras(?:e|ing)|changes?|modifications?|expansion)s?"
     r" (?:(?:is|are|was|were) )?(?:needed|necessary|required)"
@@ -45,9 +46,16 @@ def with_label(line: str) -> str:
     if stated := STATED_LABEL.match(text):
         return f"Query: {line[stated.end() :]}"
     found = _ANNOUNCED.fullmatch(text)
-    if found and (found["sure"] or found["here"]) and names_queries(found["label"]):
+    said = [found["sure"], found["here"]] if found else []
+    if found and (all(said) or (any(said) and names_queries(found["label"]))):
         return f"Query: {line[found.start('text') :]}"
     return line
+
+
+def without_courtesy(line: str, read: str) -> str:
+    """The line without "Sure!" or "Certainly," before at least two other words, unless the model read it."""
+    match = _COURTESY.match(line)
+    return line[match.end() :] if match and match[0].strip().casefold() not in read.casefold() else line
 
 
 def needs_no_change(line: str) -> bool:

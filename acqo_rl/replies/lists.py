@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from acqo_rl.replies.announcements import with_label
+from acqo_rl.replies.announcements import with_label, without_courtesy
 from acqo_rl.replies.counts import uncounted
 from acqo_rl.replies.kinds import without_kinds
 from acqo_rl.replies.layout import rows_of
@@ -94,6 +94,7 @@ def entries_of(text: str, longest: int = MAX_CHARACTERS, read: str = "", *, is_c
 
 def _read_lines(text: str, read: str) -> list[str]:
     rows = [with_label(with_colon(one_line(row))) for row in rows_of(text, read)]
+    rows = [_after_courtesy(row, read) if place == 0 else row for place, row in enumerate(rows)]
     has_one_label = sum(LABEL.match(row) is not None for row in rows) == 1
     rows = without_counting_labels(rows, read)
     lines = without_markup([part for row in rows for part in _apart(row, read, at_semicolons=has_one_label)])
@@ -105,6 +106,12 @@ def _read_lines(text: str, read: str) -> list[str]:
         lines = [line.rstrip(_SEPARATORS) for line in lines]
     entries = [_ASIDE.sub("", entry) for entry in map(undressed, lines) if entry]
     return [] if {entry.casefold().rstrip(".!\u3002") for entry in entries} <= NONE else entries
+
+
+def _after_courtesy(row: str, read: str) -> str:
+    """The first row without a courtesy, if what follows is neither a remark nor a statement."""
+    rest = without_courtesy(row, read)
+    return row if is_remark(rest) or rest.endswith((".", "!", *_ANNOUNCES)) else rest
 
 
 def _apart(line: str, read: str, *, at_semicolons: bool) -> list[str]:

@@ -127,14 +127,14 @@ def test_a_conversation_with_a_policy(folder, policy):
 
 
 @pytest.mark.slow
-def test_by_default_the_rules_follow_a_policy_that_passes(folder, policy):
+def test_by_default_a_policy_is_combined_with_the_rules(folder, policy):
     asked = {"split": "compare lima and quito", "pass": "capital of Peru"}
     answers = {
         what: json.loads(run(folder, "--model", policy, "--json", "--query", q).stdout) for what, q in asked.items()
     }
     assert [s["text"] for s in answers["split"]["sub_queries"]] == ["lima", "quito"]
-    assert (answers["split"]["made_by"], answers["split"]["model_calls"]) == ("rules", 1)
-    assert answers["pass"]["made_by"] == "policy"
+    assert (answers["split"]["made_by"], answers["split"]["model_calls"]) == ("rules", 0)
+    assert (answers["pass"]["made_by"], answers["pass"]["model_calls"]) == ("policy", 1)
 
 
 def test_the_end_of_the_input_ends_the_conversation(folder):

@@ -48,3 +48,15 @@ def test_a_reply_in_a_script_without_spaces():
     first, second = "\u591a\u54e5\u7684\u9996\u90fd", "\u591a\u54e5\u9996\u90fd\u7684\u5386\u53f2"
     reply = f"- **\u76f4\u8bd1**\uff1a{first}\n- **\u5386\u53f2**\uff1a{second}"
     assert entries_of(reply, read="\u591a\u54e5\u7684\u9996\u90fd\u662f\u54ea\u91cc?") == [first, second]
+
+
+@pytest.mark.parametrize(
+    "before", ["Sure! ", "Certainly, ", "Of course. ", "Okay, here is a clearer version: ", "Sure, here you go: "]
+)
+def test_a_courtesy_before_an_entry_is_removed(before):
+    assert entries_of(f"{before}{CITY}", read=READ) == [CITY]
+    assert entries_of(f"{before}{CITY}?", read=READ) == [f"{CITY}?"]
+
+
+def test_a_statement_after_a_courtesy_is_no_entry():
+    assert entries_of("Sure! The query is about Togo.", read=READ) == []
