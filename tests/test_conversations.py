@@ -378,7 +378,7 @@ def test_any_json_is_read_or_refused_with_a_reason(value):
 
 
 def test_long_and_hostile_texts_are_read_at_once():
-    """400,000 characters that expressions could backtrack on."""
+    """200,000 characters that expressions could backtrack on."""
     nested = "x"
     for _ in range(900):
         nested = [nested]
@@ -401,12 +401,12 @@ def test_long_and_hostile_texts_are_read_at_once():
         "user\n",
         "**user** ",
     ):
-        read_history(piece * (400_000 // len(piece)))
-        read_history([piece * (400_000 // len(piece)), "<|user|>" + piece * (400_000 // len(piece))])
+        read_history(piece * (200_000 // len(piece)))
+        read_history([piece * (200_000 // len(piece)), "<|user|>" + piece * (200_000 // len(piece))])
     read_history("x: 1\nx: 2\n" + "".join(f"y{number}: 1\n" * 2 for number in range(20_000)))
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
-    assert time.process_time() - begin < 20
+    assert time.process_time() - begin < 10
 
 
 def test_a_message_without_text_says_nothing_whoever_sent_it():
