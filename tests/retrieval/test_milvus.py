@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from engine_cases import UnitEncoder
 from pymilvus import DataType, MilvusClient
@@ -137,3 +138,59 @@ def test_a_collection_without_an_index_is_refused_with_the_field(tmp_path):
 
     with pytest.raises(IndexMismatchError, match="no index on its vector field 'embedding'"):
         load_retriever(f"milvus:{path}/plain", encoder=UnitEncoder())
+
+
+def written(path, name, vectors, owners, *, index="AUTOINDEX", metric="COSINE"):
+    """Creates a collection, and loads it again so that its vector index is used."""
+    client = milvus._file(path)
+    schema = MilvusClient.create_schema(auto_id=False)
+    schema.add_field("key", DataType.INT64, is_primary=True)
+    schema.add_field("owner", DataType.VARCHAR, max_length=20)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=vectors.shape[1])
+    indexes = client.prepare_index_params()
+    indexes.add_index("vector", index_type=index, metric_type=metric)
+    client.create_collection(name, schema=schema, index_params=indexes, consistency_level="Strong")
+    rows = [{"key": n, "owner": owners[n], "vector": vector} for n, vector in enumerate(vectors.tolist())]
+    for start in range(0, len(rows), 1000):
+        client.upsert(name, rows[start : start + 1000])
+    client.flush(name)
+    client.release_collection(name)
+    return f"milvus:{path}/{name}?text=owner"
+
+
+@pytest.mark.parametrize("index", ["AUTOINDEX", "HNSW", "HNSW_SQ", "FLAT"])
+def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(tmp_path, index):
+    vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(3000)])
+    owners = ["rare" if row % 200 == 7 else "common" for row in range(3000)]
+    location = written(str(tmp_path / "here.db"), "owned", vectors, owners, index=index)
+
+    tenants = restrict(load_retriever(f"{location}&tenant=owner", encoder=UnitEncoder()), Scope(tenant="rare"))
+    everything = load_retriever(location, encoder=UnitEncoder())
+
+    assert [len(found.doc_ids) for found in tenants.search(["a question", "another"], 15)] == [15, 15]
+    assert [len(found.doc_ids) for found in everything.search(["a question", "another"], 2500)] == [2500, 2500]
+
+
+def test_many_similar_chunks_of_one_page_do_not_hide_other_pages(tmp_path):
+    noise = 1e-3 * np.random.default_rng(0).normal(size=(3000, 16))
+    chunks = UnitEncoder().encode_queries(["the river"]) + noise
+    others = UnitEncoder().encode_queries([f"text {row}" for row in range(50)])
+    pages = ["long"] * 3000 + [f"p{row}" for row in range(50)]
+    location = written(str(tmp_path / "here.db"), "pages", np.concatenate([chunks, others]), pages)
+
+    [ranking] = load_retriever(f"{location}&id=owner", encoder=UnitEncoder()).search(["the river"], 20)
+
+    assert len(ranking.doc_ids) == 20
+    assert ranking.doc_ids[0] == "long"
+
+
+def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path):
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    path, owners = str(tmp_path / "here.db"), ["a", "b", "c"]
+    unit = written(path, "unit", vectors, owners, metric="IP")
+    long = written(path, "long", vectors * [[1], [1], [8.5]], owners, metric="IP")
+
+    [ranking] = load_retriever(unit, encoder=UnitEncoder()).search(["a stone"], 3)
+    assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(1, abs=1e-6))
+    with pytest.raises(IndexMismatchError):
+        load_retriever(long, encoder=UnitEncoder())

@@ -6,7 +6,7 @@ import pytest
 from engine_cases import UnitEncoder
 from qdrant_client import models
 
-from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.build import build_engine_index
@@ -68,8 +68,6 @@ def test_collections_of_others_are_refused_where_they_do_not_fit(folder):
             documents_of(f"qdrant:{folder}/pages?{field}")
     with pytest.raises(ConfigError):
         load_retriever(f"qdrant:{folder}/pages")
-    with pytest.raises(SearchError):
-        load_retriever(f"qdrant:{folder}/far?mode=text").search(["stone"], 1)
     assert len(documents_of(f"qdrant:{folder}/pages?{FIELDS}")) == 3
 
 
@@ -147,3 +145,31 @@ def test_fields_may_have_spaces_and_points_without_the_id_are_left_out(tmp_path)
 @pytest.mark.parametrize("doc_id", ["²", "\u0661", "01", "-1", "a", "", "99999999999999999999999"])
 def test_an_id_that_no_point_can_have_is_not_found(folder, doc_id):
     assert doc_id not in documents_of(f"qdrant:{folder}/pages?text=body")
+
+
+@pytest.mark.parametrize("mode", ["text", "hybrid"])
+def test_a_collection_without_a_text_index_is_refused_when_it_is_opened_for_full_text(folder, mode):
+    qdrant._folder(str(folder)).delete_payload_index("pages", "body")
+
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{folder}/pages?{FIELDS}&mode={mode}", encoder=UnitEncoder())
+    load_retriever(f"qdrant:{folder}/pages?{FIELDS}", encoder=UnitEncoder())
+
+
+@pytest.mark.parametrize("name", ["", "body"])
+def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path, name):
+    client = qdrant._folder(str(tmp_path))
+    params = models.VectorParams(size=16, distance=models.Distance.DOT)
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    for collection, length in (("unit", 1), ("long", 8.5)):
+        client.create_collection(collection, vectors_config={name: params} if name else params)
+        scaled = [row.tolist() for row in vectors * [[1], [1], [length]]]
+        client.upsert(collection, [
+            models.PointStruct(id=row, vector={name: vector} if name else vector, payload={"body": TEXTS[row]})
+            for row, vector in enumerate(scaled)
+        ])  # fmt: skip
+
+    [ranking] = load_retriever(f"qdrant:{tmp_path}/unit?text=body", encoder=UnitEncoder()).search(["a stone"], 3)
+    assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(1, abs=1e-6))
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"qdrant:{tmp_path}/long?text=body", encoder=UnitEncoder())

@@ -27,6 +27,7 @@ class Schema:
         dimension: of the vectors; ``None`` if the vector field is missing.
         metric: ``cosine``, ``dot``, or the engine's name of another one.
         count: number of entries.
+        norms: lengths of some of the vectors if the metric is ``dot``, which compares lengths too.
         has_words: whether the field that full text searches has a full text index.
         note: what our own build wrote into the metadata of the collection; ``None`` for a collection of others.
         id_field: name of the field with the ids; empty if the ids are those of the engine itself.
@@ -38,10 +39,18 @@ class Schema:
     metric: str
     count: int
     has_words: bool
+    norms: tuple[float, ...] = field(default=())
     note: dict[str, Any] | None = None
     id_field: str = ""
     vector_fields: tuple[str, ...] = field(default=())
     fields: tuple[str, ...] = field(default=())
+
+
+def norms_of(vectors: Sequence[Any]) -> tuple[float, ...]:
+    """The lengths of vectors; an entry may also have several vectors."""
+    import numpy as np
+
+    return tuple(float(norm) for vector in vectors for norm in np.atleast_1d(np.linalg.norm(vector, axis=-1)))
 
 
 class Engine(Protocol):

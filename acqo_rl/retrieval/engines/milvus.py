@@ -15,7 +15,7 @@ from pymilvus.exceptions import MilvusException
 
 from acqo_rl.errors import DataError, IndexMismatchError
 from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, holds
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema, norms_of
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
 from acqo_rl.types import Condition, Document, Filter
@@ -33,6 +33,12 @@ _MOST_BYTES = 65_535
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {"COSINE": COSINE, "IP": DOT}
+_GRAPHS = ("AUTOINDEX", "HNSW")
+"""Indexes whose search has the parameter ``ef``, or the first letters of their names."""
+
+_LEAST_EF, _MOST_EF = 100, 32_768
+"""Bounds of ``ef``, the number of candidates that a search keeps; the upper one is Milvus's own."""
+
 _WHOLE_NUMBERS = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64)
 _VECTORS = (
     DataType.BINARY_VECTOR,
@@ -67,6 +73,7 @@ class MilvusEngine:
         self._seconds = location.seconds
         self._fields = Fields()
         self._sparse = _SPARSE
+        self._is_graph = False
         self._types: dict[str, DataType] = {}
         self._elements: dict[str, DataType] = {}
         self._is_dynamic = False
@@ -98,9 +105,13 @@ class MilvusEngine:
         self._sparse = words[0] if words else ""
         self._check_indexes()
         self._client.load_collection(self._name, timeout=self._seconds)
+        index = self._vector_index() if self._fields.vector in vectors else {}
+        self._is_graph = str(index.get("index_type", "")).startswith(_GRAPHS)
+        metric = str(index.get("metric_type", ""))
         return Schema(
             dimension=vectors.get(self._fields.vector),
-            metric=self._metric() if self._fields.vector in vectors else "",
+            metric=_METRICS.get(metric, metric),
+            norms=norms_of(self._some_vectors()) if metric == "IP" else (),
             count=self._client.query(self._name, output_fields=["count(*)"], timeout=self._seconds)[0]["count(*)"],
             has_words=bool(words),
             note=json.loads(written) if written is not None else None,
@@ -217,6 +228,7 @@ class MilvusEngine:
                 limit=asked,
                 filter=" and ".join(test for condition in fitted for test in self._tests(condition)),
                 output_fields=[self._fields.id, *(path.partition(".")[0] for path in paths)],
+                search_params=self._search_params(field, asked, where),
                 timeout=self._seconds,
             )
             kept = [
@@ -296,10 +308,19 @@ class MilvusEngine:
         """
         return name if name in self._types or name.isidentifier() else f"$meta[{_quoted(name)}]"
 
-    def _metric(self) -> str:
-        index = self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}
-        metric = str(index.get("metric_type", ""))
-        return _METRICS.get(metric, metric)
+    def _some_vectors(self) -> list[Any]:
+        name = self._fields.vector
+        rows = self._client.query(self._name, filter="", limit=_SAMPLED, output_fields=[name], timeout=self._seconds)
+        return [row[name] for row in rows]
+
+    def _vector_index(self) -> dict[str, Any]:
+        return self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}
+
+    def _search_params(self, field: str, limit: int, where: Filter) -> dict[str, Any]:
+        """Enough candidates for the limit; candidates that do not meet the conditions count too."""
+        if field != self._fields.vector or not self._is_graph:
+            return {}
+        return {"params": {"ef": _MOST_EF if where else min(max(2 * limit, _LEAST_EF), _MOST_EF)}}
 
     def _output_fields(self) -> list[str]:
         own = self._fields

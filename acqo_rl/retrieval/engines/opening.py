@@ -20,6 +20,7 @@ from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
 from acqo_rl.types import Encoder
 
+_NORM_TOLERANCE = 1e-2
 _SAMPLED = 100
 """Documents of a corpus that are looked up in a collection of others."""
 
@@ -99,7 +100,10 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
     if location.mode != "text":
         _check_vectors(location, schema, note)
     if location.mode != "dense" and not schema.has_words:
-        raise IndexMismatchError(f"{shown} has no full text index; search it with mode=dense, or build it again.")
+        raise IndexMismatchError(
+            f"{shown} has no full text index that can be searched; search it with mode=dense, or create one"
+            " (in Qdrant a text index with scoring=True)."
+        )
     return OpenCollection(location, calls, schema, note)
 
 
@@ -202,6 +206,12 @@ def _check_vectors(location: Location, schema: Schema, note: Note | None) -> Non
     if schema.metric not in (COSINE, DOT):
         raise IndexMismatchError(
             f"{shown} has the metric {schema.metric}, expected cosine or inner product; build it again."
+        )
+    if strange := [norm for norm in schema.norms if abs(norm - 1) > _NORM_TOLERANCE]:
+        raise IndexMismatchError(
+            f"{shown} has the metric inner product and vectors that are not normalised: one has the length"
+            f" {strange[0]:.3g}, expected 1. Long vectors would be found first; normalise the vectors, or create the"
+            " collection with the metric cosine."
         )
     if note and note.dimension != schema.dimension:
         raise IndexMismatchError(

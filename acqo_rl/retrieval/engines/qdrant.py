@@ -17,7 +17,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from acqo_rl.loopback import is_loopback
-from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema
+from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema, norms_of
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
 from acqo_rl.retrieval.http_calls import TEMPORARY
@@ -79,7 +79,8 @@ class QdrantEngine:
             dimension=vector.size if vector else None,
             metric=_METRICS.get(vector.distance, vector.distance.value) if vector else "",
             count=self._client.count(self._name).count,
-            has_words=not self._location.is_server or self._is_scored(info.payload_schema),
+            has_words=self._has_words(info.payload_schema),
+            norms=norms_of(self._some_vectors()) if vector and vector.distance == models.Distance.DOT else (),
             note=json.loads(written) if written is not None else None,
             vector_fields=tuple(named),
             fields=self._field_names() if written is None else (),
@@ -162,6 +163,14 @@ class QdrantEngine:
             if offset is None:
                 return
 
+    def _some_vectors(self) -> list[Any]:
+        name = self._fields.vector
+        points, _ = self._client.scroll(
+            self._name, limit=_SAMPLED, with_payload=False, with_vectors=[name] if name else True
+        )
+        vectors = [point.vector.get(name) if isinstance(point.vector, dict) else point.vector for point in points]
+        return [vector for vector in vectors if vector is not None]
+
     def _field_names(self) -> tuple[str, ...]:
         """The fields of some points, and the given ones that any point has."""
         some, _ = self._client.scroll(self._name, limit=_SAMPLED)
@@ -192,9 +201,14 @@ class QdrantEngine:
     def _points(self, doc_ids: Sequence[str]) -> Any:
         return [point for doc_id in doc_ids if (point := self._point_id(doc_id)) is not None]
 
-    def _is_scored(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
-        params = getattr(indexes.get(_path(self._fields.words)), "params", None)
-        return bool(getattr(params, "scoring", None))
+    def _has_words(self, indexes: Mapping[str, models.PayloadIndexInfo]) -> bool:
+        if self._location.is_server:
+            params = getattr(indexes.get(_path(self._fields.words)), "params", None)
+            return bool(getattr(params, "scoring", None))
+        try:  # only a search tells whether a folder has the index, and it takes a while
+            return self._location.mode == "dense" or bool(self.search_texts(["word"], 1, ()))
+        except (ValueError, NotImplementedError):  # no index, or one with a tokenization that the local mode lacks
+            return False
 
 
 def _made_id(doc_id: str) -> str:
