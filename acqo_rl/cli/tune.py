@@ -33,9 +33,9 @@ from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, WITH_RULES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
-from acqo_rl.searching.concurrent import flatten
+from acqo_rl.searching.concurrent import dense_parts
 from acqo_rl.searching.sub_queries import DEPTH, split_retrievers
-from acqo_rl.types import FusionName, LanguageModel, Reformulator, has_cosines
+from acqo_rl.types import FusionName, LanguageModel, Reformulator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,7 +190,7 @@ def measure_all(config: TuneConfig, strategies: StrategySettings) -> dict[Candid
                 reformulators[Candidate(number, weight)] = Reweighted(opened_once, weight)
         found = {candidate: measure(reformulator) for candidate, reformulator in reformulators.items()}
         best = max(found, key=lambda candidate: found[candidate].scores.mean())
-        if any(map(has_cosines, flatten(split_retrievers(retriever)[0]))):
+        if dense_parts(split_retrievers(retriever)[0]):
             for cosine in config.cosines:
                 found[replace(best, reformulate_below=cosine)] = measure(reformulators[best], cosine)
     return found

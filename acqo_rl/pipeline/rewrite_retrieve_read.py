@@ -8,6 +8,7 @@ from dataclasses import replace
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.searching.concurrent import best_score
 from acqo_rl.searching.feedback import snippets
 from acqo_rl.searching.path import search
 from acqo_rl.searching.result import SearchResult
@@ -133,4 +134,4 @@ def _with_cosines(retriever: Retriever) -> Retriever | None:
 
 def best_similarity(result: SearchResult) -> float:
     """The highest score of a search's documents; minus infinity if there are none."""
-    return max((ranking.scores[0] for ranking in result.rankings if ranking.scores), default=float("-inf"))
+    return best_score(result.rankings)

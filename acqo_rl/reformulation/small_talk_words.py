@@ -9,7 +9,7 @@ from __future__ import annotations
 # ruff: noqa: RUF001  (letters of other scripts are meant)
 import re
 
-from acqo_rl.text import folded
+from acqo_rl.text import UNSPACED, folded
 
 _OPENING = """
 hi hiya hello thanx helo hey heya howdy greetings goodnight gm gn gnight goodmorning thanks thank thankyou thx thnx
@@ -179,7 +179,7 @@ _UNSPACED_BESIDE = """
 早速の あなた
 ครับ ค่ะ คะ นะ มาก มากๆ สำหรับ ที่ ช่วย ทุกอย่าง ความช่วยเหลือ คุณ ทุกคน
 """
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = re.compile(UNSPACED)
 """Thai, Japanese and Chinese characters."""
 
 

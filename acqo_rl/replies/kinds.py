@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from acqo_rl.text import UNSPACED
+
 _MARK = r"(?:[-*+\u2022]\s+|\(?\d{1,2}[.)]\s+)?"
 _BOLD = r"\*\*(?P<bold>[^*]{1,40}?)[:\uff1a]?\*\*\s*[-\u2013\u2014:\uff1a]?"
 _KIND = re.compile(
     rf"{_MARK}(?:{_BOLD}|\((?P<aside>[^()]{{1,40}})\)|(?P<plain>[^:\uff1a?]{{1,30}})[:\uff1a])\s*(?P<text>\S.*)"
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{2,}")
+_UNSPACED = re.compile(rf"{UNSPACED}{{2,}}")
 _FEWEST_WORDS = 2
 
 

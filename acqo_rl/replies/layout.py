@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from acqo_rl.replies.headings import under_labels
 from acqo_rl.replies.marks import is_marked, plain
 from acqo_rl.replies.wording import LABEL, names_queries
-from acqo_rl.text import unnumbered
+from acqo_rl.text import UNSPACED, unnumbered
 
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-|:\s]*")
 _BETWEEN_TAGS = re.compile(r"(?<=>)\s*(?=</?[a-z][\w-]{0,20}(?:\s[^<>]*)?>)", re.I)
@@ -20,7 +20,7 @@ _TEXT_KEY = re.compile(
 )
 _FIELD = re.compile(
     r"(?P<bullet>(?P<number>\d{1,2}[.)])\s+|[-*\u2022]\s+)?(?P<key>[^\W\d_][\w-]*(?: [\w-]+)?)\s?[:\uff1a=]\s*"
-    r"(?!\S*[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4})[\w.+-]+\s?%?(?P<more> [\w.+-]+)?(?:\s*\([^()]*\))?"
+    rf"(?!\S*{UNSPACED}{{4}})[\w.+-]+\s?%?(?P<more> [\w.+-]+)?(?:\s*\([^()]*\))?"
 )
 _CODED_LIST = re.compile(
     r"^\s*(?:(?:\\\[\s*)?\\begin\{(?:itemize|enumerate|description)\}|\[(?:list|ul|ol)\])", re.M | re.I

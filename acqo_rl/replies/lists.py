@@ -23,7 +23,7 @@ from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.remarks import is_remark
 from acqo_rl.replies.values import cut_value, value_at
 from acqo_rl.replies.wording import LABEL, NONE, names_queries
-from acqo_rl.text import MAX_CHARACTERS, normalised, one_line, unnumbered
+from acqo_rl.text import MAX_CHARACTERS, UNSPACED, normalised, one_line, unnumbered
 from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Completion
 
@@ -62,7 +62,7 @@ _JSON_GOES_ON = re.compile(r"\.?[\w\[(]", re.A)  # a method call or an index, in
 _JSON_OBJECT = re.compile(r"(?:\[\s*)?\{\s*\"")
 _JSON_STRINGS = re.compile(r"\[\s*\"")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = re.compile(UNSPACED)
 _SEPARATORS = ",;\uff0c\uff1b\u3001"
 _SEMICOLON = re.compile(r"\s*(?:;\s|\uff1b)\s*")
 

@@ -65,7 +65,7 @@ class ConcurrentSearch:
     def best_cosines(self, texts: Sequence[str]) -> list[float]:
         """The best cosine that each text finds at a dense retriever; minus infinity if there is none."""
         self.search(texts)
-        dense = [retriever for retriever in self._singles if has_cosines(retriever)]
+        dense = dense_parts(self._retrievers)
         return [best_score(self._found.get(_key(retriever, text)) for retriever in dense) for text in texts]
 
     def failures(self, texts: Iterable[str]) -> tuple[Failure, ...]:
@@ -160,6 +160,11 @@ def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:
     for retriever in retrievers:
         asked += flatten(retriever.parts) if isinstance(retriever, CompositeRetriever) else [retriever]
     return asked
+
+
+def dense_parts(retrievers: Sequence[Retriever]) -> list[Retriever]:
+    """The retrievers, and the parts of composite ones, whose scores are cosines."""
+    return [retriever for retriever in flatten(retrievers) if has_cosines(retriever)]
 
 
 def best_score(rankings: Iterable[Ranking | None]) -> float:

@@ -10,7 +10,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.searching.concurrent import best_score, flatten
+from acqo_rl.searching.concurrent import best_score, dense_parts
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
@@ -33,7 +33,6 @@ from acqo_rl.types import (
     Reformulation,
     Reformulator,
     feedback_of,
-    has_cosines,
 )
 
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
@@ -70,7 +69,7 @@ class _DirectSearch:
         return search_reformulations(reformulations, self.retrievers, self.depth)
 
     def best_cosines(self, queries: Sequence[Query]) -> list[float]:
-        dense = [retriever for retriever in flatten(split_retrievers(self.retrievers)[0]) if has_cosines(retriever)]
+        dense = dense_parts(split_retrievers(self.retrievers)[0])
         found = search_all(dense, [query.text for query in queries], k=1)
         return [best_score(rankings) for rankings in found]
 
@@ -206,6 +205,7 @@ class SearchPath:
     def _reformulate_all(
         self, queries: Sequence[Query], searches: SubQuerySearch, reformulate: Reformulate, trace: Trace
     ) -> tuple[list[Reformulation], list[Reformulation]]:
+        """Does the same for queries that are all reformulated."""
 
         def reformulate_timed(asked: Sequence[Query]) -> list[Reformulation]:
             with trace.step("reformulation", self.reformulator.name):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.searching.concurrent import flatten
+from acqo_rl.searching.concurrent import dense_parts
 from acqo_rl.types import Fusion, Ranking, Retriever, has_cosines
 
 
@@ -69,7 +69,7 @@ def check_reformulate_below(value: float | None, retrievers: Sequence[Retriever]
     Raises:
         ConfigError: the value is not between -1 and 1, or there is no dense retriever.
     """
-    dense = [retriever for retriever in flatten(retrievers) if has_cosines(retriever)]
+    dense = dense_parts(retrievers)
     if value is not None and not dense:
         raise ConfigError(
             f"reformulate_below is {value}, but no index returns cosines. Search a dense index, alone or together with "
