@@ -32,6 +32,12 @@ class UnitEncoder:
         return self.encode_queries(texts)
 
 
+def nearest(vectors: np.ndarray, text: str, k: int) -> set[str]:
+    """The numbers of the rows that are nearest to a text."""
+    [query] = UnitEncoder().encode_queries([text])
+    return {str(row) for row in np.argsort(-(vectors @ query))[:k]}
+
+
 WORDS = ["red", "green", "blue", "café", "東京", "heute", "😀", "river", "stone"]
 
 CORPUS = [

@@ -9,8 +9,8 @@ import json
 import lancedb
 import pyarrow as pa
 import pytest
-from engine_cases import UnitEncoder
-from lancedb.index import FTS
+from engine_cases import UnitEncoder, nearest
+from lancedb.index import FTS, HnswSq, IvfFlat, IvfPq
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
@@ -112,3 +112,27 @@ def test_filters_read_columns_of_any_type(pages, given, found):
 def test_a_column_that_is_missing_is_refused(pages, fields):
     with pytest.raises(IndexMismatchError, match=r"no field '(id|owner|name)'"):
         load_retriever(f"{pages}?{fields}", encoder=UnitEncoder())
+
+
+@pytest.mark.parametrize("index", [IvfFlat, IvfPq, HnswSq])
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+def test_an_index_of_others_finds_the_nearest_rows_of_all_and_of_a_tenant(tmp_path, index, metric):
+    vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(600)])
+    rows = [
+        {"id": row, "owner": "rare" if row % 20 == 7 else "common", "text": "a", "vector": vectors[row].tolist()}
+        for row in range(600)
+    ]
+    schema = pa.schema([("id", pa.int64()), ("owner", pa.string()), ("text", pa.string()), ("vector", VECTOR)])
+    table = lancedb.connect(str(tmp_path)).create_table("pages", rows, schema=schema)
+    lists = {"num_sub_vectors": 4} if index is IvfPq else {}
+    table.create_index("vector", config=index(distance_type=metric, num_partitions=60, **lists))
+    location = f"lancedb:{tmp_path}/pages"
+
+    [ranking] = load_retriever(location, encoder=UnitEncoder()).search(["a question"], 100)
+    tenants = load_retriever(f"{location}?tenant=owner", encoder=UnitEncoder())
+    [rare] = restrict(tenants, Scope(tenant="rare")).search(["a question"], 30)
+
+    assert len(nearest(vectors, "a question", 100) & set(ranking.doc_ids)) >= 95
+    cosines = vectors @ UnitEncoder().encode_queries(["a question"])[0]
+    assert ranking.scores == pytest.approx([cosines[int(doc_id)] for doc_id in ranking.doc_ids], abs=1e-4)
+    assert set(rare.doc_ids) == {str(row) for row in range(7, 600, 20)}

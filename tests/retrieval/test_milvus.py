@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from engine_cases import UnitEncoder
+from engine_cases import UnitEncoder, nearest
 from pymilvus import DataType, MilvusClient
 
 from acqo_rl.errors import IndexMismatchError
@@ -148,7 +148,7 @@ def written(path, name, vectors, owners, *, index="AUTOINDEX", metric="COSINE"):
     schema.add_field("owner", DataType.VARCHAR, max_length=20)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=vectors.shape[1])
     indexes = client.prepare_index_params()
-    indexes.add_index("vector", index_type=index, metric_type=metric)
+    indexes.add_index("vector", index_type=index, metric_type=metric, index_name="of_vectors")
     client.create_collection(name, schema=schema, index_params=indexes, consistency_level="Strong")
     rows = [{"key": n, "owner": owners[n], "vector": vector} for n, vector in enumerate(vectors.tolist())]
     for start in range(0, len(rows), 1000):
@@ -158,7 +158,7 @@ def written(path, name, vectors, owners, *, index="AUTOINDEX", metric="COSINE"):
     return f"milvus:{path}/{name}?text=owner"
 
 
-@pytest.mark.parametrize("index", ["AUTOINDEX", "HNSW", "HNSW_SQ", "FLAT"])
+@pytest.mark.parametrize("index", ["AUTOINDEX", "HNSW", "HNSW_SQ", "IVF_FLAT", "IVF_SQ8", "FLAT"])
 def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(tmp_path, index):
     vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(3000)])
     owners = ["rare" if row % 200 == 7 else "common" for row in range(3000)]
@@ -169,6 +169,16 @@ def test_rare_documents_of_a_tenant_and_long_rankings_are_found_in_full(tmp_path
 
     assert [len(found.doc_ids) for found in tenants.search(["a question", "another"], 15)] == [15, 15]
     assert [len(found.doc_ids) for found in everything.search(["a question", "another"], 2500)] == [2500, 2500]
+
+
+@pytest.mark.parametrize("index", ["IVF_FLAT", "IVF_SQ8"])
+def test_an_index_of_lists_finds_the_nearest_documents(tmp_path, index):
+    vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(600)])
+    location = written(str(tmp_path / "here.db"), "lists", vectors, ["all"] * 600, index=index)
+
+    [ranking] = load_retriever(location, encoder=UnitEncoder()).search(["a question"], 100)
+
+    assert len(nearest(vectors, "a question", 100) & set(ranking.doc_ids)) >= 95
 
 
 def test_many_similar_chunks_of_one_page_do_not_hide_other_pages(tmp_path):

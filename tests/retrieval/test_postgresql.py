@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import psycopg
 import pytest
-from engine_cases import UnitEncoder
+from engine_cases import UnitEncoder, nearest
 from pgvector import Vector
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
@@ -92,6 +94,28 @@ def test_an_index_of_vectors_returns_as_many_rows_as_asked(engine_index):
 
     assert len(ranking.doc_ids) == 100
     assert len(even.doc_ids) == 100
+
+
+@pytest.mark.parametrize("kind", ["ivfflat", "hnsw"])
+def test_an_index_of_others_finds_the_nearest_rows_of_all_and_of_a_tenant(postgres, kind):
+    vectors = UnitEncoder().encode_queries([f"text {row}" for row in range(600)])
+    owners = ["rare" if row % 20 == 7 else "common" for row in range(600)]
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(f"CREATE TABLE by_{kind} (id int, owner text, text text, emb vector(16))")
+        rows = [(row, owners[row], Vector(vectors[row]).to_text()) for row in range(600)]
+        connection.cursor().executemany(f"INSERT INTO by_{kind} VALUES (%s, %s, 'a', %s)", rows)
+        lists = "WITH (lists = 60)" if kind == "ivfflat" else ""
+        connection.execute(f"CREATE INDEX ON by_{kind} USING {kind} (emb vector_cosine_ops) {lists}")
+    impatient = "-c hnsw.max_scan_tuples=1 -c enable_seqscan=off -c enable_sort=off"
+    index = f"{postgres}/by_{kind}?options={quote(impatient)}"
+
+    [ranking] = load_retriever(index, encoder=UnitEncoder()).search(["a question"], 100)
+    tenants = load_retriever(f"{index}&tenant=owner", encoder=UnitEncoder())
+    [rare] = restrict(tenants, Scope(tenant="rare")).search(["a question"], 30)
+
+    assert len(nearest(vectors, "a question", 100) & set(ranking.doc_ids)) >= 95
+    assert set(rare.doc_ids) == {str(row) for row in range(7, 600, 20)}
 
 
 def test_what_postgresql_cannot_hold_is_refused(engine_index):

@@ -27,6 +27,9 @@ _ID = "document_id"
 """Name of the id in the rows of a query."""
 
 _PAGE = 1000
+_FEWEST_LISTS = 100
+_REFINED = 5
+"""An index compresses vectors: the distances of 5 times as many rows as wanted are computed again from the vectors."""
 
 
 class LancedbEngine:
@@ -76,6 +79,10 @@ class LancedbEngine:
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
         """The nearest rows of each vector, best first, by one call; float32[texts, dim]."""
         nearest = self._table.search(vectors.tolist(), vector_column_name=self._fields.vector).distance_type("cosine")
+        if where:  # by default, an index looks into 20 lists, which may hold few of the rows that meet the conditions
+            nearest = nearest.bypass_vector_index()
+        else:
+            nearest = nearest.maximum_nprobes(0).minimum_nprobes(max(k, _FEWEST_LISTS)).refine_factor(_REFINED)
         hits: list[Hits] = [[] for _ in vectors]
         for row in self._rows(nearest, "_distance", k, where):
             hits[row.get("query_index", 0)].append((row[_ID], 1 - row["_distance"]))

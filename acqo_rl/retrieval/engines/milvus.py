@@ -33,11 +33,14 @@ _MOST_BYTES = 65_535
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {"COSINE": COSINE, "IP": DOT}
-_GRAPHS = ("AUTOINDEX", "HNSW")
-"""Indexes whose search has the parameter ``ef``, or the first letters of their names."""
+_EFFORTS = {"AUTOINDEX": "ef", "HNSW": "ef", "IVF": "nprobe", "GPU_IVF": "nprobe", "SCANN": "nprobe"}
+"""First letters of the name of an index -> parameter of a search: the number of candidates, or of lists to look into.
 
-_LEAST_EF, _MOST_EF = 100, 32_768
-"""Bounds of ``ef``, the number of candidates that a search keeps; the upper one is Milvus's own."""
+With its default, a search misses documents, most of all those that are rare among all that are filtered.
+"""
+
+_LEAST_EFFORT, _MOST_EFFORT = 100, 32_768
+"""Bounds of these parameters; the upper one is Milvus's own for ``ef``."""
 
 _WHOLE_NUMBERS = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64)
 _VECTORS = (
@@ -73,7 +76,8 @@ class MilvusEngine:
         self._seconds = location.seconds
         self._fields = Fields()
         self._sparse = _SPARSE
-        self._is_graph = False
+        self._effort = ""
+        self._most_effort = _MOST_EFFORT
         self._types: dict[str, DataType] = {}
         self._elements: dict[str, DataType] = {}
         self._is_dynamic = False
@@ -106,7 +110,9 @@ class MilvusEngine:
         self._check_indexes()
         self._client.load_collection(self._name, timeout=self._seconds)
         index = self._vector_index() if self._fields.vector in vectors else {}
-        self._is_graph = str(index.get("index_type", "")).startswith(_GRAPHS)
+        index_type = str(index.get("index_type", ""))
+        self._effort = next((effort for first, effort in _EFFORTS.items() if index_type.startswith(first)), "")
+        self._most_effort = min(int(index.get("nlist", _MOST_EFFORT)), _MOST_EFFORT)
         metric = str(index.get("metric_type", ""))
         return Schema(
             dimension=vectors.get(self._fields.vector),
@@ -314,13 +320,15 @@ class MilvusEngine:
         return [row[name] for row in rows]
 
     def _vector_index(self) -> dict[str, Any]:
-        return self._client.describe_index(self._name, self._fields.vector, timeout=self._seconds) or {}
+        [name, *_] = self._client.list_indexes(self._name, field_name=self._fields.vector)
+        return self._client.describe_index(self._name, name, timeout=self._seconds) or {}
 
     def _search_params(self, field: str, limit: int, where: Filter) -> dict[str, Any]:
         """Enough candidates for the limit; candidates that do not meet the conditions count too."""
-        if field != self._fields.vector or not self._is_graph:
+        if field != self._fields.vector or not self._effort:
             return {}
-        return {"params": {"ef": _MOST_EF if where else min(max(2 * limit, _LEAST_EF), _MOST_EF)}}
+        wanted = _MOST_EFFORT if where else max(2 * limit, _LEAST_EFFORT)
+        return {"params": {self._effort: min(wanted, self._most_effort)}}
 
     def _output_fields(self) -> list[str]:
         own = self._fields

@@ -52,6 +52,12 @@ _MOST_BYTES_OF_A_NAME = 63
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
 
+_FEWEST_CANDIDATES, _MOST_CANDIDATES = 40, 1000
+"""Bounds of ``hnsw.ef_search``; the upper one is pgvector's own."""
+
+_FEWEST_LISTS, _MOST_LISTS = 100, 32_768
+"""Bounds of ``ivfflat.probes``; the upper one is pgvector's own."""
+
 _CONNECTIONS = 8
 _PAGE = 1000
 
@@ -224,9 +230,11 @@ class PostgresqlEngine:
         ).format(inner)
         hits: list[Hits] = [[] for _ in asked]  # without rows of no vector (NULL) or of zeros (NaN), which sort last
         with self._pool.connection() as connection:
-            # without these, an HNSW index returns 40 rows at most, and fewer with a filter
-            connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
-            connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", [str(min(max(k, 40), 1000))])
+            settings = _thorough(k, has_filter=bool(where))
+            connection.execute(
+                "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given(name, value)",
+                [list(settings), list(settings.values())],
+            )
             for number, doc_id, score in connection.execute(query, [asked]):
                 hits[number - 1].append((doc_id, score))
         return hits
@@ -276,6 +284,24 @@ class PostgresqlEngine:
         with self._pool.connection() as connection:
             connection.execute("SET LOCAL statement_timeout = 0")  # an index takes its time
             connection.execute(self._format(query, **parts), [])
+
+
+def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:
+    """Settings with which an index finds ``k`` rows.
+
+    By default, HNSW indexes return at most 40 rows and give up after 20,000, and IVFFlat indexes look into one list;
+    rows that do not meet a filter count too.
+    """
+    candidates = _MOST_CANDIDATES if has_filter else min(max(k, _FEWEST_CANDIDATES), _MOST_CANDIDATES)
+    lists = _MOST_LISTS if has_filter else min(max(k, _FEWEST_LISTS), _MOST_LISTS)
+    return {
+        "hnsw.iterative_scan": "strict_order",
+        "hnsw.ef_search": str(candidates),
+        "hnsw.max_scan_tuples": str(2**31 - 1),
+        "hnsw.scan_mem_multiplier": "1000",
+        "ivfflat.iterative_scan": "relaxed_order",
+        "ivfflat.probes": str(lists),
+    }
 
 
 @cache
