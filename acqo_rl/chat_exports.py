@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
@@ -52,7 +53,9 @@ _NOTICE = re.compile(  # "26/11/2026, 10:30 - Ada left", or a text of WhatsApp, 
     re.I | re.M,
 )
 """A line of an exported chat that nobody said."""
-_DASHED = re.compile(r"^(?P<name>[^\W\d_][\w .'-]{0,29}?) {1,3}[-\u2013\u2014] {1,3}(?=\S)", re.M)
+_PERSON = r"(?P<name>[^\W\d_][\w .'-]{0,29}?)"
+_DASHED = re.compile(rf"^{_PERSON}(?: {{1,3}}[-\u2013\u2014]| {{0,3}}(?:>{{1,2}}|\u00bb)) {{1,3}}(?=\S)", re.M)
+_ALONE = re.compile(rf"^{_PERSON}[ \t]*\n(?=[^\S\n]*\S)", re.M)
 _BOT = re.compile(r"bot\b|\bassistant\b|\bsupport\b|\bhelp ?desk\b", re.I)
 
 
@@ -70,7 +73,7 @@ def read_export(text: str) -> list[Said]:
         for header in _HEADERS:
             if header.match(said) and (found := _headed(said, list(header.finditer(said)))):
                 return found
-    return _dashed(text)
+    return _dashed(text) or _below_names(text)
 
 
 def _subtitles(text: str) -> list[Said]:
@@ -104,7 +107,7 @@ def _headed(text: str, headers: Sequence[re.Match[str]]) -> list[Said]:
 
 
 def _dashed(text: str) -> list[Said]:
-    """The turns of lines such as "Customer - ...": names of both roles, or two names that alternate twice."""
+    """The turns of lines such as "Customer - ..." and "anna > ...": names of both roles, or two names that alternate twice."""
     lines = [line for line in text.splitlines() if line.strip()]
     marks = list(_DASHED.finditer(text)) if _DASHED.match(text) else []
     if len(marks) < 2 or len(marks) != len(lines):
@@ -113,6 +116,19 @@ def _dashed(text: str) -> list[Said]:
     roles = {role_of(name) for name in names}
     alternate = len(names) > 3 and len(set(names)) == 2 and all(a != b for a, b in pairwise(names))
     return _with_roles(_between(text, marks)) if roles == {"user", "assistant"} or (alternate and None in roles) else []
+
+
+def _below_names(text: str) -> list[Said]:
+    """The turns below two names that alternate at least twice, each on a line of its own."""
+    lines = Counter(map(str.strip, text.split("\n")))
+    names = [mark for mark in _ALONE.finditer(text) if lines[mark["name"]] > 1]
+    speakers = [mark["name"] for mark in names]
+    if len(names) < 4 or text[: names[0].start()] or len(set(speakers)) != 2:
+        return []
+    spoken = _between(text, names)
+    if any(one == other for one, other in pairwise(speakers)) or not all(said for _, said in spoken):
+        return []
+    return _with_roles(spoken)
 
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[str, str]]:

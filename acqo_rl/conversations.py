@@ -2,7 +2,7 @@
 
 A history can be a list (oldest turn first) of
 
-- strings, with or without a speaker mark (see :mod:`acqo_rl.speaker_marks`);
+- strings, with or without a speaker mark (see :mod:`acqo_rl.speaker_marks`), or all with several marked turns;
 - messages with a role and a content: dictionaries, or objects of OpenAI, LangChain, LlamaIndex, Haystack or MCP;
 - pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``.
 
@@ -224,8 +224,29 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if isinstance(history, Mapping):
         return by_id if (by_id := messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
-        return history
+        return _unfolded(list(history))
     raise _unreadable(history)
+
+
+def _unfolded(items: list[object]) -> list[object]:
+    """The turns in the strings of a list, if each of these is a conversation; otherwise the strings."""
+    turns: list[object] = []
+    for item in items:
+        inside = _turns_inside(item) if isinstance(item, str) else []
+        if not inside:
+            return items
+        turns += inside
+    return turns
+
+
+def _turns_inside(text: str) -> list[Turn]:
+    """The turns in a text that begins with the mark of a speaker; empty if only one side speaks."""
+    try:
+        turns = read_turns(text)
+    except ConversationError:
+        return []
+    is_marked = bool(turns) and not text.lstrip().startswith(turns[0].text)
+    return turns if is_marked and len({turn.speaker for turn in turns}) > 1 else []
 
 
 def _is_message(item: object) -> bool:

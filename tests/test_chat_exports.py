@@ -70,6 +70,29 @@ def test_two_names_that_alternate_before_a_dash_are_speakers():
     assert len(read("Oslo - capital\nBergen - city\nOslo - mayor")) == 1
 
 
+@pytest.mark.parametrize("shape", ["{}> {}", "{} > {}", "{} >> {}", "{} » {}", "{}\n{}", "{}\n{}\n", "{} \n  {}"])
+def test_names_before_an_arrow_or_above_the_text_are_speakers_if_they_alternate_twice(shape):
+    said = [("anna", "Tell me about Oslo."), ("ben", "It is a city."), ("anna", "And Bergen?"), ("ben", "Too.")]
+    messages = [shape.format(*one) for one in said]
+    turns = list(zip(["user", "assistant"] * 2, [text for _, text in said], strict=True))
+    assert read("\n".join(messages)) == turns
+    assert read(messages) == turns
+    assert len(read("\n".join(messages[:3]))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Oslo > Bergen\nBergen > Bodø\nOslo > Bodø",
+        "Hello\nIs it me?\nHello\nIs it you?\nHello\nWho is it?",
+        "Oslo\nBergen\nOslo\nBergen",
+        "Songs:\nanna\nla la\nben\nla la\nanna\nla\nben\nla",
+    ],
+)
+def test_lines_that_only_look_like_names_above_texts_are_one_turn(text):
+    assert read(text) == [("user", text)]
+
+
 @pytest.mark.parametrize("names", [("Kunde", "Berater"), ("Cliente", "Agente"), ("客户", "客服"), ("고객", "상담원")])
 @pytest.mark.parametrize("sign", [":", " -"])
 def test_customers_and_agents_of_other_languages_are_known(names, sign):

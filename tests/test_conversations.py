@@ -218,6 +218,51 @@ def test_every_shape_gives_one_normal_form(shape):
     assert [str(turn) for turn in query.history] == [f"U: {ASKED}", f"S: {TOLD}"]
 
 
+CHAT = (Turn("user", "Tell me about Oslo."), Turn("assistant", "It is a city."), Turn("user", "Where is it?"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Human: Tell me about Oslo.\n\nAssistant: It is a city.\n\nHuman: Where is it?\n\nAssistant:",
+        "U: Tell me about Oslo.\nS: It is a city.\nU: Where is it?",
+        "Q: Tell me about Oslo.\nA: It is a city.\nQ: Where is it?",
+        "## User\nTell me about Oslo.\n## Assistant\nIt is a city.\n## User\nWhere is it?",
+        "Visitor: Tell me about Oslo.\nPekka: It is a city.\nVisitor: Where is it?",
+        "<|user|>\nTell me about Oslo.<|end|>\n<|assistant|>\nIt is a city.<|end|>\n<|user|>\nWhere is it?<|end|>",
+        "[10:31] Ada: Tell me about Oslo.\n[10:32] HelpBot: It is a city.\n[10:33] Ada: Where is it?",
+        '[{"role": "user", "content": "Tell me about Oslo."}, {"role": "assistant", "content": "It is a city."},'
+        ' {"role": "user", "content": "Where is it?"}]',
+    ],
+)
+def test_a_whole_chat_in_one_string_is_split_into_its_turns_also_in_a_list(text):
+    assert read_history(text) == CHAT
+    assert read_history([text]) == CHAT
+    assert read_history((f"\n{text}",)) == CHAT
+    assert read_history({"messages": [text]}) == CHAT
+    assert read_history(json.dumps([text])) == CHAT
+
+
+def test_each_string_of_a_list_may_be_a_question_with_its_answer():
+    pairs = ["Human: Oslo?\n\nAssistant: A city.", "Human: And Bergen?\n\nAssistant: Too."]
+    assert [str(turn) for turn in read_history(pairs)] == ["U: Oslo?", "S: A city.", "U: And Bergen?", "S: Too."]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        ["What does this mean?\nUser: hi\nBot: hello"],
+        ["Human: Compare these.\nHuman: Oslo and Bergen"],
+        ["Why is [\"a\", 'b'] no JSON?"],
+        ['["a", is this JSON?'],
+        ["User: Explain this chat.\nUser: hi\nBot: hello", "Bot: It is a greeting."],
+        [{"role": "user", "content": "User: hi\nBot: hello"}],
+    ],
+)
+def test_a_turn_that_quotes_or_resembles_a_chat_is_one_turn(history):
+    assert len(read_history(history)) == len(history)
+
+
 def test_shape_makes_no_difference_to_prompts_and_caches():
     shapes = [list(s) if hasattr(s, "__next__") else s for s in SHAPES.values()]
     queries = [Query("q", "And for bikes?", shape) for shape in shapes if isinstance(shape, pd.DataFrame) or shape]
@@ -401,8 +446,8 @@ def test_long_and_hostile_texts_are_read_at_once():
         "user\n",
         "**user** ",
     ):
-        read_history(piece * (200_000 // len(piece)))
-        read_history([piece * (200_000 // len(piece)), "<|user|>" + piece * (200_000 // len(piece))])
+        read_history(piece * (100_000 // len(piece)))
+        read_history([piece * (100_000 // len(piece)), "<|user|>" + piece * (100_000 // len(piece))])
     read_history("x: 1\nx: 2\n" + "".join(f"y{number}: 1\n" * 2 for number in range(20_000)))
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
