@@ -107,7 +107,7 @@ def _headed(text: str, headers: Sequence[re.Match[str]]) -> list[Said]:
 
 
 def _dashed(text: str) -> list[Said]:
-    """The turns of lines such as "Customer - ..." and "anna > ...": names of both roles, or two names that alternate twice."""
+    """The turns of lines such as "Customer - ..." and "anna > ...": both roles, or two names that alternate twice."""
     lines = [line for line in text.splitlines() if line.strip()]
     marks = list(_DASHED.finditer(text)) if _DASHED.match(text) else []
     if len(marks) < 2 or len(marks) != len(lines):
