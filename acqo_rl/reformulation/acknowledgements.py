@@ -21,7 +21,7 @@ sure thing | good (to know|to hear|point|talk)
 (glad|happy|nice|great) to (hear|know|see) (it|that|this) | nice chat | take it easy
 enjoy your (day|evening|weekend)
 (have|enjoy) a good one | spot on | (the )?(question|problem|issue)s? (answered|solved|fixed|resolved)
-how (nice|kind)
+how (nice|kind|funny|hilarious) | nvm | (good|nice) one | (you|that) made me (laugh|smile)
 how (interesting|cool|lovely|sweet)( of you)? | (works|worked) like a (charm|dream) | by all means | say no more
 thanks (anyway|anyways|though|regardless|for nothing) | ta( very much| muchly)?
 makes (perfect|total|complete) sense
@@ -52,7 +52,7 @@ perfetto | ottimo | fantastico | perfeito | ótimo | show | mooi | toppen | kano
 _PRAISE = (
     "(?:great|good|perfect(?:ly)?|nice(?:ly)?|lovely|brilliant|awesome|cool|excellent|amazing|wonderful|fantastic"
     "|superb|helpful|useful|fine|clear|right|correct|true|fair|sweet|neat|interesting|kind|well|enough|better|impressive"
-    "|quick|fast|easy|gold|ace|fun)"
+    "|quick|fast|easy|gold|ace|fun|funny|hilarious)"
 )
 _ADVERB = (
     "(?:very|so|really|super|extremely|incredibly|pretty|quite|all|just|exactly|precisely|totally|absolutely|truly"
@@ -109,7 +109,8 @@ _SHAPES = (
     "(?:really )?(?:love|appreciate|loving|liked|loved) (?:it|that|this)",
     # works for me; sounds good; very helpful; great explanation; exactly what I needed
     rf"(?:works|worked)(?: {_ADVERB}| {_PRAISED})+|(?:sounds|looks|seems|feels) {_PRAISED}|all set",
-    rf"(?:{_ADVERB} )+(?:helpful|useful|interesting|kind|nice|good|great|cool|clear|true|right|impressive)(?: of you)?",
+    rf"(?:{_ADVERB} )+(?:helpful|useful|interesting|kind|nice|good|great|cool|clear|true|right|impressive|funny)"
+    "(?: of you)?",
     rf"(?:(?:big|huge|massive|real) |{_PRAISE} ){{1,2}}"
     "(?:help|answers?|explanations?|point|stuff|info|one|work|job|tips?)",
     rf"saved (?:me|my (?:day|life|time))|(?:{_ADVERB} )+{_WANTED}|fine (?:by|with) (?:me|us)",

@@ -60,10 +60,15 @@ merhaba | selam | günaydın | hepsi bu( kadar)? | bu kadar | özür dilerim
 """
 _REMARKS = """
 great | good | lovely | perfect | awesome | cool | nice | wonderful | excellent | amazing
-lol | lmao | (ha)+ | (he)+he | got it | i see
+lol | lmao | ha | got it | i see
 (that |it )?makes sense | understood | interesting | fair enough
 test(ing)?( (test(ing)?|1|2|3))* | prueba | teste | тест | 测试 | テスト | 테스트
 """
+_LAUGHTER = """
+a*(ha){2,}h* | (he){2,}h* | (hi){2,}h* | (j[aei]){2,}j* | (lo)+l+ | l+m+f?ao+ | rofl | ptdr
+(х[аеи]){2,}х? | (а?ха)+ха | 哈{1,2} | 呵呵 | 笑 | ᄏ{1,2} | ᄒᄒ | ه{2,}
+"""
+"""Laughter, in which drawn-out letters are written once."""
 _BESIDE = """
 there | (to )?(you|every(one|body)|all|the team) | guys | folks | team | (my )?(dear|friends?) | mate | buddy
 sir | madam
@@ -88,7 +93,7 @@ nee | graag | prima | natuurlijk | tak | jo | nej | nei | inte | nie | dobrze | 
 _HELPED = re.compile(
     r"\b(?:help(?:s|ed|ful)|useful|perfect|great|nice|good|clear|enough|needed|wanted|looking for"
     r"|answer(?:s|ed)(?: my questions?)?|a\s+(?:big |huge )?help|explain(?:ed|ing)|explanation|patience"
-    r"|work(?:s|ed)"
+    r"|work(?:s|ed)|fun(?:ny)?|hilarious|lustig|witzig|drôle|marrant|gracios[oa]|divertente|engraçad[oa]|grappig"
     r"|funktioniert|geklappt|klappt|noté|marche|fonctionne|funcion[aoó]u?|funziona|funzionato|werkt"
     r"|passt|stimmt|bien|bene|bem|goed|klopt|hilft|hilfreich\w*|geholfen|nützlich|super|toll|perfekt|reicht|klar|gute?r?|genügt"
     r"|aidé?e?s?|utiles?|parfait|suffit|clair|génial|ayud[aóo]\w*|útil|perfecto|genial|suficiente|quería|buscaba"
@@ -112,13 +117,17 @@ def _any_of(phrases: str) -> str:
 
 
 _GREETING = "|".join(map(_any_of, (_THANKS, _SAID, PHRASES)))
-_PHRASE = f"(?P<said>{_GREETING}|{_any_of(_REMARKS)}|{_any_of(acknowledgements.REMARKS)})|{_any_of(_BESIDE)}"
+_PHRASE = (
+    f"(?P<said>{_GREETING}|{_any_of(_REMARKS)}|{_any_of(_LAUGHTER)}|{_any_of(acknowledgements.REMARKS)})"
+    f"|{_any_of(_BESIDE)}"
+)
 _SMALL_TALK = re.compile(rf"(?:(?:{_PHRASE})(?: |$))+")
 _REACTION = re.compile(
     rf"(?:(?:(?P<answer>{_any_of(_ANSWERS)}|{_any_of(acknowledgements.ANSWERS)})|{_PHRASE})(?: |$))+"
 )
 _ANY_PHRASE = re.compile(rf"(?<!\S)(?:{_PHRASE})(?!\S)")
 _ANY_GREETING = re.compile(rf"(?<!\S)(?:{_GREETING})(?!\S)")
+_ANY_LAUGHTER = re.compile(rf"(?<!\S)(?:{_any_of(_LAUGHTER)})(?!\S)")
 _FOR = "for|because|pour|für|dafür|weil|por|per|voor|för|for at|za|için|за|что"
 _THANKS_AND_REASON = re.compile(rf"(?:ok(?:ay)? )?(?:{_any_of(_THANKS)})(?: so much| a lot)? (?:{_FOR})(?: \S+){{1,6}}")
 _THANKS_FOR_DOING = re.compile(
@@ -179,8 +188,9 @@ def _kind(clause: str) -> str:
 
 
 def _says_only(clause: str) -> bool:
-    """Whether a clause is a greeting, thanks, praise or an acknowledgement."""
+    """Whether a clause is a greeting, thanks, praise or an acknowledgement, perhaps with laughter."""
     found = _SMALL_TALK.fullmatch(clause)
+    clause = " ".join(_ANY_LAUGHTER.sub(" ", clause).split())
     return (
         (found is not None and found["said"] is not None)
         or (_ABOUT_IT.match(clause) is not None and _says_it_helped(clause))

@@ -28,6 +28,8 @@ _CODED_LIST = re.compile(
 _AROUND = re.compile(r"\\(?:begin|end)\{\w+\}(?:\[[^\]\n]*\])?|\\[\[\]]|\[/?(?:list|ul|ol)\]", re.I)
 _ITEM = re.compile(r"\s*(?:\\item(?:\s*\[[^\]\n]*\])?|\[\*\])\s*")
 _COMMAND = re.compile(r"\\[a-z]{2,10}\{([^{}]*)\}|``((?:(?!``|'').)+)''")
+_BREAK = re.compile(r"\s*(?:-\s?){3,}|\s*(?:\*\s?){3,}|\s*(?:_\s?){3,}")
+_ITALIC = re.compile(r"\s*(?:\*(?![*\s])[^*]+\*|_(?![_\s])[^_]+_)[.!]?\s*")
 _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 
 
@@ -41,7 +43,7 @@ def rows_of(text: str, read: str = "") -> list[str]:
     rows = [part for row in _without_list_code(text).splitlines() for part in _BETWEEN_TAGS.split(row)]
     rows = [row for row in rows if not row.lstrip().startswith("```")]
     rows = _without_table(under_labels(_without_keys(_without_fields(rows, read)), read))
-    return _without_notes(_without_groups(rows))
+    return _without_notes(_without_groups(_without_closing_note(rows)))
 
 
 def _without_list_code(text: str) -> str:
@@ -115,6 +117,15 @@ def _without_groups(rows: Sequence[str]) -> list[str]:
     if len(bold) > 1 and all(row.rstrip().endswith(_ENDS) for row in others):
         return [row for row in rows if row in bold]
     return list(rows)
+
+
+def _without_closing_note(rows: Sequence[str]) -> list[str]:
+    """Removes the rows in italics after the last rule, if no other row is in italics and there is an entry above."""
+    rule = max((place for place, row in enumerate(rows) if _BREAK.fullmatch(row)), default=0)
+    above, below = (list(filter(str.strip, part)) for part in (rows[:rule], rows[rule + 1 :]))
+    has_entry = any(not row.rstrip().endswith((*_ENDS, ":", "\uff1a")) for row in above)
+    is_note = below and all(map(_ITALIC.fullmatch, below)) and not any(map(_ITALIC.fullmatch, above))
+    return list(rows[:rule]) if has_entry and is_note else list(rows)
 
 
 def _without_notes(rows: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from acqo_rl.replies.marks import (
     without_marks,
     without_markup,
 )
+from acqo_rl.replies.only_entry import without_label
 from acqo_rl.replies.ordinals import without_counting_labels
 from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.remarks import is_remark
@@ -101,7 +102,8 @@ def _read_lines(text: str, read: str) -> list[str]:
     first = next(filter(None, lines), "")
     if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):
         return []
-    lines = _explained(_without_framing(uncounted(without_kinds(lines, read), read), read))
+    lines = _without_framing(uncounted(without_kinds(lines, read), read), read)
+    lines = _explained([without_label(line, read) for line in lines] if len(lines) == 1 else lines)
     if len(lines) > 1 and all(line.endswith(tuple(_SEPARATORS)) for line in lines[:-1]):
         lines = [line.rstrip(_SEPARATORS) for line in lines]
     entries = [_ASIDE.sub("", entry) for entry in map(undressed, lines) if entry]
@@ -165,6 +167,7 @@ def _without_framing(lines: Sequence[str], read: str) -> list[str]:
 
 
 def _is_sentence(line: str) -> bool:
+    line = line.rstrip("*_")
     return line.endswith(_SENTENCE_ENDS) and (len(line.split()) > 3 or not line.endswith("."))
 
 

@@ -71,6 +71,9 @@ Funziona, grazie | Show, valeu! | Funcionou, obrigado | Mooi, dank je | Top, wer
 Det fungerar, tack | Takk, det var alt | Super, działa | Süper, çok sağ ol | Круто, спасибо
 Всё работает, спасибо | 可以了，谢谢 | 太棒了！ | 懂了，感谢 | すごい、ありがとう | うまくいきました
 해결됐어요, 감사합니다 | 대박 | बढ़िया, धन्यवाद
+haha that's funny | hahaha nice | hahah | ahahaha ok | lol that is so true | rofl that's hilarious | lolol
+that's funny | haha you're funny | that was funny lol | hehe, how funny | you made me laugh haha | lol nvm | hihi danke
+jajaja gracias | haha das ist lustig | хаха спасибо | 哈哈 好的 | ㅋㅋㅋ | ㅋㅋ 네 | 😂😂 that's hilarious | haha true
 Awesome sauce | Righto, thanks | Thanks, I'll give it a shot | Thank you, problem fixed | Brill, thank you
 ok that's clear now | Makes sense, appreciate it | Aha! | I'll keep that in mind | That was quick, thanks!
 This was super useful, thank you | You explained it well, thanks | thank you, you have answered my question
@@ -82,6 +85,8 @@ Ok grazie, tutto chiaro | Certo, grazie | Valeu, ajudou muito | Oké, dankjewel 
 Tamamdır, teşekkürler | Окей, спасибо | 好，谢谢 | はい、ありがとうございます | 네, 감사합니다
 """
 FOLLOW_UPS = """
+haha who is he | lol why | haha clinic | lol dolls | lol meaning | funny | funny films | how funny is it
+haha and the mayor | lol the second one | that funny film | you made me laugh lyrics | hahaha song
 its best time | best time | the best time to go | good time to visit | is it good | how good is it
 is that right | is this correct | what is the best | the good one | the right one | good ones | good hotels
 nice hotels | cheap and good | very good hotels | best answer | the info | more info | info | more help
