@@ -136,6 +136,7 @@ def main(config: BuildIndexConfig) -> None:
         if long and not finished and state.is_main_process:
             print(length_note(documents, passages, long, encoder), flush=True)
     if not finished and state.is_main_process:
+        warn_of_empty(documents or [])
         print(estimate(config, documents, passages, encoder), flush=True)
     if not finished and not (dense / FILE_NAME).exists() and passages and encoder and not config.embeddings:
         shards = plan_shards(dense, passages, encoder, config.shard_size)
@@ -205,6 +206,7 @@ def build_in_engine(config: BuildIndexConfig) -> None:
     from acqo_rl.retrieval.engines.build import build_engine_index
 
     documents = list(read_corpus(config.data or "").values())
+    warn_of_empty(documents)
     encoder = load_encoder(encoder_settings(config))
     embeddings = read_embeddings(config.embeddings)[0] if config.embeddings else None
     if embeddings is None and (cost := cost_of(documents, encoder)):
@@ -239,6 +241,14 @@ def cost_of(passages: Sequence[Document], encoder: Encoder) -> str:
     if not isinstance(encoder, ServerEncoder):
         return ""
     return f"To be embedded by {encoder.settings['model']}: {encoder.cost_of([*map(passage_text, passages)])}."
+
+
+def warn_of_empty(documents: list[Document]) -> None:
+    """Prints the number and the first ids of documents without text, if there are any."""
+    from acqo_rl.data.tally import without_text
+
+    if found := without_text(documents):
+        print(f"The corpus has {found}; without a text, a document is found by its title at most.", flush=True)
 
 
 def length_note(

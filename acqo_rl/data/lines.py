@@ -87,7 +87,8 @@ def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[t
                 try:
                     text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
-                    faults.add(path, number, f"not UTF-8 ({error.reason}); convert the file to UTF-8.")
+                    remedy = 'convert the file to UTF-8 (in Excel: save it as "CSV UTF-8")'
+                    faults.add(path, number, f"not UTF-8 ({error.reason}); {remedy}.")
                     continue
                 if blank or text.strip():
                     yield number, text

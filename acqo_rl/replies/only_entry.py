@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from acqo_rl.replies.marks import plain
+from acqo_rl.replies.marks import plain, unquoted
 from acqo_rl.replies.wording import names_entries
 
 _LABELLED = re.compile(r"(?P<label>[^\W\d_][^:\uff1a?!.]{1,39}?)\s?(?:[#(]?\d{1,2}\)?)?\s?[:\uff1a]\s*(?P<text>\S.*)")
@@ -34,7 +34,7 @@ def without_label(line: str, read: str) -> str:
     found = _LABELLED.fullmatch(plain(line))
     if found is None or len(found["label"].split()) > _MOST_WORDS:
         return line
-    label, text = found["label"].casefold(), found["text"]
+    label, text = found["label"].casefold(), unquoted(found["text"])
     if label not in read.casefold() and (_REWRITTEN.search(label) or (read and names_entries(label))):
         return text
     is_title = text.endswith(("?", "\uff1f", "\u061f")) or _BOLD.match(line)

@@ -61,6 +61,17 @@ def test_help_lists_all_settings_and_is_fast(script):
     assert imported == []
 
 
+def test_documents_without_text_are_counted_and_named(tmp_path, build, capsys):
+    documents = [Document("full", "T", "an otter"), Document("bare", "", " "), Document("titled", "Heron", "")]
+    write_beir(tmp_path / "data", documents, [], {})
+    build("--data", tmp_path / "data", "--output", tmp_path / "index", "--kind", "bm25")
+    printed = capsys.readouterr().out
+    assert "1 document without text (bare), 1 document with only a title (titled)" in printed
+    write_beir(tmp_path / "data", documents[:1], [], {})
+    build("--data", tmp_path / "data", "--output", tmp_path / "other", "--kind", "bm25")
+    assert "without text" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "configs" / "index").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_config_is_accepted(script, path):
     (config,) = command.parse(script.make_parser(), ["--config", str(path), "--data", "D", "--output", "O"])

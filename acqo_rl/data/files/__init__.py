@@ -12,16 +12,18 @@ from typing import Any
 
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.beir import write_atomic, write_beir
-from acqo_rl.data.files.left_out import LeftOut
 from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
 from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, read_table
 from acqo_rl.data.files.trec import is_trec, read_trec
 from acqo_rl.data.lines import Faults, shorten
 from acqo_rl.data.public import HELD_OUT, draw
 from acqo_rl.data.qrels import read_judged
+from acqo_rl.data.tally import Tally, without_text
 from acqo_rl.errors import ConfigError, ConversationError
 from acqo_rl.types import Document, Qrels, Query
 
+_MISSING = ("NaN", "nan", "<NA>")
+"""Texts that stand for missing values; "Nan" and "NAN" may be words."""
 _log = logging.getLogger(__name__)
 
 __all__ = ["write_files"]
@@ -53,7 +55,7 @@ def write_files(
         ConfigError: a setting is malformed, or there are no documents.
         DataError: files are missing or malformed; the message lists the faults.
     """
-    faults, left_out = Faults(), LeftOut()
+    faults, left_out = Faults(), Tally()
     corpus: dict[str, Document] = {}
     for record in _records(documents, Fields.of(DOCUMENT, document_fields), faults, left_out):
         document = Document(record.id(corpus), record.text("title"), record.text("text"), record.others())
@@ -76,7 +78,9 @@ def write_files(
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
     if left_out:
         _log.warning("Skipped: %s.", left_out)
-    write_atomic(Path(folder) / "README.md", [_readme(corpus, asked, judged, left_out, command)])
+    if titles := without_text(corpus.values()):
+        _log.warning("Kept: %s.", titles)
+    write_atomic(Path(folder) / "README.md", [_readme(corpus, asked, judged, left_out, titles, command)])
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class _Record:
         return dict(json.loads(json.dumps(others, default=str)))
 
 
-def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: LeftOut) -> Iterator[_Record]:
+def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_out: Tally) -> Iterator[_Record]:
     """Yields the rows of all files."""
     count, names = 0, dict[str, None]()
     for path in map(Path, paths):
@@ -157,12 +161,17 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
                 count += 1
                 names |= dict.fromkeys(row)
                 name = str(count) if number else file.relative_to(path if path.is_dir() else path.parent).as_posix()
-                clean = plain if _ending(file) in TABLES else str
+                clean = _plain if _ending(file) in TABLES else str
                 yield _Record(row, fields, name, clean, partial(faults.add, file, number))
     if count and (missing := fields.missing(names)):
         faults.add(Path(paths[0]), None, f"no row has the field {missing[0]!r}; the fields are {', '.join(names)}.")
     elif names and not any(fields.names(names, target) for target in ("title", "text") if target in fields.usual):
         faults.add(Path(paths[0]), None, f"found no text field among {', '.join(names)}; name it (text=NAME).")
+
+
+def _plain(text: str) -> str:
+    """The plain text of a field of a table; empty for the words that pandas writes for missing values."""
+    return "" if text in _MISSING else plain(text)
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -208,14 +217,16 @@ def _readme(
     corpus: Mapping[str, Document],
     queries: Mapping[str, Query],
     qrels: Mapping[str, Qrels],
-    left_out: LeftOut,
+    left_out: Tally,
+    titles: Tally,
     command: str,
 ) -> str:
     judged = ", ".join(f"{len(judgements):,} {split}" for split, judgements in qrels.items()) or "none"
+    kept = f" Kept: {titles}." if titles else ""
     return f"""# Imported files
 
 {len(corpus):,} documents and {len(queries):,} queries in BEIR format, written by
 
 `{command}`
 
-Queries with judgements: {judged}. Left out: {left_out if left_out else "nothing"}."""
+Queries with judgements: {judged}. Left out: {left_out or "nothing"}.{kept}"""

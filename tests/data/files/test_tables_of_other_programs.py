@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acqo_rl.data.beir import read_beir, read_corpus
+from acqo_rl.data.beir import read_beir, read_corpus, read_queries
 from acqo_rl.data.files import write_files
 from acqo_rl.data.files.pages import plain
 from acqo_rl.errors import DataError
@@ -54,6 +54,51 @@ def test_tables_that_are_one_json_value(corpus_of, name, content):
 def test_a_beir_folder_reads_the_default_format_of_pandas(tmp_path):
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": {"0": "a", "1": "b"}, "text": {"0": "one", "1": "two"}}))
     assert list(read_corpus(tmp_path).values()) == [Document("a", "", "one"), Document("b", "", "two")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("d.csv", "id,title,text\na,NaN,one\nb,Nan,bread of India\nc,NAN,<NA>\nd,nan,NaN\ne,About nan,nan values\n"),
+        (
+            "d.tsv",
+            "id\ttitle\ttext\na\tnan\tone\nb\tNan\tbread of India\nc\tNAN\tnan\nd\tNaN\t\ne\tAbout nan\tnan values\n",
+        ),
+        (
+            "d.jsonl",
+            '{"id": "a", "title": NaN, "text": "one"}\n{"id": "b", "title": "Nan", "text": "bread of India"}\n'
+            '{"id": "c", "title": "NAN", "text": "nan"}\n{"id": "d", "title": "<NA>", "text": NaN}\n'
+            '{"id": "e", "title": "About nan", "text": "nan values"}\n',
+        ),
+    ],
+)
+def test_words_for_a_missing_value_are_no_text_but_nan_in_a_text_or_as_a_name_is(corpus_of, caplog, name, content):
+    assert corpus_of(name, content) == [
+        Document("a", "", "one"),
+        Document("b", "Nan", "bread of India"),
+        Document("c", "NAN", ""),
+        Document("e", "About nan", "nan values"),
+    ]
+    assert "1 document without text (d)" in caplog.text
+    assert "1 document with only a title (c)" in caplog.text
+
+
+def test_a_query_that_is_a_missing_value_is_left_out(tmp_path, caplog):
+    (tmp_path / "d.csv").write_text("id,text\na,one\n")
+    (tmp_path / "q.csv").write_text("id,query\n1,NaN\n2,nan bread\n")
+    write_files(tmp_path / "out", [tmp_path / "d.csv"], [tmp_path / "q.csv"])
+    assert [query.text for query in read_queries(tmp_path / "out")] == ["nan bread"]
+    assert "1 query without text (1)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("cp1252", "Caf\u00e9"), ("cp1250", "Erd\u0151"), ("cp1254", "I\u011fd\u0131r"), ("mac-roman", "K\u00f6ln")],
+)
+def test_a_table_in_a_code_page_is_refused_because_its_bytes_do_not_tell_which_one(tmp_path, encoding, text):
+    (tmp_path / "d.csv").write_bytes(f"id;text\n1;{text}\n".encode(encoding))
+    with pytest.raises(DataError, match="line 2: not UTF-8"):
+        write_files(tmp_path / "out", [tmp_path / "d.csv"])
 
 
 def test_one_document_with_lists_is_one_document(corpus_of):
