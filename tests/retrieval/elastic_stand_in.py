@@ -5,9 +5,11 @@ It is no recording of a real server: it answers the paths that the two clients c
 
 from __future__ import annotations
 
+import contextlib
 import json
 import operator
 import re
+import socket
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -172,8 +174,24 @@ def refused(mappings, condition):
     return allowed is not None and any(type(value) not in allowed for value in values)
 
 
-def make_server():
-    """A server on a free port, without indices."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+class Server(ThreadingHTTPServer):
+    """Ends all connections when it is closed."""
+
+    def get_request(self):
+        connection, address = super().get_request()
+        self.connections.append(connection)
+        return connection, address
+
+    def server_close(self):
+        super().server_close()
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def make_server(port=0):
+    """A server without indices, by default on a free port."""
+    server = Server(("127.0.0.1", port), Handler)
+    server.connections = []
     server.indices, server.searches, server.odd_answer = {}, [], None
     return server

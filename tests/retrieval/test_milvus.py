@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from engine_cases import UnitEncoder, nearest
+from milvus_lite.adapter.grpc.servicer import MilvusServicer
 from pymilvus import DataType, MilvusClient
 
 from acqo_rl.errors import IndexMismatchError
@@ -192,6 +195,24 @@ def test_many_similar_chunks_of_one_page_do_not_hide_other_pages(tmp_path):
 
     assert len(ranking.doc_ids) == 20
     assert ranking.doc_ids[0] == "long"
+
+
+def test_a_large_file_may_take_longer_to_open_than_a_search(tmp_path, monkeypatch):
+    answer, pauses = MilvusServicer.DescribeCollection, []
+
+    def slowly(*arguments):
+        if pauses:
+            time.sleep(pauses.pop())
+        return answer(*arguments)
+
+    monkeypatch.setattr(MilvusServicer, "DescribeCollection", slowly)
+    location = written(str(tmp_path / "here.db"), "large", UnitEncoder().encode_queries(TEXTS), ["a", "b", "c"])
+
+    pauses.append(1)
+
+    retriever = load_retriever(f"{location}&timeout=0.5", encoder=UnitEncoder(), remote_timeout=0.5)
+
+    assert retriever.search(["a stone"], 1)[0].doc_ids == ("1",)
 
 
 def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path):

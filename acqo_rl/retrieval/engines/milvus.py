@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient
+from pymilvus.client.types import Status
 from pymilvus.exceptions import MilvusException
 
 from acqo_rl.errors import DataError, IndexMismatchError
@@ -60,7 +61,17 @@ _KINDS: dict[DataType, Kind] = {
     DataType.TIMESTAMPTZ: "date",
     DataType.JSON: "any",
 }
-_TEMPORARY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
+_TEMPORARY = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Status.CONNECT_FAILED,
+)
+_LOADING_SECONDS = 3600.0
+"""Time limit of loading a collection. Milvus Lite reads all of a file, and makes indexes, during the first call."""
+
+_NOT_LOADED = 101
+"""Milvus's own code of the error of a collection that is not in memory."""
 
 
 class MilvusEngine:
@@ -86,11 +97,12 @@ class MilvusEngine:
         """Whether the same call may succeed later."""
         if isinstance(error, grpc.RpcError):
             return getattr(error, "code", lambda: None)() in _TEMPORARY
-        return bool(getattr(error, "retriable", False))
+        return isinstance(error, MilvusException) and (error.retriable or error.code in _TEMPORARY)
 
     def schema(self) -> Schema | None:
         """What the collection is; ``None`` if there is no such collection."""
-        if not self._client.has_collection(self._name, timeout=self._seconds):
+        opening_seconds = self._seconds if self._location.is_server else _LOADING_SECONDS
+        if not self._client.has_collection(self._name, timeout=opening_seconds):
             return None
         told = self._client.describe_collection(self._name, timeout=self._seconds)
         written = (told.get("properties") or {}).get(_NOTE)
@@ -108,7 +120,7 @@ class MilvusEngine:
         words = [f["output_field_names"][0] for f in told.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
         self._check_indexes()
-        self._client.load_collection(self._name, timeout=self._seconds)
+        self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
         index = self._vector_index() if self._fields.vector in vectors else {}
         index_type = str(index.get("index_type", ""))
         self._effort = next((effort for first, effort in _EFFORTS.items() if index_type.startswith(first)), "")
@@ -137,12 +149,7 @@ class MilvusEngine:
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Those of the documents that exist, in any order."""
-        rows = self._client.query(
-            self._name,
-            filter=self._ids(doc_ids),
-            output_fields=self._output_fields(),
-            timeout=self._seconds,
-        )
+        rows = self._loaded(self._client.query, filter=self._ids(doc_ids), output_fields=self._output_fields())
         return list(self._documents(rows))
 
     def scan(self) -> Iterator[Document]:
@@ -227,15 +234,14 @@ class MilvusEngine:
         paths = [self._fields.path_of(condition.field) for condition in tested]
         asked = k
         while True:
-            found = self._client.search(
-                self._name,
+            found = self._loaded(
+                self._client.search,
                 data=data,
                 anns_field=field,
                 limit=asked,
                 filter=" and ".join(test for condition in fitted for test in self._tests(condition)),
                 output_fields=[self._fields.id, *(path.partition(".")[0] for path in paths)],
                 search_params=self._search_params(field, asked, where),
-                timeout=self._seconds,
             )
             kept = [
                 [hit for hit in hits if all(map(holds, tested, (at(hit["entity"], path) for path in paths)))]
@@ -245,6 +251,16 @@ class MilvusEngine:
             if asked == self.largest_k or not is_short:
                 return [[(self._id_of(hit), float(hit["distance"])) for hit in hits[:k]] for hits in kept]
             asked = min(4 * asked, self.largest_k)
+
+    def _loaded(self, method: Callable[..., Any], **arguments: Any) -> Any:
+        """The result of a method of the client; a server that was started again may not have loaded the collection."""
+        try:
+            return method(self._name, **arguments, timeout=self._seconds)
+        except MilvusException as error:
+            if error.code != _NOT_LOADED:
+                raise
+        self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
+        return method(self._name, **arguments, timeout=self._seconds)
 
     def _id_of(self, hit: Any) -> str | None:
         found = hit["entity"].get(self._fields.id, hit.get(self._fields.id))

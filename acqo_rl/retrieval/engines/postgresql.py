@@ -318,6 +318,7 @@ def _pool(conninfo: str, seconds: float) -> ConnectionPool[psycopg.Connection]:
         min_size=1,
         max_size=_CONNECTIONS,
         timeout=seconds,
+        reconnect_timeout=seconds,  # then the next search begins anew, instead of a pause that doubles each time
         configure=limit,
         check=ConnectionPool.check_connection,
         open=True,
