@@ -25,7 +25,7 @@ Weights in int8 take half the memory of bfloat16, but they are slower and change
 
 GRAPH_FILE = "openvino_model.xml"
 _WEIGHTS_FILE = "openvino_model.bin"
-_VERSION = "4"
+_VERSION = "5"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
 _OUT_OF_SIGHT = -1e9
@@ -166,9 +166,10 @@ def write_graph(model: TransformersModel, folder: Path, weights: Weights) -> Non
         import openvino
     except ModuleNotFoundError as error:
         raise ConfigError("A graph for OpenVINO needs the package openvino; install acqo-rl[openvino].") from error
-    from acqo_rl.language_models.openvino_graph import build_graph
+    from acqo_rl.language_models.openvino_graph import build_graph, keep_float16
 
     openvino.save_model(build_graph(model.model, weights), folder / GRAPH_FILE, compress_to_fp16=False)
+    keep_float16(folder / GRAPH_FILE)
     model.model.config.save_pretrained(folder)
     model.model.generation_config.save_pretrained(folder)
 

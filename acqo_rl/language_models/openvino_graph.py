@@ -6,7 +6,9 @@ outputs, so that rows can join and leave a batch between two steps. The inputs o
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
+from xml.etree import ElementTree
 
 import numpy as np
 import openvino as ov
@@ -22,6 +24,8 @@ ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
 
 _PRECISION = ["acqo_rl", "precision"]
+_PROJECTION = ".weight"
+"""End of the names of the weights of projections, in a graph."""
 
 
 def precision_of(graph: ov.Model) -> str:
@@ -57,6 +61,22 @@ def build_graph(model: Any, weights: Weights) -> ov.Model:
             f" {', '.join(ARCHITECTURES)} without sliding windows, or use the model without the prefix openvino:."
         )
     return _Builder(model, weights).build()
+
+
+def keep_float16(file: Path) -> None:
+    """Marks the float16 weights of projections in a saved graph, so that OpenVINO makes no float32 copy of them.
+
+    This saves 240 MB for a model with 135 million parameters. The marks are those that OpenVINO writes when it
+    compresses a whole graph; its Python interface cannot set them for single weights. The weights of the vocabulary
+    are not marked, because their logits would be rounded to bfloat16.
+    """
+    graph = ElementTree.parse(file)
+    for layer in graph.iterfind("layers/layer[@type='Convert']"):
+        if layer.get("name", "").endswith(_PROJECTION):
+            marks = ElementTree.Element("rt_info")
+            ElementTree.SubElement(marks, "attribute", name="decompression", version="0")
+            layer.insert(1, marks)  # after <data>
+    graph.write(file)
 
 
 class _Builder:
@@ -152,7 +172,9 @@ class _Builder:
         return ops.multiply(ops.multiply(x, inverse), _floats(self.tensors[f"{name}.weight"]))
 
     def _linear(self, x: Any, name: str) -> Any:
-        product = ops.matmul(x, self._stored(self.tensors[f"{name}.weight"]), False, True)
+        weights = self._stored(self.tensors[f"{name}.weight"])
+        weights.set_friendly_name(f"{name}{_PROJECTION}")
+        product = ops.matmul(x, weights, False, True)
         bias = self.tensors.get(f"{name}.bias")
         return product if bias is None else ops.add(product, _floats(bias))
 

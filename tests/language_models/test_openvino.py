@@ -67,6 +67,19 @@ def test_float32_writes_what_transformers_writes(kind, tmp_path):
     assert len({completion.text for completion in expected}) > 2
 
 
+def test_float16_weights_of_projections_are_not_copied_to_float32(tmp_path):
+    """OpenVINO copies converted constants when it compiles a graph, unless the conversion is marked."""
+    import openvino as ov
+
+    folder = tmp_path / "graph"
+    on_openvino(random_model("qwen3"), folder, "float16")
+    graph = ov.Core().read_model(folder / openvino.GRAPH_FILE)
+    kept = {op.get_friendly_name() for op in graph.get_ops() if "decompression_0" in op.get_rt_info()}
+    attention, feed_forward = ("q", "k", "v", "o"), ("gate", "up", "down")
+    parts = [f"self_attn.{name}" for name in attention] + [f"mlp.{name}" for name in feed_forward]
+    assert kept == {f"model.layers.{layer}.{part}_proj.weight" for layer in range(2) for part in parts}
+
+
 @pytest.mark.parametrize(("weights", "most"), [("float16", 0.05), ("int8", 0.15)])
 def test_lower_precision_stays_close(weights, most, tmp_path):
     import openvino as ov
