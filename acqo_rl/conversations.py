@@ -105,6 +105,7 @@ _PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal", "con
 _WRAPPER_KEYS = ("message", "kwargs", "data")
 _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
 """The beginning of a list of turns in JSON or in Python syntax."""
+_WRITTEN_TURN = re.compile(r"[US]: ")
 _YAML_LIST = re.compile(r"\s*- (?:role|speaker|from|author|content|text): ")
 _MAX_NESTING = 8
 """Maximum nesting depth of objects."""
@@ -240,7 +241,12 @@ def _unfolded(items: list[object]) -> list[object]:
 
 
 def _turns_inside(text: str) -> list[Turn]:
-    """The turns in a text that begins with the mark of a speaker; empty if only one side speaks."""
+    """The turns in a text that begins with the mark of a speaker; empty if only one side speaks.
+
+    In a text that begins like ``str(turn)``, other marks are part of the turn, so that a history can be read back.
+    """
+    if _WRITTEN_TURN.match(text) and not all(map(_WRITTEN_TURN.match, transcript(text))):
+        return []
     try:
         turns = read_turns(text)
     except ConversationError:

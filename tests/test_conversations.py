@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from types import SimpleNamespace
 
@@ -257,6 +258,8 @@ def test_each_string_of_a_list_may_be_a_question_with_its_answer():
         ['["a", is this JSON?'],
         ["User: Explain this chat.\nUser: hi\nBot: hello", "Bot: It is a greeting."],
         [{"role": "user", "content": "User: hi\nBot: hello"}],
+        ["U: Explain this chat.\nUser: hi\nBot: hello"],
+        ["U: Is this a chat?\nassistant\nhello"],
     ],
 )
 def test_a_turn_that_quotes_or_resembles_a_chat_is_one_turn(history):
@@ -354,6 +357,8 @@ def test_roles_and_texts_survive_in_any_shape(texts, speakers):
     assert read_history([SimpleNamespace(type=turn.speaker, content=[turn.text]) for turn in turns]) == turns
 
 
+WRITTEN_TURN = re.compile("^[US]: ", re.M)
+"""A line that begins like a turn in its normal form."""
 MARKS = [
     *("U:", "**User:**", "<|im_start|>", "[INST]", "\n", " ", "user", "assistant\n", "## Bot\n", "**User** ", "user> "),
     *(
@@ -381,7 +386,9 @@ def test_any_text_is_read_and_reading_again_changes_nothing(pieces):
             assert isinstance(history, str)
             assert history.lstrip().startswith(("[", "{", "- "))  # a list of turns that was cut off
             continue
-        assert read_history(turns) == turns == read_history([str(turn) for turn in turns])
+        assert read_history(turns) == turns
+        if not any(WRITTEN_TURN.search(turn.text) for turn in turns):
+            assert read_history([str(turn) for turn in turns]) == turns
 
 
 JSON = st.recursive(
