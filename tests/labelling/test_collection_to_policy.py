@@ -1,11 +1,14 @@
-"""From documents in a local Qdrant collection, without labels, to a trained policy in front of it: four commands."""
+"""From documents in a Qdrant collection to a search with a policy: the four commands of docs/no_labels.md, run."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import yaml
@@ -18,6 +21,8 @@ from acqo_rl.data.beir import read_beir
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 
+PAGE = Path(__file__).parents[2] / "docs" / "no_labels.md"
+[COMMANDS] = re.findall(r"```bash\n(acqo data --dataset collection.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 TRAINER = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "report_to": "none"}
 
@@ -103,18 +108,20 @@ def test_a_policy_is_trained_and_searches_in_front_of_a_collection(collection, w
     }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
 
-    run("data", "--dataset", "collection", "--documents", collection, "--output", "data/handbook")
-    run("questions", "--data", "data/handbook", "--index", collection, "--model", writer, "--output", "data/questions")
-    given = ("--data", "data/questions", "--index", collection, "--output_dir", "outputs/handbook")
-    run("train", "--config", "small.yaml", *given)
-    found = run(
-        "search", "--index", collection, "--model", "outputs/handbook/policy",
-        "--query", "Who built the Marken mill?", "--json", "True",
-    )  # fmt: skip
+    commands = (
+        COMMANDS.replace("qdrant://localhost:6333/wiki?encoder=BAAI/bge-small-en-v1.5", collection)
+        .replace("qdrant://localhost:6333/wiki", collection.partition("?")[0])
+        .replace("openai:qwen3@http://localhost:8000/v1", writer)
+        .replace("--config embedded", "--config small.yaml")
+    )
+    *makes, searches = [shlex.split(line)[1:] for line in commands.splitlines()]
+    for arguments in makes:
+        run(*arguments)
+    found = run(*searches, "--json", "True")
 
-    questions = read_beir("data/questions", "train", "dev")
+    questions = read_beir("data/wiki_questions", "train", "dev")
     assert {entry["kind"] for entry in questions.metadata.values()} >= {"several", "bridge", "follow_up"}
-    assert Policy.from_pretrained("outputs/handbook/policy").settings.max_new_tokens == 4
-    systems = json.loads((tmp_path / "outputs/handbook/evaluation/summary.json").read_text())["systems"]
+    assert Policy.from_pretrained("outputs/wiki/policy").settings.max_new_tokens == 4
+    systems = json.loads((tmp_path / "outputs/wiki/evaluation/summary.json").read_text())["systems"]
     assert {system["reformulator"] for system in systems} >= {"raw", "warm_start", "policy"}
     assert json.loads(found.stdout)["documents"][0]["title"] == "Marken mill"
