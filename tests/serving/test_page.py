@@ -42,7 +42,7 @@ def visit(browser):
 
     def open_page(url, address="", **context):
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **context})
-        context.set_default_timeout(3_000)
+        context.set_default_timeout(20_000)  # a busy machine is slow, not wrong
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -179,7 +179,7 @@ class TestPrefix:
             playwright.chromium.launch(executable_path=CHROMIUM) as browser,
         ):
             page, asked, failed = browser.new_page(), [], []
-            page.set_default_timeout(5_000)
+            page.set_default_timeout(20_000)
             page.on("request", lambda request: asked.append(request.url))
             page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
             page.goto(f"{url}/")
