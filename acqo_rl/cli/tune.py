@@ -104,7 +104,7 @@ def main(config: TuneConfig, strategies: StrategySettings) -> None:
     """Evaluates every combination and prints the choice."""
     from acqo_rl.evaluation.tuning import choose
 
-    check(config)
+    check(config, strategies)
     measured = measure_all(config, strategies)
     choice = choose({candidate: one.scores for candidate, one in measured.items()}, strategies.seed)
     count = len(next(iter(measured.values())).scores)
@@ -128,12 +128,17 @@ def given(candidate: Candidate) -> dict[str, float]:
     return {name: value for name, value in asdict(candidate).items() if value is not None}
 
 
-def check(config: TuneConfig) -> None:
+def check(config: TuneConfig, strategies: StrategySettings) -> None:
     """Checks settings that would otherwise fail late.
 
     Raises:
-        ConfigError: a number is out of range, or the strategy or a measure is unknown.
+        ConfigError: a number is out of range, the strategy or a measure is unknown, or reformulate_below is set.
     """
+    if strategies.reformulate_below is not None:
+        raise ConfigError(
+            f"reformulate_below is {strategies.reformulate_below}, but this command chooses it; give the values to try "
+            "in --cosines."
+        )
     check_ranges(config, dict.fromkeys(("limit", "batch_size"), (1, FINITE)))
     if config.strategy not in POLICIES and not set(config.strategy.split("+")) <= set(STRATEGIES):
         raise ConfigError(

@@ -31,12 +31,12 @@ def tuned(tmp_path, monkeypatch, capsys):
     build_bm25_index(tmp_path / "index", [*DOCUMENTS, *NOISE])
     script = module_of(SCRIPT)
 
-    def run(**settings):
+    def run(strategies=None, **settings):
         model = ScriptedLanguageModel("rain")
         monkeypatch.setattr(load, "load_strategy_model", lambda *_: model)
         places = {"data": str(tmp_path / "data"), "index": str(tmp_path / "index"), "output": str(tmp_path / "out")}
         config = script.TuneConfig(**places, model="scripted", **settings)
-        script.main(config, StrategySettings())
+        script.main(config, strategies or StrategySettings())
         return capsys.readouterr().out, model
 
     return run
@@ -71,6 +71,7 @@ def test_what_has_no_variants_is_tuned_by_weight_alone(tuned):
         {"original_weights": [-1.0]},
         {"measure": "magic"},
         {"cosines": [1.5]},
+        {"strategies": StrategySettings(reformulate_below=0.6)},
     ],
 )
 def test_what_cannot_be_is_refused_at_once(tuned, wrong):
