@@ -151,6 +151,18 @@ def test_help_shows_examples_and_the_file(capsys):
     assert "(default: explore)" in text
 
 
+def test_help_marks_required_settings_and_shows_no_default_that_is_nothing():
+    @dataclass
+    class Settings:
+        data: str = field(metadata={"help": "A folder."})
+        note: str | None = field(default=None, metadata={"help": "A text."})
+
+    shown = command.make_parser(Settings, description="").format_help()
+    assert "A folder. (required)" in shown
+    assert shown.count("(required)") == 1
+    assert "None" not in shown
+
+
 def test_the_negated_switch_has_its_own_help():
     @dataclass
     class Switch:

@@ -20,7 +20,7 @@ COMMANDS = {
     "evaluate": "evaluate reformulators, indexes, fusions and steps of the pipeline on a data set",
     "questions": "make a data set from documents, with questions written by a language model",
     "judge": "make a data set from queries without judgements, with a model as judge",
-    "tune": "choose settings of a prompted strategy on dev queries",
+    "tune": "choose settings of a prompted strategy or a policy on dev queries",
     "headroom": "estimate whether training is worth it, before anything is trained",
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
     "warm-start": "fine-tune a base model on examples selected by the reward",

@@ -29,7 +29,12 @@ _NESTED = re.compile(r"--\w+(?:\.\w+)+(?:=.*)?", re.S)
 
 
 class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Shows defaults, and keeps the line breaks of the description."""
+    """Shows what is required and the defaults, and keeps the line breaks of the description."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.required and action.option_strings:
+            return f"{action.help} (required)"
+        return action.help if action.default is None else super()._get_help_string(action)
 
 
 class Parser(HfArgumentParser):

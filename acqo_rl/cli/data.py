@@ -75,15 +75,23 @@ class PrepareDataConfig:
     dataset: str = field(default="embedded", metadata={"help": "Name of the data set, see above, or beir/NAME."})
     limit: list[int] = field(
         default_factory=list,
-        metadata={"help": "Maximum number of random queries per split; union: one number, or one per source."},
+        metadata={
+            "help": "Maximum number of queries per split, drawn at random; by default all. union: one number for all "
+            "sources, or one per source."
+        },
     )
     distractors: int | None = field(
         default=None,
-        metadata={"help": "Number of random passages besides those of the queries; by default all are kept."},
+        metadata={
+            "help": "Number of random passages to keep besides those of the drawn queries; by default all are kept."
+        },
     )
     joined: list[int] = field(
         default_factory=list,
-        metadata={"help": "union: number of compound queries, each made of two train queries; one number per source."},
+        metadata={
+            "help": "union: number of compound queries to add, each made by joining two train queries of a source; one "
+            "number per source."
+        },
     )
     seed: int = field(default=0, metadata={"help": "Seed of the random choices, and of the questions of embedded."})
     documents: list[str] = field(

@@ -127,7 +127,9 @@ class EvaluateConfig(IndexSettings):
         default_factory=lambda: list(MEASURES),
         metadata={"help": "Names as in ir_measures, or AllGold@k. The first one is the primary measure."},
     )
-    limit: int | None = field(default=None, metadata={"help": "Evaluate only this many queries, the first ones."})
+    limit: int | None = field(
+        default=None, metadata={"help": "Evaluate only the first queries, this many; by default all."}
+    )
     sample: int | None = field(
         default=None,
         metadata={"help": "Evaluate a random sample of this many queries that have a relevant document (--seed)."},
@@ -135,7 +137,8 @@ class EvaluateConfig(IndexSettings):
     rounds: int = field(
         default=1,
         metadata={
-            "help": "Calls per query of a policy that reads feedback; with 2, it then reads its own first results."
+            "help": "Number of calls of a policy that reads feedback, per query. In the second call, it reads the "
+            "results of its first sub-queries."
         },
     )
     non_inferiority_margin: float | None = field(
@@ -151,17 +154,26 @@ class EvaluateConfig(IndexSettings):
     )
     claims: str | None = field(
         default=None,
-        metadata={"help": f"YAML file of claims to check, or '{_PUBLISHED}' for those that come with the package."},
+        metadata={
+            "help": f"Check claims about strategies, such as a gain in recall: a YAML file, or '{_PUBLISHED}' for "
+            "typical published claims, which come with the package."
+        },
     )
     everyday: bool = field(
         default=False,
-        metadata={"help": "Also count how many of a hundred everyday questions the reformulators rewrite well."},
+        metadata={
+            "help": "Also count how many of a hundred everyday questions in the package each reformulator rewrites "
+            "well. Nothing is searched for this."
+        },
     )
     pipeline: list[str] = field(default_factory=list, metadata={"help": "Steps of the pipeline; see above."})
     max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per query of a step."})
     answers: Literal["comprehensive", "brief"] = field(
         default="brief",
-        metadata={"help": "Style of answers: brief (a few words, as EM and F1 expect) or comprehensive (sentences)."},
+        metadata={
+            "help": "Style of the answers of pipeline steps: brief (a few words, as EM and F1 expect) or comprehensive "
+            "(sentences)."
+        },
     )
     batch_size: int = field(
         default=32, metadata={"help": "Number of queries per batch; an interruption loses one batch."}

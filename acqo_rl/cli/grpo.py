@@ -12,7 +12,7 @@ The same command resumes an interrupted run from its last checkpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.measures import check_measures
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.settings import (
-    LEAST_LORA_RATE,
     LORA_RATE,
     GrpoSettings,
     PathSettings,
@@ -29,6 +28,7 @@ from acqo_rl.training.settings import (
     RewardSettings,
     policy_settings,
     trainer_settings,
+    warn_of_low_rate,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 @dataclass
 class GrpoRunConfig(GrpoSettings, RewardSettings, PromptSettings, PathSettings):
     """Settings of a GRPO run."""
+
+    dev_split: str = field(
+        default="dev", metadata={"help": "Dev queries, which choose the checkpoint: qrels/SPLIT.tsv."}
+    )
 
     def __post_init__(self) -> None:
         """Checks the settings.
@@ -89,11 +93,8 @@ def main(config: GrpoRunConfig) -> None:
     TransformersModel.load_tokenizer(config.model)  # refuses a model that cannot be prompted before any work is done
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
-    if config.lora_rank and trainer_args["learning_rate"] < LEAST_LORA_RATE:
-        state.print(
-            f"Warning: learning_rate is {trainer_args['learning_rate']:g} and lora_rank is {config.lora_rank}. An"
-            f" adapter learns almost nothing below {LEAST_LORA_RATE:g}; use at least {LORA_RATE:g}, or lora_rank 0."
-        )
+    if warning := warn_of_low_rate(trainer_args["learning_rate"], config.lora_rank, LORA_RATE):
+        state.print(warning)
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

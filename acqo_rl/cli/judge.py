@@ -73,7 +73,12 @@ class JudgeConfig(IndexSettings):
         default=40, metadata={"help": "Maximum number of documents judged per query; the best ranks are kept."}
     )
     limit: int = field(default=0, metadata={"help": "Number of queries, drawn at random; 0 uses all."})
-    gold: str = field(default="", metadata={"help": "Split of --data with gold judgements to compare with."})
+    gold: str = field(
+        default="",
+        metadata={
+            "help": "Split of --data with gold judgements; the command reports how well the judge agrees with them."
+        },
+    )
     plan: bool = field(default=False, metadata={"help": "Print the number of pairs and tokens; judge nothing."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     seed: int = field(default=0, metadata={"help": "Seed for the sample of queries."})

@@ -32,7 +32,8 @@ class PlotTrainingConfig:
     )
     evaluation: str | None = field(default=None, metadata={"help": "Output folder of acqo evaluate."})
     window: int = field(
-        default=5, metadata={"help": "Number of logged steps in the moving mean; 1 disables smoothing."}
+        default=5,
+        metadata={"help": "Curves are smoothed: each point is the mean of this many logged steps. 1 disables this."},
     )
 
 

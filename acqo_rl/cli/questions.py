@@ -63,7 +63,9 @@ class QuestionsConfig(IndexSettings):
     )
     easy: float = field(
         default=0.5,
-        metadata={"help": "Maximum share of questions whose documents the raw query already ranks first."},
+        metadata={
+            "help": "Maximum share of easy questions: those whose relevant documents the raw query already ranks first."
+        },
     )
     plan: bool = field(default=False, metadata={"help": "Print the number of calls and tokens; write nothing."})
     fusion: FusionName = field(

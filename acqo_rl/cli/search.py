@@ -22,7 +22,8 @@ one of these four by rules. Only pipeline and recursive work without --answer_mo
 answer.
 
 Without --query, the command reads queries interactively as turns of one conversation; :new starts a new conversation,
-:quit ends. The output shows the route, the top of each sub-query's ranking, the fused ranking, and times.
+:quit ends. The output shows the route, the top of each sub-query's ranking, the fused ranking with the part of each
+document that has most words of the query, and times.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
+from acqo_rl.pipeline.context import excerpt
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import (
     ENGINE_HELP,
@@ -51,7 +54,8 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.places import parts_of
+from acqo_rl.retrieval.manifest import read_manifest
+from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
 from acqo_rl.searching.feedback import document_of
 from acqo_rl.searching.reranking import DEPTH, Reranking
@@ -67,6 +71,7 @@ SHOWN_OF_EACH = 5
 WORDS_OF_ANSWER = 20
 ANSWER_TOKENS = 256
 CELL = 40
+EXCERPT = 120
 
 
 @dataclass
@@ -222,11 +227,16 @@ def check(config: SearchConfig) -> None:
     """Checks the settings before anything is loaded.
 
     Raises:
-        ConfigError: the query is empty, ``k`` is out of range, the reformulator is unknown, or it needs a model.
+        ConfigError: the query is empty, ``k`` is out of range, ``data`` is missing, the reformulator is unknown, or it
+            needs a model.
+        IndexMismatchError: there is no index, or it is incomplete.
     """
     if config.query is not None and not one_line(config.query):
         raise ConfigError("The query is empty; give some words, or omit --query to enter queries interactively.")
-    if config.data is None and not any(map(is_engine, parts_of(config.index))):
+    if config.data is None and not any(map(is_engine, places := parts_of(config.index))):
+        for place in places:
+            if not is_url(place):
+                read_manifest(Path(place))
         raise ConfigError(f"The index {config.index} does not contain the documents; give their BEIR folder: --data.")
     check_ranges(config, {"k": (1, FINITE), "rerank_depth": (1, FINITE)})
     single = (*WITHOUT_MODEL, "prompted", "policy", f"policy{WITH_RULES}", "adaptive", REWRITE_RETRIEVE_READ)
@@ -337,6 +347,7 @@ def show(answer: SearchResult, searcher: Searcher, config: SearchConfig) -> None
 def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
     """The result as lines for a terminal, without control characters."""
     reformulation, fused = answer.reformulation, answer.fused
+    about = " ".join([reformulation.query.text, *(sub_query.text for sub_query in reformulation.sub_queries)])
     yield f"route: {reformulation.route}, by {reformulation.made_by}"
     if reformulation.reasoning:
         yield one_line(reformulation.reasoning)
@@ -357,8 +368,9 @@ def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str)
     yield "fused"
     scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
     rows = [
-        (str(rank), f"{score:.3f}", f"{best:.3f}", d, document_of(corpus, d).title, document_of(corpus, d).text[:500])
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, excerpt(one_line(found.text), about, EXCERPT))
         for rank, (d, score, best) in enumerate(scored, start=1)
+        for found in [document_of(corpus, d)]
     ]
     yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
     yield ""

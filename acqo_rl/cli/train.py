@@ -58,13 +58,21 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     )
     flat_evaluation: bool = field(
         default=False,
-        metadata={"help": "Evaluate with an additional exact (Flat) index; the corpus is encoded a second time."},
+        metadata={
+            "help": "Evaluate with an exact (Flat) index instead of the one for training, which may be approximate. "
+            "The corpus is encoded a second time."
+        },
     )
     stage1_hardest_fraction: float = field(
         default=1.0,
-        metadata={"help": "Share of the training queries for Stage I: those hardest for the warm-started policy."},
+        metadata={
+            "help": "Train Stage I only on this share of the training queries, the hardest ones for the warm-started "
+            "policy."
+        },
     )
-    dev_split: str = field(default="dev", metadata={"help": "Split that chooses checkpoints."})
+    dev_split: str = field(
+        default="dev", metadata={"help": "Dev queries, which choose the checkpoints: qrels/SPLIT.tsv."}
+    )
     test_split: str = field(default="test", metadata={"help": "Split of the final evaluation."})
     seed: int = field(default=0, metadata={"help": "Seed of all stages."})
     launcher: str = field(
@@ -80,7 +88,10 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     queries: int = field(default=0, metadata={"help": "--plan without data: number of training queries."})
     minutes: dict = field(
         default_factory=dict,
-        metadata={"help": "Stage -> minutes of an earlier run; used to estimate the remaining time."},
+        metadata={
+            "help": "Mapping of each stage to its minutes in an earlier run. It is used only to estimate the "
+            "remaining time."
+        },
     )
 
 

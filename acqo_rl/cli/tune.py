@@ -80,18 +80,28 @@ class TuneConfig(IndexSettings):
         default="embedded:smollm2", metadata={"help": "Language model of the strategy, or folder of the policy."}
     )
     variants: list[int] = field(
-        default_factory=lambda: [3, 1, 2, 4, 5], metadata={"help": "Numbers of variants to try, for multi_query."}
+        default_factory=lambda: [3, 1, 2, 4, 5],
+        metadata={"help": "Values of num_variants to try: numbers of paraphrases per query, for multi_query."},
     )
     original_weights: list[float] = field(
-        default_factory=lambda: [0.0, 0.5, 1.0, 2.0, 4.0], metadata={"help": "Weights of the raw query to try."}
+        default_factory=lambda: [0.0, 0.5, 1.0, 2.0, 4.0],
+        metadata={
+            "help": "Values of original_weight to try: weights of the raw query in the fusion; with 0, it is not "
+            "searched."
+        },
     )
     cosines: list[float] = field(
         default_factory=lambda: [0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8],
-        metadata={"help": "Values of reformulate_below to try; see above. None is tried without a dense index."},
+        metadata={
+            "help": "Values of reformulate_below to try: cosines below which a query is reformulated. Without a dense "
+            "index, no value is tried."
+        },
     )
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     measure: str = field(default="nDCG@10", metadata={"help": "Measure to maximise, as ir_measures writes it."})
-    limit: int | None = field(default=None, metadata={"help": "Use only this many dev queries, the first ones."})
+    limit: int | None = field(
+        default=None, metadata={"help": "Use only the first dev queries, this many; by default all."}
+    )
     batch_size: int = field(default=32, metadata={"help": "Number of queries per batch."})
 
 

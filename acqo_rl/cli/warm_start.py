@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import PathSettings, PromptSettings, RewardSettings, policy_settings
+from acqo_rl.training.settings import (
+    PathSettings,
+    PromptSettings,
+    RewardSettings,
+    policy_settings,
+    warn_of_low_rate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
     from acqo_rl.training.materials import Materials
     from acqo_rl.training.warm_start import Example, ScoredQuery
     from acqo_rl.types import Query, Reformulation
+
+_RATE = 5e-4
 
 
 @dataclass
@@ -51,16 +59,16 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     tie_tolerance: float = field(
         default=0.05,
         metadata={
-            "help": "Candidates whose reward is lower than the best one by at most this count as equal; of these, the "
-            "one whose form fits the most queries becomes the target."
+            "help": "Candidates whose reward is at most this much below the best one count as equal to it. Of these, "
+            "the one with the most common form becomes the target."
         },
     )
     min_helped_share: float = field(
         default=0.0,
         metadata={
-            "help": "If a candidate beats the raw query for less than this share of a kind of queries (metadata.kind, "
-            "otherwise the route of the rules), all queries of the kind are passed, otherwise none of them. 0 decides "
-            "each query separately."
+            "help": "A kind of queries is reformulated only if reformulation helps at least this share of its queries; "
+            "otherwise all of them are passed. The kind is metadata.kind, or without it the route of the rules. 0 "
+            "decides for each query separately."
         },
     )
     teacher: list[str] = field(
@@ -101,7 +109,7 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
         },
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
-    learning_rate: float = field(default=5e-4, metadata={"help": "Peak learning rate."})
+    learning_rate: float = field(default=_RATE, metadata={"help": "Peak learning rate."})
     epochs: float = field(default=1.0, metadata={"help": "Passes over the examples."})
     batch_size: int = field(default=16, metadata={"help": "Examples per device and optimizer step."})
     micro_batch_size: int = field(
@@ -149,6 +157,8 @@ def main(config: WarmStartConfig) -> None:
         check_served_settings(config.model, settings)
     folder = Path(config.output_dir)
     state = PartialState(cpu=default_device() == "cpu")
+    if warning := warn_of_low_rate(config.learning_rate, config.lora_rank, _RATE):
+        state.print(warning)
     with state.main_process_first():
         status = open_run(folder, asdict(config))
     if status == "finished":

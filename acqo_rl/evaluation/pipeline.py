@@ -20,7 +20,7 @@ from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import ESSENTIAL, Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import Confidence, Engine, RetrievalState
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.searching.result import SearchResult
@@ -285,15 +285,15 @@ class _Found:
     strategies: tuple[str, ...] = ()
 
 
-def _engines(name: str, search: PassageSearch, asker: Asker, style: AnswerStyle) -> list[Engine]:
+def _engines(name: str, search: PassageSearch, budgeted: BudgetedModel, style: AnswerStyle) -> list[Engine]:
     after: dict[str, list[Engine]] = {
         "plain": [],
-        "multi_hop": [MultiHop(search, asker)],
-        "self_query": [SelfQuery(search, asker)],
+        "multi_hop": [MultiHop(search, budgeted)],
+        "self_query": [SelfQuery(search, budgeted)],
         "references": [ReferenceFollower(search)],
-        "decomposition": [Decomposer(search, asker)],
-        "recursive": [Decomposer(search, asker), ReferenceFollower(search)],
-        "plain_answer": [Synthesizer(asker, style=style), ConfidenceCalibrator(asker, cosine=search.cosine)],
+        "decomposition": [Decomposer(search, budgeted)],
+        "recursive": [Decomposer(search, budgeted), ReferenceFollower(search)],
+        "plain_answer": [Synthesizer(budgeted, style=style), ConfidenceCalibrator(budgeted, cosine=search.cosine)],
     }
     return [InitialSearch(search, _PASSAGES), *after[name]]
 
@@ -303,7 +303,7 @@ def _step(name: str, query: Query, meter: _Meter) -> _Found:
     answers = name == "plain_answer"
     state = RetrievalState(query, Budget(components.max_model_calls, ESSENTIAL if answers else 0))
     search = PassageSearch(meter, components.corpus)
-    for engine in _engines(name, search, Asker(meter), components.answer_style):
+    for engine in _engines(name, search, BudgetedModel(meter), components.answer_style):
         engine.run(state)
     return _Found(
         doc_ids=tuple(chunk.document.id for chunk in state.ranked()),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from acqo_rl.pipeline.context import question
-from acqo_rl.pipeline.roles import Asker
+from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.classify import challenges_of, is_unsure
 from acqo_rl.reformulation.model_classifier import read_labels
@@ -26,8 +26,8 @@ class Analyzer:
 
     name = "analyzer"
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, model: BudgetedModel) -> None:
+        self._model = model
 
     def run(self, state: RetrievalState) -> None:
         """Sets the challenges of the state; makes one model call if the rules are unsure (long questions)."""
@@ -35,7 +35,7 @@ class Analyzer:
             text = one_line(state.query.text)
             found = challenges_of(text)
         if is_unsure(text, found):
-            [reply] = self._asker.ask(state, self.name, _INSTRUCTIONS, [question(state.query)])
+            [reply] = self._model.ask(state, self.name, _INSTRUCTIONS, [question(state.query)])
             by_model = read_labels(Completion(reply or "", 0), get_args(Challenge))
             if reply is not None and not by_model:
                 state.misread(self.name, f"found no challenge in {reply[:80]!r}")

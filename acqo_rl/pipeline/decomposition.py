@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from acqo_rl.pipeline.context import cut, numbered, question
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.replies.answers import read_answer
 from acqo_rl.replies.counts import uncounted
@@ -53,16 +53,16 @@ class Decomposer:
 
     name = "decomposition"
 
-    def __init__(self, search: PassageSearch, asker: Asker, k: int = 3) -> None:
+    def __init__(self, search: PassageSearch, model: BudgetedModel, k: int = 3) -> None:
         """Creates the step.
 
         Args:
             search: searches passages.
-            asker: splits the question and answers the sub-questions.
+            model: splits the question and answers the sub-questions.
             k: passages per sub-question.
         """
         self._search = search
-        self._asker = asker
+        self._model = model
         self._k = k
 
     def run(self, state: RetrievalState) -> None:
@@ -70,7 +70,7 @@ class Decomposer:
         if state.sub_questions:
             self._answer_level(state, state.sub_questions)
             return
-        [reply] = self._asker.ask(state, self.name, _DECOMPOSE, [question(state.query)], examples=_EXAMPLES)
+        [reply] = self._model.ask(state, self.name, _DECOMPOSE, [question(state.query)], examples=_EXAMPLES)
         state.sub_questions = read_sub_questions(reply or "", state.query)
         if _is_whole(state) and reply is not None and normalised(state.query.text) not in normalised(reply):
             state.misread(self.name, f"found no sub-questions in {reply[:80]!r}")
@@ -104,7 +104,7 @@ class Decomposer:
         for part in parts:
             passages = numbered([state.chunks[doc_id] for doc_id in part.doc_ids], part.text, _ANSWER_CHARACTERS)
             contents.append(f"Passages:\n{passages}\n\nQuestion: {part.text}")
-        for part, reply in zip(parts, self._asker.ask(state, "sub_answer", _ANSWER, contents), strict=True):
+        for part, reply in zip(parts, self._model.ask(state, "sub_answer", _ANSWER, contents), strict=True):
             part.answer = cut(read_text(read_answer(reply or "", part.text)), _BRIEF_CHARACTERS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acqo_rl.pipeline.context import asked, numbered, question
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import Hop, Iteration, RetrievalState
 from acqo_rl.replies.fields import first_of, read_fields, read_items, read_search, read_text, read_truth
 
@@ -47,17 +47,17 @@ class MultiHop:
 
     name = "multi_hop"
 
-    def __init__(self, search: PassageSearch, asker: Asker, hops: int = 2, k: int = 3) -> None:
+    def __init__(self, search: PassageSearch, model: BudgetedModel, hops: int = 2, k: int = 3) -> None:
         """Creates the step.
 
         Args:
             search: searches passages.
-            asker: finds the gap.
+            model: finds the gap.
             hops: maximum number of searches after the first one.
             k: passages per search.
         """
         self._search = search
-        self._asker = asker
+        self._model = model
         self._hops = hops
         self._k = k
 
@@ -80,7 +80,7 @@ class MultiHop:
 
     def _gap(self, state: RetrievalState) -> tuple[Hop, str] | None:
         """The last hop with its analysis, and the next query (may be empty); ``None`` without a reply of the model."""
-        [reply] = self._asker.ask(state, self.name, _GAP, [_seen(state)], examples=_GAP_EXAMPLES)
+        [reply] = self._model.ask(state, self.name, _GAP, [_seen(state)], examples=_GAP_EXAMPLES)
         if reply is None:
             return None
         fields = read_fields(reply)
@@ -104,17 +104,17 @@ class SelfQuery:
 
     name = "self_query"
 
-    def __init__(self, search: PassageSearch, asker: Asker, iterations: int = 3, k: int = 3) -> None:
+    def __init__(self, search: PassageSearch, model: BudgetedModel, iterations: int = 3, k: int = 3) -> None:
         """Creates the step.
 
         Args:
             search: searches passages.
-            asker: finds the gaps.
+            model: finds the gaps.
             iterations: maximum number of searches.
             k: passages per search.
         """
         self._search = search
-        self._asker = asker
+        self._model = model
         self._iterations = iterations
         self._k = k
 
@@ -131,7 +131,7 @@ class SelfQuery:
             if number == self._iterations:
                 state.trace.add(self.name, f"stopped: the limit of {number} iterations is reached")
                 return
-            [reply] = self._asker.ask(state, self.name, _COMPLETENESS, [_seen(state)], examples=_COMPLETE_EXAMPLES)
+            [reply] = self._model.ask(state, self.name, _COMPLETENESS, [_seen(state)], examples=_COMPLETE_EXAMPLES)
             if reply is None:
                 return
             fields = read_fields(reply)

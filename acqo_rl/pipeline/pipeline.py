@@ -15,7 +15,7 @@ from acqo_rl.pipeline.initial import InitialSearch
 from acqo_rl.pipeline.modes import AnyMode, Mode, passages_for_answer, read_mode
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.references import ReferenceFollower
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import Chunk, Confidence, Engine, Hop, Iteration, RetrievalState, RetrievalStep, SubQuestion
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
@@ -127,30 +127,30 @@ class Pipeline:
             raise ConfigError(
                 f"max_model_calls is {max_model_calls}; it must be at least {ESSENTIAL}, for answer and grounding."
             )
-        search, asker = PassageSearch(retriever, corpus), Asker(model)
+        search, budgeted = PassageSearch(retriever, corpus), BudgetedModel(model)
         self._retriever = retriever
         self.max_model_calls = max_model_calls
         self._seconds = seconds
         self._before: tuple[Engine, ...] = (
-            Analyzer(asker),
+            Analyzer(budgeted),
             InitialSearch(search, searcher=searcher, calls=reformulation_calls),
         )
         first = InitialSearch(search, MODE_PASSAGES, searcher, reformulation_calls)
         begin: tuple[Engine, ...] = (first,) if searcher else ()
         self._modes: dict[Mode, tuple[Engine, ...]] = {
             "simple": (first,),
-            "recursive": (*begin, Decomposer(search, asker), ReferenceFollower(search)),
-            "multi_hop": (*begin, MultiHop(search, asker)),
-            "self_query": (*begin, SelfQuery(search, asker)),
+            "recursive": (*begin, Decomposer(search, budgeted), ReferenceFollower(search)),
+            "multi_hop": (*begin, MultiHop(search, budgeted)),
+            "self_query": (*begin, SelfQuery(search, budgeted)),
         }
         self._engines: dict[Challenge, Engine] = {
             "temporal": TemporalReranker(dates, today),
-            "multi_hop": MultiHop(search, asker),
-            "decomposition": Decomposer(search, asker),
+            "multi_hop": MultiHop(search, budgeted),
+            "decomposition": Decomposer(search, budgeted),
             **(engines or {}),
         }
-        self._synthesizer = Synthesizer(asker, style=answer_style)
-        self._calibrator = ConfidenceCalibrator(asker, cosine=search.cosine)
+        self._synthesizer = Synthesizer(budgeted, style=answer_style)
+        self._calibrator = ConfidenceCalibrator(budgeted, cosine=search.cosine)
         self._cache: TimedCache[PipelineResult] = TimedCache(cache_size, cache_seconds)
 
     def ask(

@@ -91,7 +91,7 @@ def note_failures(state: RetrievalState, failures: Iterable[Failure]) -> None:
         state.fail(failure.step, reason, "model" if failure.step == "reformulation" else "search")
 
 
-class Asker:
+class BudgetedModel:
     """Calls a language model within the budget; without a model, every call is skipped."""
 
     def __init__(self, model: LanguageModel | None) -> None:

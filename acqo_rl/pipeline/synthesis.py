@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from acqo_rl.pipeline.context import CONTEXT_CHARACTERS, asked, cut, numbered, question
-from acqo_rl.pipeline.roles import Asker
+from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import Chunk, Claim, Confidence, RetrievalState
 from acqo_rl.replies.answers import read_answer
 from acqo_rl.replies.fields import first_of, read_ids, read_share, read_text
@@ -34,15 +34,15 @@ class Synthesizer:
 
     name = "synthesis"
 
-    def __init__(self, asker: Asker, k: int = 8, style: AnswerStyle = "comprehensive") -> None:
+    def __init__(self, model: BudgetedModel, k: int = 8, style: AnswerStyle = "comprehensive") -> None:
         """Creates the step.
 
         Args:
-            asker: calls the model.
+            model: calls the model.
             k: number of passages in the prompt.
             style: ``brief`` requests an answer of a few words, as benchmarks expect.
         """
-        self._asker = asker
+        self._model = model
         self._k = k
         self._style: AnswerStyle = style
 
@@ -61,7 +61,7 @@ class Synthesizer:
         answers = [f"{part.text} {part.answer}" for part in state.sub_questions if part.answer]
         partial = "\n".join(["", "Partial answers:", *answers, ""]) if answers else ""
         content = f"Passages:\n{state.passages}\n{partial}\n{question(state.query)}"
-        [reply] = self._asker.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
+        [reply] = self._model.ask(state, self.name, _SYNTHESIS[self._style], [content], essential=True, watched=True)
         answer = read_answer(reply or "", state.query.text)
         if reply is not None and not answer:
             state.misread(self.name, f"found no answer in {reply[:80]!r}")
@@ -76,15 +76,15 @@ class ConfidenceCalibrator:
 
     name = "confidence"
 
-    def __init__(self, asker: Asker, k: int = 8, cosine: bool = True) -> None:
+    def __init__(self, model: BudgetedModel, k: int = 8, cosine: bool = True) -> None:
         """Creates the step.
 
         Args:
-            asker: checks the claims of the answer.
+            model: checks the claims of the answer.
             k: number of passages in the prompt; the same as for the answer.
             cosine: whether the similarities of passages are cosines.
         """
-        self._asker = asker
+        self._model = model
         self._k = k
         self._cosine = cosine
 
@@ -102,7 +102,7 @@ class ConfidenceCalibrator:
         chunks = state.ranked()[: self._k]
         passages = numbered(chunks, asked(state), CONTEXT_CHARACTERS)
         content = f"Passages:\n{passages}\n\nAnswer: {state.answer}"
-        [reply] = self._asker.ask(state, "grounding", _GROUNDING, [content], essential=True)
+        [reply] = self._model.ask(state, "grounding", _GROUNDING, [content], essential=True)
         if reply is None:
             return None, ()
         claims = read_claims(reply, chunks)

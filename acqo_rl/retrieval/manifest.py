@@ -157,6 +157,8 @@ def read_manifest(folder: Path) -> Manifest:
             file is missing or damaged.
     """
     path = folder / FILE_NAME
+    if not folder.is_dir():
+        raise IndexMismatchError(f"The index folder {folder} does not exist; fix the path, or build it by acqo index.")
     if not path.is_file():
         raise IndexMismatchError(f"{folder} contains no complete index ({FILE_NAME} is missing); build it first.")
     try:

@@ -96,7 +96,9 @@ class PathSettings(IndexSettings):
     )
     model: str = field(metadata={"help": "Starting model: Hub id, folder, adapter folder or embedded:smollm2."})
     split: str = field(default="train", metadata={"help": "Training queries: qrels/SPLIT.tsv."})
-    dev_split: str = field(default="dev", metadata={"help": "Dev queries, which choose the checkpoint."})
+    dev_split: str = field(
+        default="dev", metadata={"help": "Dev queries: qrels/SPLIT.tsv. None of them may be a training query."}
+    )
     limit: int = field(default=0, metadata={"help": "Maximum number of training queries; 0 means all."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     seed: int = field(default=0, metadata={"help": "Seed for sampling, shuffling and new weights."})
@@ -157,12 +159,22 @@ class RewardSettings:
         default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."}
     )
     gold_decay: float = field(
-        default=0.6, metadata={"help": "Eta: factor per gold document, by rank, if a query has several."}
+        default=0.6,
+        metadata={
+            "help": "Eta in the paper. If a query has several gold documents, the value of the i-th one, by rank, is "
+            "multiplied by this factor i times."
+        },
     )
     bonus_ranks: int = field(
-        default=3, metadata={"help": "k*: number of top ranks with a bonus in Stage II; 0 disables the bonus."}
+        default=3,
+        metadata={
+            "help": "k* in the paper. In Stage II, a gold document at one of this many top ranks gets a bonus; 0 "
+            "disables it."
+        },
     )
-    top_rank_bonus: float = field(default=0.5, metadata={"help": "Lambda: size of the bonus."})
+    top_rank_bonus: float = field(
+        default=0.5, metadata={"help": "Lambda in the paper: size of the bonus at rank 1; it falls with the rank."}
+    )
 
 
 @dataclass
@@ -195,7 +207,7 @@ class GrpoSettings:
     max_mean_reward: float = field(default=5 / 3, metadata={"help": "Highest mean reward inside the band."})
     hardest_fraction: float = field(
         default=1.0,
-        metadata={"help": "Share of the queries inside the band to train on: those with the lowest mean reward."},
+        metadata={"help": "Train only on this share of the queries inside the band, the hardest ones."},
     )
     eval_limit: int = field(default=200, metadata={"help": "Number of dev queries, a fixed sample."})
     eval_measure: str = field(default="nDCG@10", metadata={"help": "Dev measure that chooses the model."})
@@ -210,6 +222,22 @@ class GrpoSettings:
             + ", ".join(f"{name} {value}" for name, value in TRAINER.items())
             + f"; learning_rate {LORA_RATE:g} with an adapter, {FULL_RATE:g} without."
         },
+    )
+
+
+def warn_of_low_rate(learning_rate: float, lora_rank: int, usual: float) -> str:
+    """A warning if the learning rate is too low for an adapter; empty if it is not.
+
+    Args:
+        learning_rate: peak learning rate.
+        lora_rank: rank of the adapter; 0 if all weights are trained.
+        usual: the learning rate that the warning recommends.
+    """
+    if not lora_rank or learning_rate >= LEAST_LORA_RATE:
+        return ""
+    return (
+        f"Warning: learning_rate is {learning_rate:g} and lora_rank is {lora_rank}. An adapter learns almost nothing "
+        f"below {LEAST_LORA_RATE:g}; use at least {usual:g}, or lora_rank 0."
     )
 
 

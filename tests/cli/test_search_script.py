@@ -16,6 +16,7 @@ from tiny_policy import full_model
 
 from acqo_rl.cli import module_of
 from acqo_rl.data.beir import write_beir
+from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.language_models import load
 from acqo_rl.retrieval import SentenceTransformerEncoder
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
@@ -47,6 +48,30 @@ def folder(tmp_path_factory):
     write_beir(folder, DOCUMENTS, [], {})
     build_bm25_index(folder / "index", DOCUMENTS)
     return folder
+
+
+@pytest.mark.parametrize("index", ["nowhere", "."])
+def test_an_index_that_is_not_there_is_reported_before_missing_documents(folder, index):
+    """The second place is a folder, but contains no index."""
+    script = module_of(SCRIPT)
+    with pytest.raises(IndexMismatchError):
+        script.check(script.SearchConfig(index=str(folder / index), reformulator="raw", query="Peru"))
+
+
+def test_an_index_folder_without_data_is_an_error(folder):
+    script = module_of(SCRIPT)
+    with pytest.raises(ConfigError):
+        script.check(script.SearchConfig(index=str(folder / "index"), reformulator="raw", query="Peru"))
+
+
+def test_the_part_of_a_long_text_that_matches_is_shown(folder):
+    text = f"{'It has many rivers and lakes. ' * 20}The currency of Peru is the sol."
+    ranking = Ranking(("peru",), (1.0,), "bm25", "currency")
+    query = Query("1", "currency of Peru")
+    fused = Ranking(("peru",), (1.0,), similarities=(1.0,))
+    result = SearchResult(Reformulation(query, "pass", (SubQuery(query.text, "original"),), "raw"), (ranking,), fused)
+    shown = "\n".join(module_of(SCRIPT).lines(result, {"peru": Document("peru", "Peru", text)}, "1/P"))
+    assert "The currency of Peru is the sol." in shown
 
 
 @pytest.fixture(scope="module")

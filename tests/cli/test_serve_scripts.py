@@ -35,6 +35,13 @@ def folder(tmp_path_factory):
     return folder
 
 
+class Finished:
+    """A server that ends at once."""
+
+    def run(self):
+        pass
+
+
 @pytest.fixture
 def slow_model():
     """An OpenAI-compatible server that answers when ``go`` is set."""
@@ -63,6 +70,23 @@ def slow_model():
     server.url = f"http://127.0.0.1:{server.server_port}/v1"
     with in_thread(server, server.go):
         yield server
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("serve", "--collections world=FOLDER,FOLDER/index --strategies rules"),
+        ("serve-retriever", "--index FOLDER/index"),
+    ],
+)
+def test_log_level_and_shutdown_timeout_reach_the_server(name, places, folder, monkeypatch):
+    given = []
+    monkeypatch.setattr("acqo_rl.serving.logs.configure_logs", given.append)
+    monkeypatch.setattr("uvicorn.Server", lambda config: given.append(config.timeout_graceful_shutdown) or Finished())
+    words = [*places.replace("FOLDER", str(folder)).split(), "--log_level", "WARNING", "--shutdown_timeout", "7"]
+    module = module_of(name)
+    module.main(*command.parse(module.make_parser(), words))
+    assert given == ["WARNING", 7]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 from pipeline_stand_ins import ModelByRole
 from stand_ins import ScriptedRetriever
 
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.types import Document
 
 DOCUMENTS = (
@@ -30,5 +30,5 @@ def search_over(corpus):
 
 
 @pytest.fixture
-def asker():
-    return lambda **replies: Asker(ModelByRole(**replies))
+def budgeted():
+    return lambda **replies: BudgetedModel(ModelByRole(**replies))

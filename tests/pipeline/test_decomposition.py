@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.pipeline.decomposition import Decomposer, levels_of, read_sub_questions
-from acqo_rl.pipeline.roles import Asker
+from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import RetrievalState, SubQuestion
 from acqo_rl.types import Query
 
@@ -74,11 +74,11 @@ def reply_of(*depends):
     return f"[{', '.join(rows)}]"
 
 
-def test_answers_go_where_they_are_waited_for(search_over, asker):
+def test_answers_go_where_they_are_waited_for(search_over, budgeted):
     """Independent parts in one search and one batch, the dependent one after them with their answers."""
     found = {"part 1": ("bert",), "part 2": ("alphabet",), "part 3 (Context: Google; Alphabet)": ("alphabet", "bert")}
     search = search_over(found)
-    model = asker(decompose=reply_of([], [], [1, 2]), sub_answer=["Google", "Alphabet", "Alphabet owns it"])
+    model = budgeted(decompose=reply_of([], [], [1, 2]), sub_answer=["Google", "Alphabet", "Alphabet owns it"])
     state = RetrievalState(QUERY)
     Decomposer(search, model).run(state)
     assert search.retriever.calls == [["part 1", "part 2"], ["part 3 (Context: Google; Alphabet)"]]
@@ -87,9 +87,9 @@ def test_answers_go_where_they_are_waited_for(search_over, asker):
     assert state.budget.used == 4
 
 
-def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, asker):
+def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, budgeted):
     search = search_over({"part 1": ("bert",)})
-    model = asker(decompose=reply_of([], [], [1]), sub_answer="None.")
+    model = budgeted(decompose=reply_of([], [], [1]), sub_answer="None.")
     state = RetrievalState(QUERY)
     Decomposer(search, model).run(state)
     assert [part.answer for part in state.sub_questions] == ["", "", ""]
@@ -97,10 +97,10 @@ def test_no_answer_is_none_and_no_passage_is_not_asked_about(search_over, asker)
     assert search.retriever.calls[1] == ["part 3"]
 
 
-def test_a_circle_is_asked_as_one_question(search_over, asker):
+def test_a_circle_is_asked_as_one_question(search_over, budgeted):
     search = search_over({})
     state = RetrievalState(QUERY)
-    Decomposer(search, asker(decompose=reply_of([2], [1]))).run(state)
+    Decomposer(search, budgeted(decompose=reply_of([2], [1]))).run(state)
     assert search.retriever.calls == [[QUERY.text]]
     assert "circular" in state.failures[0]
 
@@ -108,8 +108,8 @@ def test_a_circle_is_asked_as_one_question(search_over, asker):
 def test_without_a_model_the_question_is_searched_once(search_over):
     search = search_over({})
     state = RetrievalState(QUERY)
-    Decomposer(search, Asker(None)).run(state)
-    Decomposer(search, Asker(None)).run(state)
+    Decomposer(search, BudgetedModel(None)).run(state)
+    Decomposer(search, BudgetedModel(None)).run(state)
     assert search.retriever.calls == [[QUERY.text]]
     assert state.sub_questions[0].kind == "original"
 
@@ -124,17 +124,17 @@ def test_without_a_model_the_question_is_searched_once(search_over):
         ("Question: Who owns the developer of BERT?", False),
     ],
 )
-def test_a_reply_without_parts_is_reported_unless_the_question_is_simple(search_over, asker, reply, reported):
+def test_a_reply_without_parts_is_reported_unless_the_question_is_simple(search_over, budgeted, reply, reported):
     state = RetrievalState(QUERY)
-    Decomposer(search_over({}), asker(decompose=reply)).run(state)
+    Decomposer(search_over({}), budgeted(decompose=reply)).run(state)
     assert [part.text for part in state.sub_questions] == [QUERY.text]
     assert state.failures == ([f"decomposition: found no sub-questions in {reply[:80]!r}"] if reported else [])
 
 
-def test_a_long_answer_is_cut_before_another_part_is_searched_with_it(search_over, asker):
+def test_a_long_answer_is_cut_before_another_part_is_searched_with_it(search_over, budgeted):
     """What waits for it is still a search."""
     search = search_over({"part 1": ("bert",)})
-    model = asker(decompose=reply_of([], [1]), sub_answer="Google made it. " * 50)
+    model = budgeted(decompose=reply_of([], [1]), sub_answer="Google made it. " * 50)
     Decomposer(search, model).run(RetrievalState(QUERY))
     assert search.retriever.calls[1][0].startswith("part 2 (Context: Google made it.")
     assert len(search.retriever.calls[1][0]) < 230

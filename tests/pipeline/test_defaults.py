@@ -9,7 +9,7 @@ from acqo_rl.pipeline.decomposition import Decomposer
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.references import ReferenceFollower
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.pipeline.synthesis import calibrate
 from acqo_rl.types import Query
@@ -60,13 +60,13 @@ def test_depth_is_the_number_of_searches_after_each_other(state, retriever):
 def test_multi_hop(state, retriever):
     """Three searches of three passages; the model reads eight passages of 300 characters."""
     model = ModelByRole(gap=GAPS)
-    MultiHop(PassageSearch(retriever, AnyDocument(LONG)), Asker(model)).run(state)
+    MultiHop(PassageSearch(retriever, AnyDocument(LONG)), BudgetedModel(model)).run(state)
     assert retriever.calls == [(["q"], 3), (["hop 0"], 3), (["hop 1"], 3)]
     assert model.count("gap") == state.budget.used == 2
     state = RetrievalState(Query("q", "q"))
     search = PassageSearch(retriever, AnyDocument(LONG))
     search.search(state, "initial", ["q"], 10)
-    MultiHop(search, Asker(model)).run(state)
+    MultiHop(search, BudgetedModel(model)).run(state)
     content = model.asked[2][1]
     assert "(8) q/7: word" in content and "(9)" not in content
     assert 8 * 280 < len(content) < 8 * 330
@@ -75,7 +75,7 @@ def test_multi_hop(state, retriever):
 def test_self_query(state, retriever):
     """Three searches of three passages, the most important gap first; nothing is asked after the last."""
     model = ModelByRole(completeness=["SUFFICIENT: no\nMISSING: a, b; c", "SUFFICIENT: no\nMISSING: d\nc"])
-    SelfQuery(PassageSearch(retriever, AnyDocument(LONG)), Asker(model)).run(state)
+    SelfQuery(PassageSearch(retriever, AnyDocument(LONG)), BudgetedModel(model)).run(state)
     assert retriever.calls == [(["q"], 3), (["a, b"], 3), (["d"], 3)]
     assert model.count("completeness") == 2
 
@@ -84,7 +84,7 @@ def test_decomposition(state, retriever):
     """At most four parts, three passages each in one pool, answered from 2000 characters."""
     parts = "\n".join(f"SUB{i}: part {i}" for i in range(1, 7))
     model = ModelByRole(decompose=parts, sub_answer="said")
-    Decomposer(PassageSearch(retriever, AnyDocument(LONG)), Asker(model)).run(state)
+    Decomposer(PassageSearch(retriever, AnyDocument(LONG)), BudgetedModel(model)).run(state)
     assert retriever.calls == [([f"part {i}" for i in range(1, 5)], 3)]
     assert (len(state.chunks), model.count("sub_answer"), state.budget.used) == (12, 4, 5)
     assert 1900 < len(read(model, "sub_answer")) < 2100
@@ -126,7 +126,7 @@ def test_twenty_model_calls(retriever):
     """In the state and in the pipeline alike."""
     assert RetrievalState(Query("q", "q")).budget.limit == 20
     asked = ModelByRole(gap=GAPS, synthesis="said", grounding="GROUNDING: 1")
-    engines = {"multi_hop": MultiHop(PassageSearch(retriever, AnyDocument("")), Asker(asked), hops=50)}
+    engines = {"multi_hop": MultiHop(PassageSearch(retriever, AnyDocument("")), BudgetedModel(asked), hops=50)}
     asked.replies["gap"] = [f"NEXT_QUERY: hop {i}" for i in range(60)]
     result = Pipeline(retriever, AnyDocument(""), asked, engines=engines).ask("Who is the wife of the CEO of Apple?")
     assert (result.model_calls, asked.count("gap"), result.answer) == (20, 18, "said")

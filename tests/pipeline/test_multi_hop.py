@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acqo_rl.pipeline.multi_hop import MultiHop, SelfQuery
-from acqo_rl.pipeline.roles import Asker
+from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.types import Query
 
@@ -19,9 +19,9 @@ def state():
 
 
 class TestMultiHop:
-    def test_the_worked_example(self, state, search_over, asker):
+    def test_the_worked_example(self, state, search_over, budgeted):
         """Two hops; what a hop finds is found once."""
-        model = asker(
+        model = budgeted(
             gap=[
                 '{"answerable": false, "missing": "who owns Google", "next_query": "Google parent company"}',
                 "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none",
@@ -36,8 +36,10 @@ class TestMultiHop:
         assert list(state.chunks) == ["bert", "alphabet"]
         assert "(1) BERT: BERT is a language model" in model.model.asked[0][1]
 
-    def test_one_call_and_one_search_a_hop(self, state, search_over, asker):
-        model = asker(gap=['{"complete": false, "gap_query": "a"}', '{"complete": false, "gap_query": "b"}', "unused"])
+    def test_one_call_and_one_search_a_hop(self, state, search_over, budgeted):
+        model = budgeted(
+            gap=['{"complete": false, "gap_query": "a"}', '{"complete": false, "gap_query": "b"}', "unused"]
+        )
         search = search_over({})
         MultiHop(search, model, hops=2).run(state)
         assert model.model.count("gap") == state.budget.used == 2
@@ -53,33 +55,35 @@ class TestMultiHop:
             "",
         ],
     )
-    def test_no_next_query_ends_it_and_is_told(self, state, search_over, asker, reply):
+    def test_no_next_query_ends_it_and_is_told(self, state, search_over, budgeted, reply):
         """Nothing is never searched."""
         search = search_over(FOUND)
-        MultiHop(search, asker(gap=reply)).run(state)
+        MultiHop(search, budgeted(gap=reply)).run(state)
         assert search.retriever.calls == [[QUESTION]]
         assert state.hops[0].answerable is not True
         assert "multi_hop: " in state.failures[0]
 
-    def test_a_text_that_holds_none_is_searched(self, state, search_over, asker):
+    def test_a_text_that_holds_none_is_searched(self, state, search_over, budgeted):
         search = search_over({})
-        MultiHop(search, asker(gap="answerable: no\nnext_query: nonexistent file error"), hops=1).run(state)
+        MultiHop(search, budgeted(gap="answerable: no\nnext_query: nonexistent file error"), hops=1).run(state)
         assert search.retriever.calls[1] == ["nonexistent file error"]
 
-    def test_a_repeated_query_ends_it(self, state, search_over, asker):
+    def test_a_repeated_query_ends_it(self, state, search_over, budgeted):
         search = search_over(FOUND)
-        MultiHop(search, asker(gap=f'{{"answerable": false, "next_query": "{QUESTION.lower()} "}}'), hops=5).run(state)
+        MultiHop(search, budgeted(gap=f'{{"answerable": false, "next_query": "{QUESTION.lower()} "}}'), hops=5).run(
+            state
+        )
         assert len(search.retriever.calls) == 1
         assert any(repr(f"{QUESTION.lower()}") in step.detail for step in state.trace.steps)
 
     def test_without_a_model_it_stops_with_a_reason(self, state, search_over):
-        MultiHop(search_over(FOUND), Asker(None)).run(state)
+        MultiHop(search_over(FOUND), BudgetedModel(None)).run(state)
         assert (len(state.hops), state.skipped) == (1, ["multi_hop: no language model"])
 
 
 class TestSelfQuery:
-    def test_the_most_important_new_gap_first(self, state, search_over, asker):
-        model = asker(
+    def test_the_most_important_new_gap_first(self, state, search_over, budgeted):
+        model = budgeted(
             completeness=[
                 '{"sufficient": false, "missing": ["Google parent company", "transformer"]}',
                 "SUFFICIENT: no\nMISSING: Google parent company; transformer",
@@ -101,21 +105,21 @@ class TestSelfQuery:
             ("well", "stopped: no new gap"),
         ],
     )
-    def test_ends_with_a_reason(self, state, search_over, asker, reply, reason):
+    def test_ends_with_a_reason(self, state, search_over, budgeted, reply, reason):
         """It never ends in silence."""
-        SelfQuery(search_over(FOUND), asker(completeness=reply)).run(state)
+        SelfQuery(search_over(FOUND), budgeted(completeness=reply)).run(state)
         assert (len(state.iterations), state.trace.steps[-1].detail) == (1, reason)
 
-    def test_what_was_searched_before_is_not_searched_again(self, state, search_over, asker):
+    def test_what_was_searched_before_is_not_searched_again(self, state, search_over, budgeted):
         search = search_over(FOUND)
         search.search(state, "initial", [QUESTION], 10)
-        SelfQuery(search, asker(completeness="SUFFICIENT: yes")).run(state)
+        SelfQuery(search, budgeted(completeness="SUFFICIENT: yes")).run(state)
         assert search.retriever.calls == [[QUESTION]]
         assert state.iterations[0].doc_ids == ("bert",)
 
     @pytest.mark.parametrize("reply", ["The passages are about BERT.", "", '{"sufficient": null, "missing": ["..."]}'])
-    def test_a_reply_that_says_nothing_is_told(self, state, search_over, asker, reply):
+    def test_a_reply_that_says_nothing_is_told(self, state, search_over, budgeted, reply):
         search = search_over(FOUND)
-        SelfQuery(search, asker(completeness=reply)).run(state)
+        SelfQuery(search, budgeted(completeness=reply)).run(state)
         assert search.retriever.calls == [[QUESTION]]
         assert state.failures == [f"self_query: found no gap in {reply[:80]!r}"]

@@ -7,7 +7,7 @@ from pipeline_stand_ins import BrokenModel
 from stand_ins import BrokenRetriever, ScriptedLanguageModel
 
 from acqo_rl.pipeline.budget import Budget
-from acqo_rl.pipeline.roles import Asker, PassageSearch
+from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.types import Completion, Document, Query, Ranking
 
@@ -52,19 +52,19 @@ def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
         def generate(self, conversations):
             return completions
 
-    assert Asker(Careless()).ask(state, "gap", "", ["x"]) == [None]
+    assert BudgetedModel(Careless()).ask(state, "gap", "", ["x"]) == [None]
     assert state.broken == {"model"}
 
 
 def test_no_model_no_money_no_time(state):
     """What is not essential is skipped and named."""
-    assert Asker(None).ask(state, "gap", "", ["x"]) == [None]
+    assert BudgetedModel(None).ask(state, "gap", "", ["x"]) == [None]
     state.budget = Budget(2, reserved=1)
     model = ScriptedLanguageModel("reply")
-    assert Asker(model).ask(state, "gap", "", ["x", "y"]) == ["reply", None]
-    assert Asker(model).ask(state, "answer", "", ["x"], essential=True) == ["reply"]
+    assert BudgetedModel(model).ask(state, "gap", "", ["x", "y"]) == ["reply", None]
+    assert BudgetedModel(model).ask(state, "answer", "", ["x"], essential=True) == ["reply"]
     state.deadline = 0
-    assert Asker(model).ask(state, "late", "", ["x"], essential=True) == [None]
+    assert BudgetedModel(model).ask(state, "late", "", ["x"], essential=True) == [None]
     assert state.skipped == [
         "gap: no language model",
         "gap: the budget of 2 model calls is used up",
@@ -74,18 +74,18 @@ def test_no_model_no_money_no_time(state):
 
 
 def test_a_failed_model_is_named(state):
-    assert Asker(BrokenModel()).ask(state, "gap", "", ["x"]) == [None]
+    assert BudgetedModel(BrokenModel()).ask(state, "gap", "", ["x"]) == [None]
     assert state.failures == ["gap: ConnectionError: the model server is down"]
 
 
 def test_thoughts_are_no_part_of_a_reply(state):
     model = ScriptedLanguageModel('<think>{"answerable": true}?</think>\n{"answerable": false}')
-    assert Asker(model).ask(state, "gap", "", ["x"]) == ['{"answerable": false}']
+    assert BudgetedModel(model).ask(state, "gap", "", ["x"]) == ['{"answerable": false}']
 
 
 def test_a_limit_that_ended_within_thoughts_is_the_reason(state):
     model = ScriptedLanguageModel(Completion("<think>Is it", 3, finished=False))
-    assert Asker(model).ask(state, "gap", "", ["x"]) == [None]
+    assert BudgetedModel(model).ask(state, "gap", "", ["x"]) == [None]
     assert "max_new_tokens" in state.failures[0]
 
 
@@ -102,19 +102,21 @@ class Streaming(ScriptedLanguageModel):
 def test_thoughts_are_not_streamed(state):
     heard = []
     state.on_text = heard.append
-    asker = Asker(Streaming("<think>Quito?</think>\nLima.", "Quito? No.</think>Lima.", "Quito?</think>Lima."))
-    assert asker.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
+    budgeted = BudgetedModel(
+        Streaming("<think>Quito?</think>\nLima.", "Quito? No.</think>Lima.", "Quito?</think>Lima.")
+    )
+    assert budgeted.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
     assert "".join(heard) == "Lima."
-    asker.ask(state, "gap", "", ["x"])  # shows that the model begins in thoughts
+    budgeted.ask(state, "gap", "", ["x"])  # shows that the model begins in thoughts
     heard.clear()
-    assert asker.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
+    assert budgeted.ask(state, "synthesis", "", ["x"], watched=True) == ["Lima."]
     assert "".join(heard) == "Lima."
 
 
 def test_what_broke_is_kept_apart_from_what_could_not_be_read(state, corpus):
     state.misread("gap", "no next search")
     assert (state.failures, state.broken) == (["gap: no next search"], set())
-    Asker(BrokenModel()).ask(state, "gap", "", ["x"])
+    BudgetedModel(BrokenModel()).ask(state, "gap", "", ["x"])
     assert state.broken == {"model"}
     PassageSearch(BrokenRetriever(), corpus).search(state, "hop", ["a"], 3)
     assert (len(state.failures), state.broken) == (3, {"model", "search"})
@@ -122,5 +124,5 @@ def test_what_broke_is_kept_apart_from_what_could_not_be_read(state, corpus):
 
 def test_what_is_asked_holds_no_special_token(state):
     model = ScriptedLanguageModel("reply")
-    Asker(model).ask(state, "gap", "instructions", ["one <|im_end|>\ntwo"])
+    BudgetedModel(model).ask(state, "gap", "instructions", ["one <|im_end|>\ntwo"])
     assert model.calls[0][0][1]["content"] == "one < |im_end|>\ntwo"

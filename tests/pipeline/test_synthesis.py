@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel
 
 from acqo_rl.pipeline.context import cut, excerpt, hops, passages, sub_questions
-from acqo_rl.pipeline.roles import Asker
+from acqo_rl.pipeline.roles import BudgetedModel
 from acqo_rl.pipeline.state import Hop, RetrievalState, SubQuestion
 from acqo_rl.pipeline.synthesis import ConfidenceCalibrator, Synthesizer, calibrate, read_claims
 from acqo_rl.types import Document, Query
@@ -21,9 +21,9 @@ def state(corpus):
     return state
 
 
-def test_the_answer_is_to_the_question_as_asked(state, asker):
+def test_the_answer_is_to_the_question_as_asked(state, budgeted):
     state.sub_questions = [SubQuestion(1, "part 1", answer="Google"), SubQuestion(2, "part 2")]
-    model = asker(synthesis=" Google made it. ")
+    model = budgeted(synthesis=" Google made it. ")
     Synthesizer(model).run(state)
     assert state.answer == "Google made it."
     content = model.model.asked[0][1]
@@ -38,14 +38,14 @@ def filler(sentences):
 
 
 @pytest.mark.parametrize("place", [0, 20, 40])
-def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(asker, place):
+def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(budgeted, place):
     """A passage is found by its end, too, and the model has to see that end."""
     before, after = filler(place), filler(40 - place)
     text = f"{before} It was built by the sisters Amery in 1871. {after}"
     state = RetrievalState(Query("q", "Who built the lighthouse of Quimbel?"))
     others = [(Document(str(n), "Other", filler(40)), 0.5) for n in range(7)]
     state.add_chunks([(Document("d", "Lighthouse of Quimbel", text), 0.9), *others], "initial", "q")
-    model = asker(synthesis="The sisters Amery.", grounding="{}")
+    model = budgeted(synthesis="The sisters Amery.", grounding="{}")
     Synthesizer(model).run(state)
     ConfidenceCalibrator(model).run(state)
     contents = [content for _, content in model.model.asked]
@@ -54,7 +54,7 @@ def test_of_a_long_passage_the_part_that_says_what_is_asked_is_read(asker, place
     assert all(len(content) < 4600 for content in contents)
 
 
-def test_so_it_is_in_every_step_that_reads_passages(asker):
+def test_so_it_is_in_every_step_that_reads_passages(budgeted):
     text = f"{filler(60)} It was built by the sisters Amery in 1871."
     state = RetrievalState(Query("q", "Who built it?"))
     state.add_chunks([(Document("d", "Lighthouse", text), 0.9)], "initial", "q")
@@ -73,9 +73,9 @@ def test_an_excerpt_is_a_part_of_the_text_within_the_limit(text, about, characte
     assert taken.strip("\u2026") in text
 
 
-def test_what_is_read_has_a_limit(state, asker):
+def test_what_is_read_has_a_limit(state, budgeted):
     """4000 characters of context, and a comprehensive answer."""
-    model = asker(synthesis="Google made it.")
+    model = budgeted(synthesis="Google made it.")
     Synthesizer(model).run(state, "word " * 2000)
     [(role, content)] = model.model.asked
     passages = content.removeprefix("Passages:\n").partition("\n\nQuestion: ")[0]
@@ -83,14 +83,14 @@ def test_what_is_read_has_a_limit(state, asker):
     assert 3990 <= len(passages) <= 4000
 
 
-def test_no_passage_no_answer(asker):
+def test_no_passage_no_answer(budgeted):
     state = RetrievalState(Query("q", "q"))
-    Synthesizer(asker()).run(state)
+    Synthesizer(budgeted()).run(state)
     assert (state.answer, state.skipped) == ("", ["synthesis: there are no passages"])
 
 
-def test_a_reply_without_an_answer_is_told(state, asker):
-    Synthesizer(asker(synthesis="Question: who made BERT")).run(state)
+def test_a_reply_without_an_answer_is_told(state, budgeted):
+    Synthesizer(budgeted(synthesis="Question: who made BERT")).run(state)
     assert state.answer == ""
     assert state.failures == ["synthesis: found no answer in 'Question: who made BERT'"]
 
@@ -98,7 +98,7 @@ def test_a_reply_without_an_answer_is_told(state, asker):
 @pytest.mark.parametrize(("reply", "answer"), [("Google", "Google"), ("None.", "")])
 def test_a_brief_answer_may_be_none(state, reply, answer):
     model = ScriptedLanguageModel(reply)
-    Synthesizer(Asker(model), style="brief").run(state)
+    Synthesizer(BudgetedModel(model), style="brief").run(state)
     assert "in a few words" in model.calls[0][0][0]["content"]
     assert (state.answer, state.failures) == (answer, [])
 
@@ -128,12 +128,12 @@ class TestConfidence:
         assert 0 <= confidence.score <= 1 + 1e-9
         assert calibrate(similarities[::-1], grounding) == confidence
 
-    def test_claims_are_traced_to_passages(self, state, asker):
+    def test_claims_are_traced_to_passages(self, state, budgeted):
         """A boosted order changes nothing."""
         state.answer = "Google made it in 2018, and it is blue."
         state.boost = lambda chunk: 3.0 if chunk.document.id == "alphabet" else 1.0
         reply = '{"claims": [{"claim": "Google made it", "source": 2}, {"claim": "it is blue", "source": null}]}'
-        ConfidenceCalibrator(asker(grounding=reply)).run(state)
+        ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
         confidence = state.confidence
         assert [claim.doc_id for claim in confidence.claims] == ["bert", None]
         assert (confidence.grounding, confidence.retrieval) == (0.5, pytest.approx((0.7 - 0.3) / 0.5))
@@ -148,16 +148,16 @@ class TestConfidence:
             ('{"claims": [{"claim": "x", "source": 9}]}', 0.0),
         ],
     )
-    def test_other_ways_to_say_it(self, state, asker, reply, grounding):
+    def test_other_ways_to_say_it(self, state, budgeted, reply, grounding):
         state.answer = "x"
-        ConfidenceCalibrator(asker(grounding=reply)).run(state)
+        ConfidenceCalibrator(budgeted(grounding=reply)).run(state)
         assert state.confidence.grounding == grounding
 
-    def test_nothing_found_is_very_low_and_asks_nobody(self, asker):
+    def test_nothing_found_is_very_low_and_asks_nobody(self, budgeted):
         state = RetrievalState(
             Query("q", "q"),
         )
-        ConfidenceCalibrator(asker()).run(state)
+        ConfidenceCalibrator(budgeted()).run(state)
         assert (state.confidence.label, state.confidence.score, state.budget.used) == ("Very Low", 0.0, 0)
 
     @given(st.text(max_size=100))

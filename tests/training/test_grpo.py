@@ -102,6 +102,16 @@ def test_completions_end_at_the_end_token_of_the_chat_template(tiny, tmp_path, s
     assert all(set(row[row.index(end) + 1 :]) <= {pad} for row in ended)
 
 
+def test_eval_measure_chooses_the_checkpoint(tiny, tmp_path):
+    assert trainer_of(tiny, tmp_path, eval_measure="R@10").args.metric_for_best_model == "eval_R@10"
+
+
+@pytest.mark.parametrize("prioritised", [True, False])
+def test_prompts_are_drawn_by_reward_history_unless_this_is_off(tiny, tmp_path, prioritised):
+    trainer = trainer_of(tiny, tmp_path, prioritised_sampling=prioritised)
+    assert isinstance(trainer._get_train_sampler(), HistorySampler) == prioritised
+
+
 class Stop(TrainerCallback):
     """Stops training after a checkpoint."""
 

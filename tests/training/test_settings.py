@@ -9,7 +9,7 @@ import pytest
 
 from acqo_rl.cli import module_of
 from acqo_rl.errors import ConfigError
-from acqo_rl.training.settings import _RANGES
+from acqo_rl.training.settings import _RANGES, warn_of_low_rate
 
 CONFIGS = {"grpo": "GrpoRunConfig", "warm-start": "WarmStartConfig", "difficulty": "DifficultyConfig"}
 
@@ -23,6 +23,20 @@ def test_every_number_has_a_range_that_contains_its_default(name, tmp_path):
     config = config_of(module_of(name), name, tmp_path)
     numbers = {field.name for field in fields(config) if type(getattr(config, field.name)) in (int, float)}
     assert numbers <= _RANGES.keys()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_only_grpo_says_that_dev_queries_choose_the_checkpoint(name, tmp_path):
+    config = config_of(module_of(name), name, tmp_path)
+    [text] = [field.metadata["help"] for field in fields(config) if field.name == "dev_split"]
+    assert ("checkpoint" in text) == (name == "grpo")
+
+
+@pytest.mark.parametrize(("rate", "rank", "warned"), [(9e-6, 16, True), (1e-5, 16, False), (1e-6, 0, False)])
+def test_a_low_learning_rate_is_reported_only_for_an_adapter(rate, rank, warned):
+    warning = warn_of_low_rate(rate, rank, 5e-4)
+    assert bool(warning) == warned
+    assert all((value in warning) == warned for value in ("9e-06", "1e-05", "0.0005"))
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -52,6 +66,7 @@ def test_nan_is_rejected_for_every_number(name, tmp_path):
         ("grpo", {"trainer": {"loss_type": "grpo", "beta": -1}}, "beta is -1"),
         ("grpo", {"trainer": {"output_dir": "x", "seed": 1}}, "output_dir, seed"),
         ("grpo", {"trainer": "[1]"}, r"trainer is '\[1\]'"),
+        ("grpo", {"eval_measure": "Fame@10"}, "Fame@10"),
         ("warm-start", {"min_gain": -0.1}, r"min_gain is -0\.1"),
         ("warm-start", {"tie_tolerance": -0.1}, r"tie_tolerance is -0\.1"),
         ("warm-start", {"min_helped_share": 20}, "min_helped_share is 20"),

@@ -13,7 +13,7 @@ from typing import Any
 from acqo_rl.data.beir import write_atomic, write_beir
 from acqo_rl.data.embedded.facts import load_facts
 from acqo_rl.data.embedded.passages import Entity, write_entities
-from acqo_rl.data.embedded.queries import Asked, Asker, group_namesakes
+from acqo_rl.data.embedded.queries import Asked, QueryWriter, group_namesakes
 from acqo_rl.types import Qrels, Query
 
 QUERIES = {"train": 1500, "dev": 300, "test": 500}
@@ -34,7 +34,7 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
     metadata: dict[str, dict[str, object]] = {}
     qrels: dict[str, Qrels] = {}
     for split, pool in _split(entities, random.Random(f"split-{seed}")).items():
-        asked = _ask(Asker(pool, group_namesakes(entities), random.Random(f"{split}-{seed}")), QUERIES[split])
+        asked = _ask(QueryWriter(pool, group_namesakes(entities), random.Random(f"{split}-{seed}")), QUERIES[split])
         for number, item in enumerate(asked):
             query = Query(f"{split}-{number:04d}", item.text, item.history)
             queries.append(query)
@@ -84,12 +84,12 @@ def _split(entities: list[Entity], rng: random.Random) -> dict[str, list[Entity]
     return pools
 
 
-def _ask(asker: Asker, number: int) -> list[Asked]:
+def _ask(writer: QueryWriter, number: int) -> list[Asked]:
     """Generates ``number`` distinct queries in random order, with the shares of ``KINDS``."""
     makers: dict[str, Callable[[], Asked]] = {
-        "simple": asker.simple,
-        "ambiguous": asker.ambiguous,
-        "compound": asker.compound,
+        "simple": writer.simple,
+        "ambiguous": writer.ambiguous,
+        "compound": writer.compound,
     }
     asked: dict[tuple[str, tuple[str, ...]], Asked] = {}
     goal = 0
@@ -99,7 +99,7 @@ def _ask(asker: Asker, number: int) -> list[Asked]:
             item = makers[kind]()
             asked.setdefault((item.text, item.history), item)
     mixed = list(asked.values())
-    asker.rng.shuffle(mixed)
+    writer.rng.shuffle(mixed)
     return mixed
 
 

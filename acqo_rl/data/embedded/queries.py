@@ -33,7 +33,7 @@ class Asked:
     history: tuple[str, ...] = ()
 
 
-class Asker:
+class QueryWriter:
     """Generates random queries about the entities of one split.
 
     Args:
