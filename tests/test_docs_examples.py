@@ -35,7 +35,7 @@ def blocks(runnable):
 @pytest.mark.parametrize(("code", "printed"), blocks(runnable=True))
 def test_an_example_prints_what_the_page_shows(code, printed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "example", "exec"), {"__name__": "example"})
+    exec(compile(code, "example", "exec", dont_inherit=True), {"__name__": "example"})
     assert printed
     assert capsys.readouterr().out == printed
 
