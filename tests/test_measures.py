@@ -41,7 +41,7 @@ TIED_RUN = st.dictionaries(
 def test_every_measure_equals_pytrec_eval_ties_included(qrels, run):
     relevant = judged(qrels)
     if not relevant:
-        with pytest.raises(DataError, match="relevant document"):
+        with pytest.raises(DataError):
             per_query(["nDCG@10"], qrels, run)
         return
     expected = pytrec_eval.RelevanceEvaluator(relevant, set(TREC_NAMES.values())).evaluate(

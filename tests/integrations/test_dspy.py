@@ -38,7 +38,7 @@ def test_the_conversation_is_read_again_in_every_call():
 def test_errors_are_raised(searcher, broken_searcher):
     with pytest.raises(ConfigError, match="empty"):
         make_search(searcher, CORPUS)("")
-    with pytest.raises(ConfigError, match="at least 1"):
+    with pytest.raises(ConfigError):
         make_search(searcher, CORPUS)(QUERY, k=0)
     with pytest.raises(SearchError, match="does not answer"):
         make_search(broken_searcher, CORPUS)(QUERY)

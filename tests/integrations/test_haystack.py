@@ -129,11 +129,11 @@ def test_errors_are_raised(pipeline, broken_searcher):
             retriever.run(query, top_k)
         with pytest.raises(ConfigError):
             asyncio.run(retriever.run_async(query, top_k))
-    with pytest.raises(ConfigError, match="at least 1"):
+    with pytest.raises(ConfigError):
         AdaptiveRetriever(open_small_world, top_k=0)
     with pytest.raises(SearchError, match="does not answer"):
         AdaptiveRetriever(lambda: (broken_searcher, CORPUS)).run(QUERY)
-    with pytest.raises(PipelineRuntimeError, match="A query is empty"):
+    with pytest.raises(PipelineRuntimeError):
         pipeline.run({"retriever": {"query": ""}})
 
 

@@ -77,7 +77,7 @@ def test_errors_are_raised(retriever, broken_searcher):
     for ask in (retriever.retrieve, lambda query: asyncio.run(retriever.aretrieve(query))):
         with pytest.raises(ConfigError, match="empty"):
             ask(" ")
-    with pytest.raises(ConfigError, match="at least 1"):
+    with pytest.raises(ConfigError):
         AdaptiveRetriever(broken_searcher, CORPUS, similarity_top_k=0)
     with pytest.raises(SearchError, match="does not answer"):
         AdaptiveRetriever(broken_searcher, CORPUS).retrieve(QUERY)

@@ -180,7 +180,7 @@ def test_a_template_that_cannot_write_a_conversation_is_refused(template):
 def test_a_model_without_a_template_is_refused_at_loading(tmp_path, load):
     folder_of("qwen base", tmp_path)
     (tmp_path / "chat_template.jinja").unlink()
-    with pytest.raises(ConfigError, match=r"no chat template.*chat_template\.jinja"):
+    with pytest.raises(ConfigError, match=r"chat_template\.jinja"):
         load(str(tmp_path))
 
 

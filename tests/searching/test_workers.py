@@ -61,7 +61,7 @@ def test_a_retriever_that_hangs_leaves_reformulations_and_other_retrievers_their
     workers, hanging, found = Workers(THREADS), Hanging(release), ScriptedRetriever({"q": ("1",)})
     down = searcher(workers, hanging)
     for _ in range(THREADS + 1):
-        with pytest.raises(SearchError, match="no answer within"):
+        with pytest.raises(SearchError):
             down.search("q")
     assert hanging.entered == THREADS
     assert down.reformulate("q").problem is None
