@@ -11,7 +11,6 @@ from acqo_rl.reformulation.classify import Classification, classify, is_unsure
 from acqo_rl.reformulation.strategies.strategy import ask
 from acqo_rl.replies.thoughts import said_by
 from acqo_rl.text import one_line
-from acqo_rl.thoughts import without_thoughts
 from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
 
 VERSION = "2"
@@ -82,7 +81,7 @@ class ModelClassifier:
 
 def read_labels(completion: Completion, labels: Sequence[Label]) -> list[Label]:
     """The labels in a completion, in order of appearance, in any format: "**How-to**", "Factual question."."""
-    text = re.sub(r"[\s_-]+", "_", without_thoughts(completion.text).lower())
+    text = re.sub(r"[\s_-]+", "_", said_by(completion).text.lower())
     places = {label: re.search(rf"(?<![a-z]){label}(?![a-z])", text) for label in labels}
     found = {label: match.start() for label, match in places.items() if match}
     return sorted(found, key=found.__getitem__)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from acqo_rl.replies.thinking_aloud import thinks_aloud
 from acqo_rl.thoughts import THOUGHT_TAG, without_thoughts
 from acqo_rl.types import Completion
 
@@ -18,16 +19,21 @@ _MAY_BECOME_A_TAG = re.compile(
 def said_by(completion: Completion, *, begins_in_thoughts: bool = False) -> Completion:
     """Removes thoughts from a completion; reports a token limit that was reached inside thoughts in ``problem``.
 
+    A truncated reply without any mark is all thought if it begins like one: the chat template wrote the opening mark,
+    and the closing one was not reached.
+
     Args:
         completion: the completion.
         begins_in_thoughts: replies of this model start inside a thought, so that a truncated reply without any mark is
             all thought.
     """
     text = without_thoughts(completion.text)
-    if begins_in_thoughts and not completion.finished and not THOUGHT_TAG.search(completion.text):
+    is_cut = not completion.finished and bool(completion.text.strip())
+    if is_cut and not THOUGHT_TAG.search(completion.text) and (begins_in_thoughts or thinks_aloud(completion.text)):
         text = ""
-    if completion.problem is None and not completion.finished and completion.text.strip() and not text.strip():
-        why = f"the token limit was reached within thoughts ({completion.text[:40]!r}); raise max_new_tokens"
+    if completion.problem is None and is_cut and not text.strip():
+        seen = f"{completion.tokens} tokens while the model was thinking ({completion.text[:40]!r})"
+        why = f"the reply was cut at {seen}; raise max_new_tokens"
         return replace(completion, text="", problem=why)
     return replace(completion, text=text)
 

@@ -20,6 +20,7 @@ MARKS = [
     ("<|channel>thought\n", "<channel|>"), ("analysis", "assistantfinal"),
 ]  # fmt: skip
 THOUGHT = "The user asks, so Lima?\nOr Quito."
+UNCLEAR = "Lima?\nOr Quito."
 WORDS = st.text(st.sampled_from("ab <>[]|/`\n think"), max_size=30)
 
 
@@ -47,9 +48,9 @@ class TestEveryMark:
         assert "max_new_tokens" in said.problem
 
     def test_a_reply_that_was_cut_before_any_mark_is_all_thoughts_where_the_model_begins_so(self, begin, end):
-        cut = Completion(THOUGHT, 9, finished=False)
+        cut = Completion(UNCLEAR, 9, finished=False)
         assert said_by(cut, begins_in_thoughts=True).text == ""
-        assert said_by(cut).text == said_by(Completion(THOUGHT, 9), begins_in_thoughts=True).text == THOUGHT
+        assert said_by(cut).text == said_by(Completion(UNCLEAR, 9), begins_in_thoughts=True).text == UNCLEAR
 
     def test_an_answer_that_was_cut_is_kept(self, begin, end):
         said = said_by(Completion(f"{begin}{THOUGHT}{end}Lim", 9, finished=False))
