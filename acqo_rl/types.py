@@ -77,6 +77,17 @@ class Snippet:
     text: str
 
 
+def _without_query(history: tuple[Turn, ...], text: str) -> tuple[Turn, ...]:
+    """Drops the user's last turn if it is the current query; case, spacing and closing punctuation are ignored."""
+    while history and history[-1].speaker == "user" and _key(history[-1].text) == _key(text):
+        history = history[:-1]
+    return history
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(" ?.!\uff1f\u3002\uff01\u061f")
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A user's query.
@@ -85,7 +96,8 @@ class Query:
         id: unique within a query set.
         text: the current turn, as typed.
         history: earlier turns, oldest first; empty if there is no conversation. The constructor accepts any shape
-            that :mod:`acqo_rl.conversations` can read.
+            that :mod:`acqo_rl.conversations` can read. A last turn of the user that repeats ``text`` is dropped,
+            because chat clients send it with the other messages.
         feedback: top results of a first search for ``text``, best first; empty unless the policy reads feedback.
     """
 
@@ -99,7 +111,7 @@ class Query:
         def __init__(self, id: str, text: str, history: object = (), feedback: tuple[Snippet, ...] = ()) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "history", read_history(self.history))
+        object.__setattr__(self, "history", _without_query(read_history(self.history), self.text))
         _write_well_formed(self, "id", "text")
 
 

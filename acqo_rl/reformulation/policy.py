@@ -26,6 +26,8 @@ RANGES = {
 }
 """Setting -> (minimum, maximum)."""
 
+_SHORTENED = "the policy read only the beginning and the end of the query, because it exceeds query_tokens"
+
 
 @dataclass(frozen=True)
 class PolicySettings:
@@ -34,7 +36,7 @@ class PolicySettings:
     Attributes:
         max_sub_queries: maximum number of sub-queries per query.
         history_tokens: token budget of the history in the prompt.
-        query_tokens: token budget of the query in the prompt.
+        query_tokens: token budget of the query in the prompt; a longer query keeps both ends.
         feedback_results: number of feedback results in the prompt; 0 as in the paper.
         feedback_words: words per feedback result.
         max_new_tokens: maximum number of tokens per completion.
@@ -159,6 +161,7 @@ class Policy:
                 completion.problem or parsed.problem,
                 calls=1,
                 failed_calls=int(completion.problem is not None),
+                reasoning=_SHORTENED if self.prompt.shortens(query) else "",
             )
             answers.append(as_searched(answer, self.settings.raw_query_margin, self.settings.max_sub_queries))
         return answers

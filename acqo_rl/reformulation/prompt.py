@@ -38,7 +38,7 @@ class Prompt:
         count_tokens: returns the number of tokens of a text.
         max_sub_queries: maximum number of sub-queries, as in the grammar.
         history_tokens: budget of the earlier turns; 0 drops them.
-        query_tokens: budget of the query; longer queries are truncated.
+        query_tokens: budget of the query; a longer query keeps both ends, because a question may follow a pasted text.
         feedback_words: words per feedback result; its text is truncated to 5 tokens per word, its title to 48 tokens.
     """
 
@@ -51,11 +51,21 @@ class Prompt:
     def render(self, query: Query) -> Conversation:
         """Returns the prompt for a query."""
         lines = [*self._turns(query.history), *map(self._result, query.feedback)]
-        lines.append(f"Question: {self._first_words(untrusted(query.text), self.query_tokens)}")
+        lines.append(f"Question: {self._question(query)}")
         return [
             {"role": "system", "content": _SYSTEM.format(most=self.max_sub_queries)},
             {"role": "user", "content": "\n".join(lines)},
         ]
+
+    def shortens(self, query: Query) -> bool:
+        """Whether the prompt contains only both ends of the query."""
+        return self._question(query) != untrusted(query.text)
+
+    def _question(self, query: Query) -> str:
+        text = drop_middle(untrusted(query.text), 2 * self.query_tokens * _LONGEST_TOKEN)
+        if self.count_tokens(text) <= self.query_tokens:
+            return text
+        return self._both_ends(text, self.query_tokens) or self._first_words(text, self.query_tokens)
 
     def _turns(self, history: Sequence[Turn]) -> list[str]:
         """The lines of the turns that fit; each line costs its tokens plus one for the line end."""
@@ -75,7 +85,8 @@ class Prompt:
             more = min(left, lacking[i])
             left -= more
             if more < lacking[i]:
-                lines[i] = self._both_ends(lines[i], room[i] + more - 1)
+                mark, _, said = lines[i].partition(" ")
+                lines[i] = self._both_ends(said, room[i] + more - 1, f"{mark} ")
         return [lines[i] for i in sorted(room) if lines[i]]
 
     def _result(self, snippet: Snippet) -> str:
@@ -88,12 +99,11 @@ class Prompt:
             text = text[: len(text) * 3 // 4]
         return text
 
-    def _both_ends(self, text: str, budget: int) -> str:
-        """Shortens a turn to its mark and both ends within a budget; empty if there is no room."""
-        mark, _, said = text.partition(" ")
-        size = min(len(said) - 1, budget * _LONGEST_TOKEN)
+    def _both_ends(self, text: str, budget: int, mark: str = "") -> str:
+        """Shortens a text to both ends within a budget, which includes a mark before it; empty if there is no room."""
+        size = min(len(text) - 1, budget * _LONGEST_TOKEN)
         while size > 1:
-            if self.count_tokens(cut := f"{mark} {drop_middle(said, size)}") <= budget:
+            if self.count_tokens(cut := f"{mark}{drop_middle(text, size)}") <= budget:
                 return cut
             size = size * 7 // 8
         return ""

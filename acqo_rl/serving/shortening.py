@@ -24,10 +24,11 @@ def as_query(text: str, history: object) -> tuple[Query, list[str]]:
         ConversationError: a turn has an unknown form.
     """
     turns = read_turns(history)
-    with_text = [turn for turn in turns if one_line(turn.text)]
-    query = within_limits(Query("query", text, with_text))
+    empty = sum(not one_line(turn.text) for turn in turns)
+    whole = Query("query", text, [turn for turn in turns if one_line(turn.text)])
+    with_text, query = whole.history, within_limits(whole)
     _, notes = shortened(text, MAX_QUERY, "The query")
-    if empty := len(turns) - len(with_text):
+    if empty:
         notes.append(f"{_turns(empty, 'without text ')}dropped.")
     if (left := len(with_text) - MAX_TURNS) > 0:
         notes.append(f"The oldest {left} of {_turns(len(with_text))}dropped.")

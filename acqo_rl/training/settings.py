@@ -130,7 +130,8 @@ class PromptSettings:
         metadata={"help": f"Maximum prompt tokens of the conversation; long turns are shortened. {_OF_POLICY} 256."},
     )
     query_tokens: int | None = field(
-        default=None, metadata={"help": f"Maximum prompt tokens of the query. {_OF_POLICY} 128."}
+        default=None,
+        metadata={"help": f"Maximum prompt tokens of the query; longer ones keep both ends. {_OF_POLICY} 128."},
     )
     feedback_results: int | None = field(
         default=None, metadata={"help": f"Number of results of a first search in the prompt. {_OF_POLICY} 0."}

@@ -78,6 +78,15 @@ def test_a_reading_is_searched_beside_the_raw_query_where_the_settings_want_it(c
     assert [(s.text, s.min_margin) for s in answer.sub_queries] == searched
 
 
+def test_a_query_that_the_prompt_shortens_is_reported():
+    long = Query("q", "Lima " * 1000)
+    reformulator, _ = policy("pass", "pass")
+    [short, shortened] = reformulator.reformulate([Query("q", "Lima"), long])
+    assert short.reasoning == ""
+    assert "query_tokens" in shortened.reasoning
+    assert shortened.problem is None
+
+
 class TestSettings:
     def test_round_trip(self, tmp_path):
         settings = PolicySettings(max_sub_queries=5, feedback_results=3)

@@ -130,13 +130,24 @@ def test_an_earlier_turn_is_never_read_as_the_question():
     assert [line[:3] for line in lines(Query("q", "x", history))] == ["U: ", "S: ", "U: ", "S: ", "Que"]
 
 
-def test_a_long_query_loses_its_end(tokenizer):
+def test_a_question_after_or_before_a_pasted_text_is_read():
+    for text in (f"Oslo log: {LONG} why does it fail?", f"why does it fail? {LONG} Oslo"):
+        question = lines(Query("q", text), query_tokens=20)[-1].removeprefix("Question: ")
+        assert question.split()[:2] == text.split()[:2]
+        assert question.endswith(" ".join(text.split()[-4:]))
+        assert 15 <= count_words(question) <= 20
+        assert Prompt(count_words, query_tokens=20).shortens(Query("q", text))
+    assert not Prompt(count_words, query_tokens=20).shortens(Query("q", " why does\nit fail?"))
+
+
+def test_a_long_query_keeps_its_budget(tokenizer):
     def count(text):
         return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
     for text in ("word " * 20_000, "x" * 100_000, "\U0001f600" * 1000, "\x00" * 100_000, "人口" * 50_000):
         question = Prompt(count, query_tokens=32).render(Query("q", text))[-1]["content"]
-        assert count(question.removeprefix("Question: ")) <= 32
+        assert 1 <= count(question.removeprefix("Question: ")) <= 32 or not text.strip("\x00")
+    assert lines(Query("q", "a b c d e"), query_tokens=1)[0].split() == ["Question:", "a"]
     assert lines(Query("q", "a b c d"), query_tokens=4) == ["Question: a b c d"]
 
 

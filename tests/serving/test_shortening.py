@@ -58,6 +58,13 @@ class TestService:
         history = ["Where is Lima?", "In Peru.", {"role": "assistant", "content": None}]
         assert ask(path, {"query": "capital of Peru", "history": history}) == (["capital of Peru"], [])
 
+    def test_a_last_turn_that_is_the_query_is_left_out(self, ask, path):
+        turns = ["Where is Lima?", *["In Peru."] * MAX_TURNS, "its capital"]
+        history = [{"role": "user" if turn != "In Peru." else "assistant", "content": turn} for turn in turns]
+        _, notes = ask(path, {"query": "Its capital?", "history": history[1:]})
+        assert {turn.text for turn in ask.queries[-1].history} == {"In Peru."}
+        assert notes == []
+
     def test_a_long_query_keeps_both_ends(self, ask, path):
         [text], notes = ask(path, {"query": f"capital {'x ' * MAX_QUERY} Peru"})
         assert text.startswith("capital x")
