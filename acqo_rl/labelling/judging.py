@@ -18,6 +18,7 @@ from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.replies.fields import first_of, read_fields
 from acqo_rl.replies.thoughts import said_by
+from acqo_rl.replies.values import read_json
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.rerankers import load_cross_encoder
 from acqo_rl.text import folded, one_line
@@ -46,7 +47,20 @@ _EXAMPLES = (
     ("U: Who was Anna Smit?\nS: An engineer.\nQuestion: Where did she live?\nPassage: Marken. A ferry.", "Grade: 0"),
 )  # fmt: skip
 _WORD = re.compile(r"\w+")
-_GRADE = re.compile(r"\D*([0-3])(?!\d)")
+_NUMBER = re.compile(
+    r"""(?<![^\W_])(?<!\d[.,])            # not a part of a word or of a number
+    (?>(?:[-+\u2212\u2013](?=[\d.])|(?<!\w[ ])[-+\u2212\u2013]\s+)?  # a sign; in "Grade - 3" it is a dash
+    \.?\d+(?:[.,]\d+)*\+?
+    (?:\s*(?:/|out\ of)\s*\d+)?)
+    (?![^\W_])""",
+    re.X,
+)
+_PLAIN_GRADE = re.compile(r"([0-3])(?:\s*(?:/|out of)\s*3)?")
+_OTHER_NUMBER = re.compile(r"\d{2,}")
+"""Numbers that cannot be meant as a grade, such as years."""
+_CLAUSE = r"[\s*_`\"']*(?:\([^)\n]*\))?[\s*_`\"']*[:=\uff1a][\s*_`\"']*((?:(?![.;!]\s)[^\n])*)"
+_LABELLED = tuple(re.compile(rf"(?i)\b{label}{_CLAUSE}") for label in ("grade", "score"))
+"""What follows a label, to the end of the sentence or of the line."""
 
 
 class Pair(NamedTuple):
@@ -134,13 +148,26 @@ def _words(text: str) -> set[str]:
 
 
 def read_grade(completion: Completion) -> int | None:
-    """Reads the grade of a reply; ``None`` if there is none."""
+    """Reads the grade of a reply; ``None`` if there is none, or if it is ambiguous.
+
+    If there is a labelled grade (``Grade: 2``), other numbers do not count. Two different grades are ambiguous, and a
+    number with a sign or decimals is not a grade.
+    """
     said = said_by(completion)
     if said.problem is not None:
         return None
-    named = first_of(read_fields(said.text), "grade", "score")
-    match = _GRADE.match(str(named) if named is not None else said.text)
-    return int(match[1]) if match else None
+    value = read_json(said.text)
+    if isinstance(value, dict) and (named := first_of(read_fields(said.text), "grade", "score")) is not None:
+        return _only_grade([str(named)])
+    return _only_grade(next(filter(None, (label.findall(said.text) for label in _LABELLED)), [said.text]))
+
+
+def _only_grade(texts: Sequence[str]) -> int | None:
+    """The only number below 10 in some texts, if it is a grade."""
+    numbers = {match[0] for text in texts for match in _NUMBER.finditer(text)}
+    grades = {_PLAIN_GRADE.fullmatch(number) for number in numbers if not _OTHER_NUMBER.fullmatch(number)}
+    found = {match and int(match[1]) for match in grades}
+    return found.pop() if len(found) == 1 else None
 
 
 def _why_no_grade(completion: Completion) -> str:

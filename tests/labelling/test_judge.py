@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stand_ins import ScriptedLanguageModel, ScriptedRetriever
 from tiny_models import write_cross_encoder
 
@@ -45,12 +47,56 @@ class TestGrades:
             ("I would say 2.", 2),
             ("Grade: 7", None),
             ("Grade: 30", None),
+            ("3/3", 3),
+            ("**2**", 2),
+            ("Grade: 2.", 2),
+            ("2 - relevant", 2),
+            ("Grade - 2", 2),
+            ("Grade (0-3): 2", 2),
+            ("**Grade:**\n2", 2),
+            ("Built in 1790: 2", 2),
+            ('"grade": 2', 2),
+            ('{"grade": 2, "reason": "3 mills"}', 2),
+            ("Grade: 2\nThe passage names 3 mills.", 2),
+            ("I would not give a 3; Grade: 1", 1),
+            ("Grade: 1 or 2", None),
+            ("Grade: 2-3", None),
+            ("Grade: 1\nGrade: 3", None),
+            ("2 of 3", None),
+            ("3/5", None),
+            ("-3", None),
+            ("Grade: - 3", None),
+            ("I'd give \u22123", None),
+            ("Grade: 3.7", None),
+            ("Grade: 3,5", None),
+            ("3+", None),
+            ("model-v1.2", None),
+            ('{"grade": -1}', None),
+            ('{"grade": [1, 2]}', None),
             ("it answers the question", None),
             ("", None),
         ],
     )
     def test_the_grade_of_a_reply_is_read(self, reply, grade):
         assert read_grade(Completion(reply, 3)) == grade
+
+    @given(
+        grade=st.integers(0, 3),
+        form=st.sampled_from(
+            ("{}", "Grade: {}", "**Grade**: {}.", "Score = {}/3", '{{"grade": {}}}', "no 3 and no 0; Grade: {}")
+        ),
+        sign=st.sampled_from(("", "-", "+", "\u2212", "\u2013")),
+        decimals=st.sampled_from(("", ".0", ".7", ",5")),
+        other=st.sampled_from(("", " or {}", " to {}", "-{}", ", {}", "/{}")),
+        second=st.integers(0, 9),
+    )
+    def test_only_a_plain_grade_without_another_one_is_read(self, grade, form, sign, decimals, other, second):
+        said = f"{sign}{grade}{decimals}{other.format(second)}"
+        is_plain = not sign and not decimals
+        is_single = not other or (second == grade and other != "/{}") or (other, second) == ("/{}", 3)
+        is_single &= "/3" not in form or not other  # such as 2/3/3
+        wanted = grade if is_plain and is_single else None
+        assert read_grade(Completion(form.format(said), 3)) == wanted
 
     def test_a_failed_call_has_no_grade(self):
         assert read_grade(Completion("3", 0, problem="time-out")) is None

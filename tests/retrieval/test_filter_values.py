@@ -92,12 +92,14 @@ ROWS = [
     {"page": 1, "rate": 1.0, "draft": True, "lang": "New York", "day": "2024-01-01", "tags": ["x", "a b"]},
     {"page": -3, "rate": 2.5, "draft": False, "lang": "1", "day": "2024-01-02", "tags": []},
     {"page": 0, "rate": -3.0, "draft": False, "lang": "true", "day": "2024-02-01", "tags": ["1"]},
+    {"page": 9, "rate": 0.4, "draft": False, "lang": "fr", "day": "2024-03-01", "tags": []},
 ]
 """Of a collection that another program made, with one type for each field."""
 
 TYPED = [
     *({"page": value} for value in (1, 1.0, 1.5, True, "1", -3, 2**40, [0, "a"], {"gt": 0.5}, {"lte": -2.5})),
-    *({"rate": value} for value in (1, 2.5, -3, True, "2.5", {"gte": 1})),
+    *({"rate": value} for value in (1, 2.5, -3, True, "2.5", {"gte": 1}, {"gt": -1e300})),
+    *({"rate": value} for value in (0.4, [0.4, 1], {"lte": 0.4}, {"gte": 0.4}, {"gt": 0.4}, {"lt": 0.4})),
     *({"draft": value} for value in (True, False, 1, 0, "true", {"gte": 0}, [1, True])),
     *({"lang": value} for value in ("New York", "new", 1, True, "1", {"lt": 5})),
     *({"tags": value} for value in ("a b", "1", 1, ["x", 3])),

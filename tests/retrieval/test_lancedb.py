@@ -14,7 +14,7 @@ from lancedb.index import FTS, HnswSq, IvfFlat, IvfPq
 
 from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
-from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.types import Scope, restrict
 
@@ -80,6 +80,22 @@ def test_columns_of_any_type_and_name_become_documents_that_json_can_hold(pages)
     json.dumps(dict(first.metadata), allow_nan=False)
 
 
+def test_the_fingerprint_changes_with_rows_that_are_replaced(tmp_path):
+    database, index = lancedb.connect(str(tmp_path)), f"lancedb:{tmp_path}/pages"
+    rows = [{"id": "a", "text": "a", "vector": [1.0] * 16}]
+    schema = pa.schema([("id", pa.string()), ("text", pa.string()), ("vector", VECTOR)])
+    table = database.create_table("pages", rows, schema=schema)
+    seen = [open_collection(index).fingerprint, open_collection(index).fingerprint]
+    table.update(values={"vector": [0.5] * 16})
+    seen.append(open_collection(index).fingerprint)
+    database.drop_table("pages")
+    database.create_table("pages", rows, schema=schema)
+    seen.append(open_collection(index).fingerprint)
+
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == 3
+
+
 @pytest.mark.parametrize("mode", ["dense", "text", "hybrid"])
 def test_rows_without_an_id_are_not_found(pages, mode):
     retriever = load_retriever(f"{pages}?{FIELDS}&mode={mode}", encoder=UnitEncoder())
@@ -93,6 +109,9 @@ def test_rows_without_an_id_are_not_found(pages, mode):
     [
         ({"day": {"gte": "2024-01-02"}}, {"2"}),
         ({"seen": {"lt": "2024-01-01T12:30:00+02:00"}}, {"1"}),
+        ({"seen": {"gte": "2024-W01-1", "lt": "2024-01-01T12"}}, {"1"}),
+        ({"seen": "2024-01-02T11:00+01:00"}, {"2"}),
+        ({"rate": {"gt": 1}}, set()),
         ({"price": 1.5}, {"1", "2"}),
         ({"author.born": {"gt": 1990.5}}, {"2"}),
         ({"author.nothing": 1}, set()),

@@ -12,7 +12,7 @@ from pgvector import Vector
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
-from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.types import Document, Scope, restrict
 
@@ -65,6 +65,83 @@ def test_filters_read_columns_of_any_type(table, given, found):
     retriever = restrict(load_retriever(f"{table}?{FIELDS}", encoder=UnitEncoder()), Scope(read_filter(given)))
 
     assert set(retriever.search(["a"], 5)[0].doc_ids) == found
+
+
+@pytest.fixture(scope="module")
+def times(postgres):
+    """Noon in UTC of three days, in columns of all types, read by a session in Tokyo."""
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(
+            "CREATE TABLE times (id int, text text, emb vector(16), zoned timestamptz, plain timestamp, day date,"
+            " zones timestamptz[])"
+        )
+        for row in range(3):
+            noon = f"2024-01-1{row} 12:00"
+            values = [row, Vector(vectors[row]).to_text(), f"{noon}Z", noon, noon, [f"{noon}Z", "1990-01-01 00:00Z"]]
+            connection.execute("INSERT INTO times VALUES (%s, 'a', %s, %s, %s, %s, %s::timestamptz[])", values)
+    return f"{postgres}/times?options={quote('-c timezone=Asia/Tokyo')}"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        *(({field: {"gte": "2024-01-11T12:00:00Z"}}, "12") for field in ("zoned", "plain", "zones")),
+        *(({field: {"gt": "2024-01-11T13:00:00+01:00"}}, "2") for field in ("zoned", "plain", "zones")),
+        *(({field: {"lte": "2024-01-11T12:00"}}, "01") for field in ("zoned", "plain")),
+        *(({field: "2024-01-12T12:00:00Z"}, "2") for field in ("zoned", "plain", "zones")),
+        *(({field: ["2024-01-11T08:00:00-04:00", "2024-01-10T12Z", 5]}, "01") for field in ("zoned", "plain", "zones")),
+        ({"zoned": {"gte": "2024-01-12", "lt": "2024-01-13"}}, "2"),
+        ({"zoned": {"gt": "0001-01-01T00:00+01:00", "lt": "9999-12-31T23:59-20:00"}}, "012"),
+        ({"zones": {"gt": "1990-01-01", "lt": "2024-01-11"}}, "0"),
+        ({"day": {"gte": "2024-01-11T00:00:00Z"}}, "12"),
+        ({"day": {"gt": "2024-01-11T00:00:00+01:00"}}, "12"),
+        ({"day": "2024-01-11"}, "1"),
+        ({"zoned": 5}, ""),
+        ({"zoned": "noon"}, ""),
+        ({"zoned": {"gt": 5}}, ""),
+        ({"zoned.hour": "2024-01-11"}, ""),
+    ],
+)
+def test_times_are_compared_as_times_in_utc(times, given, found):
+    retriever = restrict(load_retriever(times, encoder=UnitEncoder()), Scope(read_filter(given)))
+
+    assert set(retriever.search(["a"], 5)[0].doc_ids) == set(found)
+
+
+def test_numbers_that_json_cannot_hold_are_null(postgres):
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE TABLE not_finite (id int, text text, emb vector(16), a float8, b real[], c numeric)")
+        connection.execute("INSERT INTO not_finite VALUES (1, 'NaN', NULL, 'NaN', '{1.5,Infinity}', 'NaN')")
+    index = f"{postgres}/not_finite"
+
+    assert documents_of(index)["1"] == Document("1", "", "NaN", {"a": None, "b": [1.5, None], "c": None})
+    assert dict(documents_of(index))["1"] == documents_of(index)["1"]
+
+
+@pytest.mark.parametrize("partitions", ["", " PARTITION BY HASH (id)"])
+def test_the_fingerprint_changes_with_rows_that_are_replaced(postgres, partitions):
+    name = "parts" if partitions else "whole"
+    index = f"{postgres}/{name}"
+    [vector, other] = UnitEncoder().encode_queries(["a", "b"])
+
+    def written(query, *values):
+        with psycopg.connect(postgres) as connection:
+            connection.execute(query, values)
+            connection.commit()
+            connection.execute("SELECT pg_stat_force_next_flush()")
+        return open_collection(index).fingerprint
+
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(f"CREATE TABLE {name} (id int, text text, emb vector(16)){partitions}")
+        if partitions:
+            connection.execute("CREATE TABLE one_part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0)")
+    first = written(f"INSERT INTO {name} VALUES (1, 'a', %s)", Vector(vector).to_text())
+    assert open_collection(index).fingerprint == first
+    assert len({first, written(f"UPDATE {name} SET emb = %s", Vector(other).to_text())}) == 2
 
 
 def test_a_table_that_does_not_fit_is_refused(table):

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
 
 from acqo_rl.retrieval.filters import is_date
 from acqo_rl.types import Condition, Filter
 
-Kind = Literal["any", "text", "whole", "number", "truth", "date"]
-"""What a field can hold: ``any`` is JSON, ``whole`` are numbers without a fraction."""
+T = TypeVar("T")
+
+Kind = Literal["any", "text", "whole", "half", "single", "number", "truth", "date"]
+"""What a field can hold: ``any`` is JSON, ``whole`` are numbers without a fraction.
+
+``half`` and ``single`` are floating-point numbers of 16 and 32 bits, ``number`` are all others.
+"""
+
+_STORED_AS = {"half": "<e", "single": "<f"}
+"""Formats of :mod:`struct` that do not round to infinity."""
 
 SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
@@ -36,8 +46,8 @@ def fitting(where: Filter, kind_of: Callable[[str], Kind | None]) -> Filter | No
 
 
 def _fitting(condition: Condition, kind: Kind | None) -> Condition | None:
-    values = tuple(value for value in condition.any_of if _can_hold(kind, value))
-    bounds = condition.bounds
+    values = tuple(_stored(kind, value) for value in condition.any_of if _can_hold(kind, value))
+    bounds = tuple((name, _stored(kind, bound)) for name, bound in condition.bounds)
     if kind == "whole":
         bounds = tuple((name, bound if isinstance(bound, str) else _ROUNDED[name](bound)) for name, bound in bounds)
     fits = kind != "truth" and all(_can_hold(kind, bound) for _, bound in bounds)
@@ -51,7 +61,28 @@ def _can_hold(kind: Kind | None, value: str | float) -> bool:
         return kind == "truth"
     if isinstance(value, str):
         return kind == "text" or (kind == "date" and is_date(value))
-    return kind == "number" or (kind == "whole" and float(value).is_integer())
+    return kind in ("half", "single", "number") or (kind == "whole" and float(value).is_integer())
+
+
+def _stored(kind: Kind | None, value: T) -> T | float:
+    """A number as a field of lower precision stores it; 0.4 in 32 bits is 0.4000000059604645."""
+    if kind not in _STORED_AS or not isinstance(value, (int, float)):
+        return value
+    try:
+        [stored] = struct.unpack(_STORED_AS[kind], struct.pack(_STORED_AS[kind], value))
+    except OverflowError:  # beyond all that the field can hold
+        return value
+    return float(stored)
+
+
+def in_utc(value: str) -> str:
+    """A date or a time in ISO format as engines with times read it; without an offset it is in UTC."""
+    time = datetime.fromisoformat(value)
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    try:
+        return time.astimezone(UTC).isoformat()
+    except OverflowError:  # before or after all times that Python knows, by less than a day
+        return time.replace(tzinfo=UTC).isoformat()
 
 
 def json_path(condition: Condition, *, of_list: str = "") -> str:

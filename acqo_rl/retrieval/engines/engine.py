@@ -33,6 +33,7 @@ class Schema:
         id_field: name of the field with the ids; empty if the ids are those of the engine itself.
         vector_fields: names of the vector fields, for messages.
         fields: names of all fields that documents have; empty if the engine does not tell.
+        version: changes with the entries; empty if the engine does not tell.
     """
 
     dimension: int | None
@@ -44,6 +45,7 @@ class Schema:
     id_field: str = ""
     vector_fields: tuple[str, ...] = field(default=())
     fields: tuple[str, ...] = field(default=())
+    version: str = ""
 
 
 def norms_of(vectors: Sequence[Any]) -> tuple[float, ...]:

@@ -74,6 +74,7 @@ class LancedbEngine:
             id_field=self._fields.id,
             vector_fields=tuple(vectors),
             fields=tuple(columns),
+            version=str(self._table.list_versions()[-1]),  # with its time: a table that is made again begins at 1
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:

@@ -9,20 +9,26 @@ from typing import Any
 
 import pyarrow as pa
 
-from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, json_path
+from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, in_utc, json_path
 from acqo_rl.types import Condition, Filter
 
 _KINDS: tuple[tuple[Any, Kind], ...] = (
     (pa.types.is_boolean, "truth"),
     (pa.types.is_integer, "whole"),
-    (pa.types.is_floating, "number"),
+    (pa.types.is_float16, "half"),
+    (pa.types.is_float32, "single"),
+    (pa.types.is_float64, "number"),
     (pa.types.is_decimal, "number"),
     (pa.types.is_date, "date"),
     (pa.types.is_timestamp, "date"),
     (pa.types.is_string, "text"),
     (pa.types.is_large_string, "text"),
 )
-_AS: dict[Kind, str] = {"whole": "BIGINT", "number": "DOUBLE", "date": "TIMESTAMP"}
+_AS: dict[Kind, str] = {
+    "whole": "BIGINT",
+    **dict.fromkeys(("half", "single", "number"), "DOUBLE"),
+    "date": "TIMESTAMP",
+}
 """SQL types in which columns of other widths are compared, because LanceDB refuses literals that do not fit."""
 
 
@@ -93,8 +99,10 @@ def _tests(condition: Condition, columns: pa.Schema) -> Iterator[str]:
         compared = f"CAST({compared} AS {sql_type})"
 
     def literal(value: str | float) -> str:
-        return f"CAST({quoted(value)} AS TIMESTAMP)" if kind == "date" else quoted(value)
+        return f"CAST({quoted(in_utc(str(value)))} AS TIMESTAMP)" if kind == "date" else quoted(value)
 
+    if condition.bounds and sql_type == "DOUBLE" and not is_list:
+        yield f"NOT isnan({compared})"  # else NaN is the largest number
     for name, bound in condition.bounds:
         yield "FALSE" if is_list else f"{compared} {SIGNS[name]} {literal(bound)}"
     if condition.any_of:

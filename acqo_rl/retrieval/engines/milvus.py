@@ -15,7 +15,7 @@ from pymilvus.client.types import Status
 from pymilvus.exceptions import MilvusException
 
 from acqo_rl.errors import DataError, IndexMismatchError
-from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, holds
+from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, holds, in_utc
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema, norms_of
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
@@ -54,7 +54,7 @@ _VECTORS = (
 )
 _KINDS: dict[DataType, Kind] = {
     **dict.fromkeys(_WHOLE_NUMBERS, "whole"),
-    DataType.FLOAT: "number",
+    DataType.FLOAT: "single",
     DataType.DOUBLE: "number",
     DataType.BOOL: "truth",
     DataType.VARCHAR: "text",
@@ -373,4 +373,4 @@ def _quoted(value: object) -> str:
 
 
 def _as_time(value: object) -> str:
-    return f"ISO {_quoted(value)}"
+    return f"ISO {_quoted(in_utc(str(value)))}"

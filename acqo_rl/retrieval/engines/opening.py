@@ -48,8 +48,10 @@ class OpenCollection:
 
     @property
     def corpus_hash(self) -> str:
-        """Hash of the documents; of a collection of others, of its location and the number of its entries."""
-        return self.note.corpus_hash if self.note else _hash(self.location.shown, self.schema.count)
+        """Hash of the documents; of a collection of others, of its location, number of entries and version."""
+        if self.note:
+            return self.note.corpus_hash
+        return _hash(self.location.shown, self.schema.count, self.schema.version)
 
     @property
     def document_count(self) -> int:

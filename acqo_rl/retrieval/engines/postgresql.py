@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.retrieval.engines.conditions import json_path
 from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
+from acqo_rl.retrieval.engines.postgresql_conditions import sql_of
 from acqo_rl.retrieval.engines.rows import as_documents
-from acqo_rl.types import Condition, Document, Filter
+from acqo_rl.types import Document, Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +41,18 @@ _INDEXED = (
     "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)"
     " WHERE indrelid = to_regclass(%s)"
 )
+_WRITES = (
+    "SELECT concat_ws(' ', to_regclass(%s)::oid, sum(pg_stat_get_tuples_inserted(part)),"
+    " sum(pg_stat_get_tuples_updated(part)), sum(pg_stat_get_tuples_deleted(part)))"
+    " FROM (SELECT to_regclass(%s)::oid AS part UNION SELECT relid FROM pg_partition_tree(to_regclass(%s))) AS parts"
+)
+"""Number of rows of a table, or of its partitions, that were ever written; another program's count may be late."""
+
 _SEARCHED = ("vector", "halfvec")
 """Types of vectors that are searched."""
+
+_FRACTIONS = ("float4", "float8", "numeric")
+"""Types of numbers that may be NaN or infinite."""
 
 _UNKNOWN = -1
 """Modifier of a vector column without a dimension."""
@@ -52,7 +62,7 @@ _MOST_BYTES_OF_A_NAME = 63
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
 
-_FEWEST_CANDIDATES, _MOST_CANDIDATES = 40, 1000
+_FEWEST_CANDIDATES, _MOST_CANDIDATES = 200, 1000
 """Bounds of ``hnsw.ef_search``; the upper one is pgvector's own."""
 
 _FEWEST_LISTS, _MOST_LISTS = 100, 32_768
@@ -96,6 +106,7 @@ class PostgresqlEngine:
             if comment is None:
                 return None
             columns = connection.execute(_COLUMNS, [name]).fetchall()
+            writes = connection.execute(_WRITES, [name, name, name]).fetchone()
             counted = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(self._table)).fetchone()
         note = comment[0].removeprefix(_NOTE) if (comment[0] or "").startswith(_NOTE) else None
         self._columns = {column: kind for column, kind, _ in columns}
@@ -109,6 +120,7 @@ class PostgresqlEngine:
             dimension=self._dimension_of_rows() if dimension == _UNKNOWN else dimension,
             metric=COSINE,  # of the search, whatever the table was made for
             count=counted[0] if counted else 0,
+            version=writes[0] if writes else "",
             has_words=self._fields.text in self._columns,
             note=json.loads(note) if note is not None else None,
             id_field=self._fields.id,
@@ -143,13 +155,14 @@ class PostgresqlEngine:
         query = self._format(_ROWS + " WHERE {id}::text = ANY(%s)", hidden=self._hidden())
         wanted = [doc_id for doc_id in doc_ids if "\0" not in doc_id]
         with self._pool.connection() as connection:
-            return list(as_documents(connection.execute(query, [wanted]), self._fields))
+            return list(as_documents(self._finite(connection.execute(query, [wanted])), self._fields))
 
     def scan(self) -> Iterator[Document]:
         """All documents, in any order."""
         with self._pool.connection() as connection, connection.cursor(name="scan") as cursor:
             cursor.itersize = _PAGE
-            yield from as_documents(cursor.execute(self._format(_ROWS, hidden=self._hidden()), []), self._fields)
+            rows = cursor.execute(self._format(_ROWS, hidden=self._hidden()), [])
+            yield from as_documents(self._finite(rows), self._fields)
 
     def check(self, documents: Sequence[Document]) -> None:
         """Refuses documents that PostgreSQL cannot hold.
@@ -212,7 +225,6 @@ class PostgresqlEngine:
         self._run("ANALYZE {table}")
 
     def _search(self, one: str, asked: list[str], k: int, where: Filter) -> list[Hits]:
-        conditions = [self._condition(condition) for condition in where]
         words: sql.Composable = sql.Identifier("t", Fields().words)
         if self._fields != Fields():
             title = sql.SQL("''") if self._fields.title == Fields().title else sql.Identifier("t", self._fields.title)
@@ -220,7 +232,7 @@ class PostgresqlEngine:
         inner = self._format(
             one,
             words=words,
-            where=sql.SQL(" AND ").join([sql.SQL("true"), *conditions]),
+            where=sql_of(where, self._columns, self._fields),
             k=sql.Literal(k),
             kind=sql.Identifier(self._columns.get(self._fields.vector, "")),
         )
@@ -239,15 +251,11 @@ class PostgresqlEngine:
                 hits[number - 1].append((doc_id, score))
         return hits
 
-    def _condition(self, condition: Condition) -> sql.Composable:
-        column = condition.field.partition(".")[0]
-        if self._fields.metadata:
-            metadata: sql.Composable = sql.SQL("to_jsonb({})").format(sql.Identifier("t", self._fields.metadata))
-        elif column in self._columns:
-            metadata = sql.SQL("jsonb_build_object({}, {})").format(sql.Literal(column), sql.Identifier("t", column))
-        else:
-            return sql.SQL("false")
-        return sql.SQL("{} @? {}::jsonpath").format(metadata, sql.Literal(json_path(condition)))
+    def _finite(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Rows with NaN and infinity as ``None``: JSON has no such numbers, so PostgreSQL writes them as texts."""
+        numbers = [column for column, kind in self._columns.items() if kind.removeprefix("_") in _FRACTIONS]
+        for doc_id, row in rows:
+            yield doc_id, {**row, **{name: _without_texts(row[name]) for name in numbers}}
 
     def _hidden(self) -> sql.Literal:
         vectors = [column for column, kind in self._columns.items() if kind in (*_SEARCHED, "sparsevec")]
@@ -286,13 +294,19 @@ class PostgresqlEngine:
             connection.execute(self._format(query, **parts), [])
 
 
+def _without_texts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_texts(one) for one in value]
+    return None if isinstance(value, str) else value
+
+
 def _thorough(k: int, *, has_filter: bool) -> dict[str, str]:
     """Settings with which an index finds ``k`` rows.
 
     By default, HNSW indexes return at most 40 rows and give up after 20,000, and IVFFlat indexes look into one list;
     rows that do not meet a filter count too.
     """
-    candidates = _MOST_CANDIDATES if has_filter else min(max(k, _FEWEST_CANDIDATES), _MOST_CANDIDATES)
+    candidates = _MOST_CANDIDATES if has_filter else min(max(2 * k, _FEWEST_CANDIDATES), _MOST_CANDIDATES)
     lists = _MOST_LISTS if has_filter else min(max(k, _FEWEST_LISTS), _MOST_LISTS)
     return {
         "hnsw.iterative_scan": "strict_order",

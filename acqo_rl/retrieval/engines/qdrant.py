@@ -17,6 +17,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from acqo_rl.loopback import is_loopback
+from acqo_rl.retrieval.engines.conditions import in_utc
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema, norms_of
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
@@ -248,8 +249,8 @@ def _condition(condition: Condition, fields: Fields) -> Iterator[models.Conditio
         matches: list[models.Condition] = [one for value in condition.any_of for one in _equal(key, value)]
         yield models.Filter(should=matches)
     if condition.bounds:
-        bounds: dict[str, Any] = dict(condition.bounds)
-        is_date = any(isinstance(value, str) for value in bounds.values())
+        is_date = any(isinstance(value, str) for _, value in condition.bounds)
+        bounds: dict[str, Any] = {n: in_utc(str(value)) if is_date else value for n, value in condition.bounds}
         between = models.DatetimeRange(**bounds) if is_date else models.Range(**bounds)
         yield models.FieldCondition(key=key, range=between)
 
