@@ -6,10 +6,10 @@
 
 Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
 order mark or Windows line ends; a JSON array, or a JSON table of pandas, instead of lines; other names of ``_id`` and
-``text`` (``docid`` and
-``contents`` of Anserini); numbers as ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata
-of documents as fields of their own (``url``); ``history`` in any shape that :mod:`acqo_rl.conversations` reads, also
-outside ``metadata``; judgements as in :mod:`acqo_rl.data.qrels`.
+``text`` (``docid`` and ``contents`` of Anserini); white space in ids of queries, which is read as ``_``; numbers as
+ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata of documents as fields of their own
+(``url``); ``history`` in any shape that :mod:`acqo_rl.conversations` reads, also outside ``metadata``; judgements as in
+:mod:`acqo_rl.data.qrels`.
 
 All other faults are collected and raised as one error with file and line of each.
 """
@@ -236,7 +236,7 @@ def _read_queries(folder: Path, faults: Faults) -> tuple[dict[str, Query], dict[
     metadata: dict[str, dict[str, Any]] = {}
     for number, row in read_jsonl(path, faults):
         fault = partial(faults.add, path, number)
-        query_id = _read_id(row, queries, fault)
+        query_id = _read_id(row, queries, fault, joined="_")
         key = _first_of(row, _TEXT)
         text, metadata[query_id] = _read_text(row, key, fault), _read_metadata(row, fault)
         if isinstance(row.get(key), str) and not one_line(text):
@@ -255,9 +255,10 @@ def _read_split(folder: Path, split: str, faults: Faults, *known: Collection[str
     return {}
 
 
-def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault) -> str:
+def _read_id(row: dict[str, Any], seen: Container[str], fault: _AddFault, joined: str = " ") -> str:
+    """Reads an id; ``joined`` replaces the white space in it, which must not be left because it separates columns."""
     key = _first_of(row, _ID)
-    row_id = _read_text(row, key, fault).strip()
+    row_id = joined.join(_read_text(row, key, fault).split())
     if not row_id and isinstance(row.get(key), str):
         fault(f"{key} is empty; give each line a unique id.")
     elif len(row_id.split()) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import logging
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from acqo_rl.errors import DataError
 from acqo_rl.surrogates import well_formed
@@ -76,24 +77,41 @@ def find(path: Path) -> Path:
 
 
 def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[tuple[int, str]]:
-    """Yields line numbers (from 1) and lines, without line ends and byte order mark; blank lines only if ``blank``."""
+    """Yields line numbers (from 1) and lines, without line ends and byte order mark; blank lines only if ``blank``.
+
+    Files are in UTF-8, or in UTF-16 with a byte order mark, as the "Unicode Text" of Excel.
+    """
     if not path.is_file():
         faults.add(path, None, f"no such file, and no {path.name}.gz either.")
         return
     number = 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with _open(path) as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                    text = line if isinstance(line, str) else line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
                     remedy = 'convert the file to UTF-8 (in Excel: save it as "CSV UTF-8")'
                     faults.add(path, number, f"not UTF-8 ({error.reason}); {remedy}.")
                     continue
                 if blank or text.strip():
-                    yield number, text
+                    yield number, text.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        faults.add(path, number + 1, f"not UTF-16 ({error.reason}), as its byte order mark says; save it as UTF-8.")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         faults.add(path, None, f"damaged gzip file after line {number} ({error}); download or create it again.")
+
+
+def begins_as_utf16(path: Path) -> bool:
+    """Whether a file begins with the byte order mark of UTF-16; not asked of gzipped files."""
+    with path.open("rb") as file:
+        return file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def _open(path: Path) -> IO[bytes] | IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path)
+    return path.open(encoding="utf-16", newline="\n") if begins_as_utf16(path) else path.open("rb")
 
 
 EXCEL = re.compile(r"sep=.\s*", re.I)

@@ -1,4 +1,7 @@
-"""Reads judgements from text files: BEIR (three columns and a header), TREC (four columns) or JSON lines."""
+"""Reads judgements from text files: BEIR (three columns and a header), TREC (four columns) or JSON lines.
+
+A file may have only two columns, query and document; then all scores are 1. Lines that begin with ``#`` are comments.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,9 @@ _NAMES = {
 }
 """How the names of the columns begin, without digits and signs."""
 _EXPECTED = "expected query-id<tab>corpus-id<tab>score, or the TREC columns query, 0, document, score"
-_PLACES = {3: (0, 1, 2), 4: (0, 2, 3)}
+_PLACES = {2: (0, 1), 3: (0, 1, 2), 4: (0, 2, 3)}
 """Number of columns -> positions of query, document and score, for files without a header."""
+_TRUTH = {"true": 1, "false": 0}
 
 
 def read_judged(
@@ -100,7 +104,8 @@ def _read_judgements(path: Path, faults: Faults) -> Iterator[tuple[int, str, str
     """
     _, first = next(read_lines(path, Faults()), (0, ""))
     rows = _read_objects(path, faults) if first.lstrip().startswith(("{", "[")) else _read_columns(path, faults)
-    for number, (query_id, doc_id, score), shown in rows:
+    for number, (query_id, doc_id, *scores), shown in rows:
+        score = scores[0] if scores else "1"
         relevance = _whole(score)
         if relevance is None:
             faults.add(path, number, f"score is {shorten(score)}, expected a whole number.")
@@ -116,19 +121,32 @@ def _read_columns(path: Path, faults: Faults) -> Iterator[tuple[int, list[str], 
     Columns are separated by tabs, white space, semicolons or commas; the separator is guessed from the first two lines.
     A header is optional. If its names are known, the columns may be in any order, and there may be more of them.
     """
-    lines = read_lines(path, faults)
+    lines = _without_comments(read_lines(path, faults))
     begin = [(number, line) for number, line in islice(lines, 3) if not EXCEL.fullmatch(line)]
     separator = _separator([line for _, line in begin[:2]])
     rows = [_split(line.lstrip("# "), separator) for _, line in begin[:2]]
     header = _read_header(rows[0]) if rows else ()
-    width = len(rows[0]) if header else 0
+    has_two = {len(row) for row in rows} == {2}
+    width = len(rows[0]) if header or has_two else 0
     for number, line in chain(begin[bool(header) :], lines):
         columns = _split(line, separator)
         places = header or _PLACES.get(len(columns), ())
-        if places and len(columns) == (width or len(columns)):
+        if places and len(columns) == (width or max(3, len(columns))):
             yield number, [columns[place] for place in places], line
         else:
             faults.add(path, number, f"found {len(columns)} columns in {shorten(line)}, {_EXPECTED}.")
+
+
+def _without_comments(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines without comments; a header may begin with ``# `` and an id with ``#``."""
+    for number, line in lines:
+        if line.startswith("#"):
+            columns = [_split(line, separator) for separator in "\t;, "]
+            headers = [_split(line.lstrip("# "), separator) for separator in "\t;, "]
+            is_header = any(len(names) in _PLACES and _read_header(names) for names in headers)
+            if not is_header and (line[1:2].strip("#\t ") == "" or not any(map(_is_judgement, columns))):
+                continue
+        yield number, line
 
 
 def _read_objects(path: Path, faults: Faults) -> Iterator[tuple[int, list[str], str]]:
@@ -161,22 +179,29 @@ def _split(line: str, separator: str) -> list[str]:
 
 
 def _is_judgement(columns: list[str]) -> bool:
-    return len(columns) in _PLACES and _whole(columns[-1]) is not None
+    return len(columns) in (3, 4) and _whole(columns[-1]) is not None
 
 
 def _read_header(columns: list[str]) -> tuple[int, ...]:
-    """Positions of query, document and score by their names; empty if the line is not a header."""
+    """Positions of query, document and score by their names; empty if the line is not a header.
+
+    Two columns are those of query and document. Names with digits may be ids: "q1 doc2".
+    """
     names = [re.sub("[^a-z]", "", column.lower()) for column in columns]
     places: dict[str, int] = {}
     for kind, known in _NAMES.items():
         of_kind = (i for i, name in enumerate(names) if re.match(known, name) and i not in places.values())
         if (place := next(of_kind, None)) is not None:
             places[kind] = place
+    if len(columns) == 2 and places.keys() == {"query", "document"} and not re.search(r"\d", "".join(columns)):
+        return places["query"], places["document"]
     is_header = len(places) == len(_NAMES) and _whole(columns[places["score"]]) is None
     return (places["query"], places["document"], places["score"]) if is_header else ()
 
 
 def _whole(score: str) -> int | None:
+    if (truth := _TRUTH.get(score.strip('"').lower())) is not None:
+        return truth
     try:
         value = float(score.strip('"'))
         return int(value) if value.is_integer() else None

@@ -46,7 +46,7 @@ hola | buenos d[ií]as | buenas( tardes| noches)? | adi[oó]s | hasta (luego|pro
 (eso )?es todo | perd[oó]n | lo siento
 ciao | buongiorno | buonasera | salve | arrivederci | come (stai|va) | (è|questo è) tutto | scus[ai] | mi dispiace
 ol[aá] | oi | bom dia | boa (tarde|noite) | tchau | tudo bem | (isso )?é (só isso|tudo) | é só | desculp[ae]
-hoi | goede(morgen|middag|navond) | tot ziens | dat (is|was) alles
+halo | hoi | goede(morgen|middag|navond) | tot ziens | dat (is|was) alles
 hej | hei | god (morgen|morgon|dag|kveld) | det (är|var|er) all?t | förlåt | beklager | undskyld
 cześć | dzień dobry | do widzenia | to wszystko | przepraszam
 merhaba | selam | günaydın | hepsi bu( kadar)? | bu kadar | özür dilerim
@@ -71,6 +71,7 @@ a*(ha){2,}h* | (he){2,}h* | (hi){2,}h* | (j[aei]){2,}j* | (lo)+l+ | l+m+f?ao+ | 
 """Laughter, in which drawn-out letters are written once."""
 _BESIDE = """
 there | (to )?(you|every(one|body)|all|the team) | guys | folks | team | (my )?(dear|friends?) | mate | buddy
+daar | semua(nya)?
 sir | madam
 bot | chatbot | assistant | ai | again | today | (for )?now | for today | so much | (so )?very much | (so )?much
 a lot | indeed

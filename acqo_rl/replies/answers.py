@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from acqo_rl.replies.boxes import without_boxes
 from acqo_rl.replies.marks import bare
 from acqo_rl.replies.wording import ANSWER_LABEL, HERE_ARE, SURE
 from acqo_rl.text import normalised
@@ -32,7 +33,7 @@ def read_answer(reply: str, question: str) -> str:
     """
     asked = normalised(question)
     lines: dict[str, str] = {}
-    for number, line in enumerate(without_preface(_AGAIN.sub(r"\1", reply).strip()).splitlines()):
+    for number, line in enumerate(without_preface(_AGAIN.sub(r"\1", without_boxes(reply)).strip()).splitlines()):
         text = _DRESSED_LABEL.sub("", line)
         key = normalised(bare(text))
         if key != asked:

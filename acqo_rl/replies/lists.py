@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acqo_rl.replies.announcements import with_label, without_courtesy
+from acqo_rl.replies.boxes import boxed_or_all
 from acqo_rl.replies.counts import uncounted
+from acqo_rl.replies.explanations import without_explanations
 from acqo_rl.replies.kinds import without_kinds
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import (
@@ -64,6 +66,7 @@ _JSON_OBJECT = re.compile(r"(?:\[\s*)?\{\s*\"")
 _JSON_STRINGS = re.compile(r"\[\s*\"")
 _JSON_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _UNSPACED = re.compile(UNSPACED)
+_CODE = re.compile(r"[{}=<>\\$]|\w\(|\s-\w")
 _SEPARATORS = ",;\uff0c\uff1b\u3001"
 _SEMICOLON = re.compile(r"\s*(?:;\s|\uff1b)\s*")
 
@@ -80,20 +83,28 @@ def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS, 
         longest: maximum number of characters; longer entries are dropped.
         read: the text that the model read; labels and numbers in it belong to the entries.
     """
-    return entries_of(without_thoughts(completion.text), longest, read, is_cut=not completion.finished)[:most]
+    text, is_cut = without_thoughts(completion.text), not completion.finished
+    return entries_of(text, longest, read, is_cut=is_cut, in_a_row=most > 1)[:most]
 
 
-def entries_of(text: str, longest: int = MAX_CHARACTERS, read: str = "", *, is_cut: bool = False) -> list[str]:
-    """The distinct entries of a list; see :func:`read_list`."""
+def entries_of(
+    text: str, longest: int = MAX_CHARACTERS, read: str = "", *, is_cut: bool = False, in_a_row: bool = False
+) -> list[str]:
+    """The distinct entries of a list; see :func:`read_list`. One line "a; b; c" has three if ``in_a_row``."""
+    text = text if "\\boxed" in read else boxed_or_all(text)
     in_json = _read_json(text)
-    entries = _read_lines(text, read) if in_json is None else list(map(undressed, without_marks(in_json, read)))
+    entries = (
+        _read_lines(text, read, in_a_row=in_a_row)
+        if in_json is None
+        else list(map(undressed, without_marks(in_json, read)))
+    )
     if is_cut and in_json is None and len(entries) > 1:
         entries.pop()
     by_key = {key: entry for entry in reversed(entries) if len(entry) <= longest and (key := normalised(entry))}
     return list(reversed(by_key.values()))
 
 
-def _read_lines(text: str, read: str) -> list[str]:
+def _read_lines(text: str, read: str, *, in_a_row: bool) -> list[str]:
     rows = [with_label(with_colon(one_line(row))) for row in rows_of(text, read)]
     rows = [_after_courtesy(row, read) if place == 0 else row for place, row in enumerate(rows)]
     has_one_label = sum(LABEL.match(row) is not None for row in rows) == 1
@@ -103,7 +114,9 @@ def _read_lines(text: str, read: str) -> list[str]:
     if is_refusal(first) and not first.endswith(_ANNOUNCES) and all(unnumbered(line) == line for line in lines):
         return []
     lines = _without_framing(uncounted(without_kinds(lines, read), read), read)
-    lines = _explained([without_label(line, read) for line in lines] if len(lines) == 1 else lines)
+    if len(lines) == 1:
+        lines = _in_a_row(without_label(lines[0], read), read) if in_a_row else [without_label(lines[0], read)]
+    lines = without_explanations(_explained(lines), read)
     if len(lines) > 1 and all(line.endswith(tuple(_SEPARATORS)) for line in lines[:-1]):
         lines = [line.rstrip(_SEPARATORS) for line in lines]
     entries = [_ASIDE.sub("", entry) for entry in map(undressed, lines) if entry]
@@ -124,14 +137,28 @@ def _apart(line: str, read: str, *, at_semicolons: bool) -> list[str]:
     if in_a_row and (label or in_a_row["before"].casefold() not in read.casefold()):
         return re.findall(_IN_A_ROW, in_a_row["row"])
     rest = line[label.end() :] if label else line
-    parts = re.split(r"[,;]?\s+(?=\d[.)]\s)", rest)
+    parts = re.split(r"[,;]?\s+(?=(?:\d[.)]|\(\d\))\s)", rest)
     if len(parts) > 2 and parts[0].endswith((*_ANNOUNCES, "!")):  # "Here you go: 1. ... 2. ..."
         parts = parts[1:]
-    if len(parts) > 1 and all(part[:1] == str(number) and " " in part for number, part in enumerate(parts, start=1)):
+    counts = [part.removeprefix("(")[:1] for part in parts]
+    if len(parts) > 1 and counts == list(map(str, range(1, len(parts) + 1))) and all(" " in part for part in parts):
         return parts
     if label and at_semicolons and names_queries(label[0]) and not any(map(str.isdigit, label[0])):
         return _SEMICOLON.split(rest)
     return [line]
+
+
+def _in_a_row(line: str, read: str) -> list[str]:
+    """Splits "a b; c d; e f" and "a b | c d", unless the model read the sign, or the parts are no queries but code."""
+    for sign in (";", "\uff1b", " | "):
+        parts = [part.strip() for part in line.strip().rstrip(".").split(sign) if part.strip()]
+        if len(parts) > 1 and sign.strip() not in read and all(map(_is_query, parts)):
+            return parts
+    return [line]
+
+
+def _is_query(part: str) -> bool:
+    return (" " in part or _UNSPACED.search(part) is not None) and not _CODE.search(part)
 
 
 def _without_framing(lines: Sequence[str], read: str) -> list[str]:

@@ -10,6 +10,7 @@ from acqo_rl.replies.wording import (
     ASKS_MORE,
     CLOSES,
     EXPLAINS,
+    GREETS,
     HERE_ARE,
     OFFERS,
     SURE,
@@ -34,7 +35,7 @@ _REMARK = re.compile(
     rf"|^(?:(?:all|each) of )?(?:these|those|this|the above|they|each)\b.*\b(?:{_LISTED}|they|each) ?"
     r"(?:\w+ ){0,2}(?:covers?|capture|address|focus|explore|aim|help|should|will|provide|target|ensure"
     r"|are designed|reflect)\b"
-    rf"|^{CLOSES}$|^{ASKS_MORE}|^\((?:[^\s()]+\s){{2,}}[^()]+\)$"
+    rf"|^{CLOSES}$|^{GREETS}$|^{ASKS_MORE}|^\((?:[^\s()]+\s){{2,}}[^()]+\)$"
     r"|^(?:each|all|both) of (?:these|those|them|the (?:above|queries|searches|questions|variants))\b"
     r"|^depends(?: on)?\s*[:=]"
     rf"|^{EXPLAINS}|^(?:please )?note that\b"

@@ -148,6 +148,10 @@ SURE = (
     r"|当然(?:可以)?|好的|没问题|もちろん(?:です)?"
     r"|承知(?:しました|いたしました)|물론(?:입니다|이죠)?"
 )
+GREETS = (
+    r"(?:hello|hi|hey|hallo|halo|hola|bonjour|salut|ciao|olá|hej|hoi|merhaba|привет|здравствуйте|你好|您好|こんにちは|안녕하세요)"
+    r"(?: (?:there|everyone|all|zusammen|daar|allemaal|a todos|à tous|a tutti|semua))?\s?[!,.\uff01\uff0c\u3002]"
+)
 HERE_ARE = (
     r"here (?:it goes|you (?:go|are))\b"
     r"|hier (?:sind|ist|zijn|is)\b|voici\b|aquí (?:están?|tienes?|va)\b|ecco\b|aqui (?:estão|está|vão|vai|tem)\b|oto\b"

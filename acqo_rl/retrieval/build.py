@@ -49,6 +49,7 @@ from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
+from acqo_rl.retrieval.words import version_of
 from acqo_rl.types import Document, Encoder, Retriever
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def build_bm25_index(
     """
     folder = Path(folder)
     doc_ids = [document.id for document in documents]
-    wanted = Manifest(Bm25Settings(language, k1, b), len(documents), corpus_hash(documents))
+    wanted = Manifest(Bm25Settings(language, k1, b, version_of(language)), len(documents), corpus_hash(documents))
     if is_finished(folder, wanted):
         return read_manifest(folder)
     _check_ids(doc_ids)
@@ -348,10 +349,10 @@ def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) 
 
 
 def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> None:
-    if None not in (seen, wanted) and seen != wanted:
+    if seen is not None and wanted is not None and seen != wanted:
         raise IndexMismatchError(
-            f"{index} was built from another corpus or another version of it (its corpus hash is {seen}, expected"
-            f" {wanted}); build an index from this corpus."
+            f"{index} was built from another corpus or another version of it (its corpus hash is {seen[:8]}, expected"
+            f" {wanted[:8]}); build an index from this corpus."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from acqo_rl.retrieval import words
 FORMAT_VERSION = 1
 FILE_NAME = "manifest.json"
 
+_HASH = re.compile("[0-9a-f]{64}")
 _PACKAGES = (
     "acqo-rl",
     "bm25s",
@@ -69,7 +71,7 @@ class Bm25Settings:
     language: str = "english"
     k1: float = 1.5
     b: float = 0.75
-    words: int = words.VERSION
+    words: int = words.version_of("english")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Manifest:
         """The differences to the wanted index, one string per setting; empty if the fingerprints are equal."""
         seen, want = self._identity(), wanted._identity()
         return [
-            f"its {key} is {seen.get(key)!r}, expected {want.get(key)!r}"
+            f"its {key} is {_shown(seen.get(key))}, expected {_shown(want.get(key))}"
             for key in want | seen
             if seen.get(key) != want.get(key)
         ]
@@ -135,6 +137,11 @@ class Manifest:
             "corpus_hash": self.corpus_hash,
             **settings,
         }
+
+
+def _shown(value: object) -> str:
+    """The representation of a setting; of a hash only the beginning."""
+    return repr(value[:8] if isinstance(value, str) and _HASH.fullmatch(value) else value)
 
 
 def package_versions() -> dict[str, str]:
@@ -173,10 +180,11 @@ def read_manifest(folder: Path) -> Manifest:
         if kind == "bm25":
             given = {"words": 1, **given}  # indexes without the field were built with version 1
         settings = _SETTINGS[kind](**given)
-        if isinstance(settings, Bm25Settings) and settings.words != words.VERSION:
+        if isinstance(settings, Bm25Settings) and settings.words != (known := words.version_of(settings.language)):
             raise IndexMismatchError(
                 f"{folder} was built with version {settings.words} of the word segmentation, but this acqo_rl has"
-                f" version {words.VERSION}. Delete {folder} and build it again (minutes for a million passages)."
+                f" version {known} for {settings.language}. Delete {folder} and build it again (minutes for a million"
+                " passages)."
             )
         manifest = Manifest(settings, **row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -6,6 +6,8 @@ hosts, acronyms, C++ and C#, versions and dates, numbers with units. Compounds a
 (Wi-Fi, Node.js). Korean words also give pairs of their syllables.
 
 Accents are removed from Latin and Greek letters, unless the accented letter belongs to the alphabet of the language.
+Speakers of some languages often type their own letters without accents (Polish "Lodz" for "Łódź"). There, a
+word with such letters gives two tokens, with and without accents: both spellings match, and the same one scores higher.
 Digits of all scripts are the same, and so are the Arabic and Persian forms of a letter
 (:mod:`acqo_rl.retrieval.letters`).
 """
@@ -21,7 +23,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.letters import one_form
 from acqo_rl.text import compatible, folded
 
-VERSION = 6
+_VERSION_OF_ALL, _VERSION_OF_BOTH_FORMS = 6, 7
 """Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
@@ -37,6 +39,8 @@ _OWN_LETTERS = {
     "romanian": "ăâîșțşţ", "spanish": "ñ", "swedish": "åäö", "turkish": "çğöşü",
 }  # fmt: skip
 """Accented letters of a language's alphabet; they distinguish words, and the stemmer uses them."""
+_TYPED_WITHOUT_ACCENTS = frozenset(("czech", "hungarian", "lithuanian", "polish", "romanian", "turkish"))
+"""Languages whose own letters are often typed without accents; both forms are kept."""
 _STEMMED_WITH_ACCENTS = frozenset(("catalan", "french", "italian", "portuguese", "spanish"))
 """Languages whose stemmers use accents that are not letters of the alphabet, as in French "-ée"."""
 _PLAIN_LATIN = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "æ": "ae", "œ": "oe", "þ": "th"}
@@ -91,6 +95,11 @@ syllables (most particles have one syllable), letters next to a version, numbers
 _VERSION = re.compile(r"\d+(?:[.,]\d+){2,4}")
 
 
+def version_of(language: str) -> int:
+    """The version of the tokenization of a language."""
+    return _VERSION_OF_BOTH_FORMS if language in _TYPED_WITHOUT_ACCENTS else _VERSION_OF_ALL
+
+
 def make_tokenizer(language: str) -> Callable[[str], list[str]]:
     """Creates a function that splits a text into stems and drops stop words.
 
@@ -124,7 +133,11 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
             return [form for key in keys for form in dict.fromkeys((key, _without_accents(key)))]
         if language in _STEMMED_WITH_ACCENTS:
             return [_without_accents(one, own_letters) for one in stem(list(keys))]
-        return stem([_without_accents(key, own_letters) for key in keys])
+        own = [_without_accents(key, own_letters) for key in keys]
+        if language not in _TYPED_WITHOUT_ACCENTS:
+            return stem(own)
+        typed = stem([_without_accents(key) for key in keys])
+        return [form for both in zip(stem(own), typed, strict=True) for form in dict.fromkeys(both)]
 
     def tokenize(text: str) -> list[str]:
         text = one_form(compatible(text))

@@ -80,7 +80,6 @@ def test_bad_metadata_is_named(folder, metadata):
     ("lines", "number", "problem"),
     [
         (["frage\tdokument\twert", "q1\td1\t1"], 1, "score is 'wert'"),
-        (["query-id\tcorpus-id", "q1\td1"], 1, "found 2 columns"),
         (["q1 d 1 1 1"], 1, "found 5 columns"),
         (["q1\t\t1"], 1, "an empty id"),
         (["q1\td1\tNaN"], 1, "score is 'NaN'"),

@@ -199,7 +199,15 @@ def test_a_damaged_index_is_refused(dense, encoder, damage, reason):
         load_retriever(dense, encoder=encoder)
 
 
-@pytest.mark.parametrize("change", [{"words": words.VERSION + 1}, {}])
+def test_an_index_from_before_words_were_also_kept_without_accents_is_refused(tmp_path, documents):
+    settings = asdict(build_bm25_index(tmp_path, documents, language="polish").settings)
+    read_manifest(tmp_path)
+    edit_manifest(tmp_path, settings=settings | {"words": words.version_of("english")})
+    with pytest.raises(IndexMismatchError):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"words": words.version_of("english") + 1}, {}])
 def test_an_index_whose_words_were_split_in_another_way_is_refused(tmp_path, documents, change):
     """One that does not say how is of the first version."""
     settings = asdict(build_bm25_index(tmp_path, documents).settings)

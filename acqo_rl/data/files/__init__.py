@@ -13,7 +13,7 @@ from typing import Any
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.beir import write_atomic, write_beir
 from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
-from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, read_table
+from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, ending, read_table
 from acqo_rl.data.files.trec import is_trec, read_trec
 from acqo_rl.data.lines import Faults, shorten
 from acqo_rl.data.public import HELD_OUT, draw
@@ -24,6 +24,8 @@ from acqo_rl.types import Document, Qrels, Query
 
 _MISSING = ("NaN", "nan", "<NA>")
 """Texts that stand for missing values; "Nan" and "NAN" may be words."""
+_INDEX = ("", "Unnamed: 0", "__index_level_0__")
+"""Names of the column of row numbers that pandas writes."""
 _log = logging.getLogger(__name__)
 
 __all__ = ["write_files"]
@@ -133,7 +135,8 @@ class _Record:
     def others(self) -> dict[str, Any]:
         """All other fields that are not empty."""
         used = {name for target in self.fields.usual for name in self.fields.names(self.row, target)}
-        others = {name: value for name, value in self.row.items() if name not in used and value not in (None, "", {})}
+        rest = {name: value for name, value in self.row.items() if name not in used and name not in _INDEX}
+        others = {name: value for name, value in rest.items() if value not in (None, "", {})}
         inner = others.pop("metadata", {})
         others |= {"metadata": inner} if not isinstance(inner, dict) else inner
         others.pop("history", None)
@@ -153,7 +156,7 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
             for number, row in rows or ():
                 if isinstance(row, str):
                     if path.is_dir():
-                        kind = "PDF that cannot be read" if _ending(file) == PDF else "page that is not UTF-8"
+                        kind = "PDF that cannot be read" if ending(file) == PDF else "page that is not UTF-8"
                         left_out.add(kind, file.relative_to(path).as_posix())
                     else:
                         faults.add(file, None, row)
@@ -161,7 +164,7 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
                 count += 1
                 names |= dict.fromkeys(row)
                 name = str(count) if number else file.relative_to(path if path.is_dir() else path.parent).as_posix()
-                clean = _plain if _ending(file) in TABLES else str
+                clean = _plain if ending(file) in TABLES else str
                 yield _Record(row, fields, name, clean, partial(faults.add, file, number))
     if count and (missing := fields.missing(names)):
         faults.add(Path(paths[0]), None, f"no row has the field {missing[0]!r}; the fields are {', '.join(names)}.")
@@ -187,15 +190,11 @@ def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | No
     """
     if not file.is_file():
         return None
-    if _ending(file) in TABLES:
+    if ending(file) in TABLES:
         return read_table(file, fields, faults)
     if is_trec(file):
         return read_trec(file, faults)
-    return [(None, read_page(file, faults))] if _ending(file) in PAGES else None
-
-
-def _ending(file: Path) -> str:
-    return Path(file.name.removesuffix(".gz")).suffix.lower()
+    return [(None, read_page(file, faults))] if ending(file) in PAGES else None
 
 
 def _read_qrels(

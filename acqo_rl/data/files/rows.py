@@ -1,4 +1,4 @@
-"""Reads rows of tables (CSV, TSV, JSON, JSON lines) and selects the fields of documents and queries."""
+"""Reads rows of tables (CSV, TSV, JSON, JSON lines, Parquet) and selects the fields of documents and queries."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from acqo_rl.data.lines import EXCEL, Faults, read_jsonl, read_lines, shorten
+from acqo_rl.data.lines import EXCEL, Faults, begins_as_utf16, read_jsonl, read_lines, shorten
 from acqo_rl.errors import ConfigError
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row]]
@@ -25,8 +26,11 @@ Rows = Iterator[tuple[int, Row]]
 _ID = ("_id", "id", "docid", "docno", "documentid", "pid", "passageid", "corpusid")
 DOCUMENT = {
     "id": _ID,
-    "title": ("title", "headline", "heading", "head"),
-    "text": ("text", "body", "contents", "content", "pagecontent", "passage", "abstract", "html", "chunk"),
+    "title": ("title", "headline", "heading", "head", "passagetitle", "documenttitle", "pagetitle"),
+    "text": (
+        *("text", "body", "contents", "content", "pagecontent", "passage", "abstract", "html", "chunk"),
+        *("passagetext", "documenttext", "pagetext", "context", "paragraphs", "answer"),
+    ),
 }
 QUERY = {
     "id": ("_id", "id", "queryid", "qid", "topicid", "num", "number"),
@@ -69,11 +73,17 @@ class Fields:
         return bool(self.given) and all(name.isdecimal() for names in self.given.values() for name in names)
 
     def names(self, row: Row, target: str) -> list[str]:
-        """The fields of a row that are read as ``target``; empty if it has none."""
+        """The fields of a row that are read as ``target``; empty if it has none.
+
+        The title of an answer is its question; elsewhere a question beside a text is no title.
+        """
         plain = {_plain(name): name for name in reversed(row)}
         if target in self.given:
             return [plain[_plain(name)] for name in self.given[target] if _plain(name) in plain]
-        return [plain[name] for name in self.usual[target] if name in plain][:1]
+        found = [plain[name] for name in self.usual[target] if name in plain][:1]
+        if target == "title" and not found and "question" in plain and self.names(row, "text") == [plain.get("answer")]:
+            return [plain["question"]]
+        return found
 
     def missing(self, seen: Collection[str]) -> list[str]:
         """The given names that are not among the field names in the data."""
@@ -87,19 +97,51 @@ def _plain(name: str) -> str:
 
 
 def read_table(path: Path, fields: Fields, faults: Faults) -> Rows:
-    """Yields the rows of a table; the file suffix determines the format (``.gz`` is ignored)."""
-    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    """Yields the rows of a table; :func:`ending` determines the format."""
+    suffix = ending(path)
     if suffix in (".jsonl", ".ndjson", ".json"):
-        return read_jsonl(path, faults)
+        return _of_paragraphs(read_jsonl(path, faults), fields)
+    if suffix == ".parquet":
+        return _read_parquet(path, faults)
     return _read_columns(path, fields, faults, is_csv=suffix == ".csv")
 
 
+def ending(file: Path) -> str:
+    """The suffix in lower case, without ``.gz``; ``.tsv`` for the "Unicode Text" of Excel, whose files end in .txt."""
+    suffix = Path(file.name.removesuffix(".gz")).suffix.lower()
+    if suffix == ".txt" and file.is_file() and begins_as_utf16(file):
+        return ".tsv" if "\t" in next(read_lines(file, Faults()), (0, ""))[1] else suffix
+    return suffix
+
+
+def _of_paragraphs(rows: Rows, fields: Fields) -> Rows:
+    """Replaces articles as in SQuAD by their paragraphs, or by the questions about them if queries are read."""
+    for number, row in rows:
+        paragraphs = row.get("paragraphs")
+        if not isinstance(paragraphs, list) or not paragraphs or not all(isinstance(one, dict) for one in paragraphs):
+            yield number, row
+        elif "history" in fields.usual:
+            yield from ((number, dict(asked)) for one in paragraphs for asked in one.get("qas", ()))
+        else:
+            for one in paragraphs:
+                others = {key: value for key, value in one.items() if key != "qas"}
+                yield number, {**({"title": row["title"]} if row.get("title") else {}), **others}
+
+
+def _read_parquet(path: Path, faults: Faults) -> Rows:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            rows = (row for batch in file.iter_batches(1024) for row in batch.to_pylist())
+            yield from enumerate(rows, start=1)
+    except (ArrowException, OSError) as error:
+        faults.add(path, None, f"not a readable Parquet file ({error}); write it again.")
+
+
 def _read_columns(path: Path, fields: Fields, faults: Faults, *, is_csv: bool) -> Rows:
-    numbered = read_lines(path, faults, blank=is_csv)
-    if is_csv:
-        records = _read_csv(path, (f"{line}\n" for _, line in numbered), faults)
-    else:
-        records = ((number, [_unquoted(cell) for cell in line.split("\t")]) for number, line in numbered)
+    numbered = read_lines(path, faults, blank=True)
+    records = _read_csv(path, (f"{line}\n" for _, line in numbered), faults) if is_csv else _read_tsv(numbered)
     header: list[str] | None = None
     for number, cells in records:
         if header is None:
@@ -139,6 +181,47 @@ def _read_csv(path: Path, lines: Iterator[str], faults: Faults) -> Iterator[tupl
                 yield reader.line_num, cells
     except csv.Error as error:
         faults.add(path, reader.line_num, f"not CSV ({error}); check the quotation marks up to this line.")
+
+
+def _read_tsv(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yields the number of the last line and the cells of each row.
+
+    Many writers put no quotes, so a quotation mark may be part of the text. A cell goes on in the next line only if it
+    begins with a quotation mark that is not closed, and the lines have another number of cells than the first row.
+    """
+    width = 0
+    before, begun = 0, ""
+    for number, line in lines:
+        if begun:
+            is_row = len(line.split("\t")) == width == len(begun.split("\n")[0].split("\t"))
+            if is_row:
+                yield before, _cells(begun, width)
+                begun = ""
+        if not begun and not line.strip():
+            continue
+        before, begun = number, f"{begun}\n{line}" if begun else line
+        if width and _is_open(begun):
+            continue
+        cells = _cells(begun, width)
+        width, begun = width or len(cells), ""
+        yield number, cells
+    if begun:
+        yield before, _cells(begun, width)
+
+
+def _is_open(text: str) -> bool:
+    """Whether a cell begins with a quotation mark that is not closed."""
+    return text.count('"') % 2 == 1 and re.search(r'(?:\A|\t)"', text) is not None
+
+
+def _cells(text: str, width: int) -> list[str]:
+    """The cells of a row, with tabs and line breaks in quotes only if that gives the expected number of cells."""
+    cells = text.split("\t")
+    if '"' in text and ("\n" in text or len(cells) != width):
+        with suppress(csv.Error):
+            [quoted] = csv.reader([text], delimiter="\t", strict=True)
+            cells = quoted if len(quoted) == width else cells
+    return [_unquoted(cell) for cell in cells]
 
 
 def _unquoted(cell: str) -> str:
