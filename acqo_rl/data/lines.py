@@ -9,10 +9,11 @@ import logging
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from acqo_rl.errors import DataError
 from acqo_rl.surrogates import well_formed
@@ -108,7 +109,7 @@ def begins_as_utf16(path: Path) -> bool:
         return file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def _open(path: Path) -> IO[bytes] | IO[str]:
+def _open(path: Path) -> AbstractContextManager[Iterable[bytes | str]]:
     if path.suffix == ".gz":
         return gzip.open(path)
     return path.open(encoding="utf-16", newline="\n") if begins_as_utf16(path) else path.open("rb")
