@@ -180,7 +180,7 @@ def cut(path):
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda f: shutil.rmtree(f), "manifest.json is missing"),
+        (lambda f: shutil.rmtree(f), "dense does not exist"),
         (lambda f: (f / "manifest.json").unlink(), "manifest.json is missing"),
         (lambda f: (f / "manifest.json").write_text("{"), "manifest.json is "),
         (lambda f: (f / "manifest.json").write_text("[1]"), "manifest.json is "),
