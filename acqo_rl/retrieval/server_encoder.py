@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _REFUSED = frozenset({400, 413, 422})
 """HTTP statuses of a batch that is too large, or has a text that is too long."""
 _PROBE = "How many dimensions are there?"
+_FIRST_RETRIES = 3
+"""Retries of the first request if no connection can be made: a few seconds."""
 _SAME = 0.99
 """Least cosine of two embeddings of one text by one model; servers with half precision differ by less."""
 _SHORTEST, _LONGEST = 1e-6, 1e6
@@ -199,6 +201,21 @@ class ServerEncoder:
             " name and the length of the texts; what was embedded before is kept."
         )
 
+    def _first_answer(self) -> list[NDArray[np.float32]]:
+        """The answer to the first request; a server that does not run is reported before work begins."""
+        patient = self._client
+        retries = min(patient.max_retries, _FIRST_RETRIES)
+        self._client = patient.with_options(max_retries=retries)
+        try:
+            return self._call([_PROBE])
+        except self._errors as error:
+            if retries == patient.max_retries or _cannot_connect(error):
+                raise
+            self._client = patient.with_options(max_retries=patient.max_retries - retries - 1)
+            return self._call([_PROBE])
+        finally:
+            self._client = patient
+
     def _recognise(self) -> int:
         """The dimension of the server's embeddings.
 
@@ -206,7 +223,7 @@ class ServerEncoder:
             IndexMismatchError: the model of this name embeds otherwise than when the cache was written.
         """
         try:
-            [vector] = self._call([_PROBE])
+            [vector] = self._first_answer()
         except self._errors as error:
             raise self._failure(error, [_PROBE]) from error
         key = self._key(_PROBE)
@@ -218,6 +235,12 @@ class ServerEncoder:
             )
         self._cache.write({key: vector})
         return len(vector)
+
+
+def _cannot_connect(error: Exception) -> bool:
+    import httpx2
+
+    return isinstance(error.__cause__, httpx2.ConnectError)
 
 
 def _is_refused(error: Exception) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -14,10 +16,14 @@ from acqo_rl.evaluation.cache import Cache, CachedReformulator, reformulator_key
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
 from acqo_rl.searching.names import name_reformulators
+from acqo_rl.text import one_line
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Query, Reformulation, Route
 
+logger = logging.getLogger(__name__)
+
 _BATCH = 32
+_SHOWN = 120
 _SERVERS = ("openai:", "anthropic:", "embedded:")
 
 
@@ -56,6 +62,7 @@ def candidates_of_teachers(
         for name, model in teachers.items():
             load = partial(load_reformulator, name, model, lexicon=lexicon)
             teacher = CachedReformulator(name, load, reformulator_key(name, model, StrategySettings()), kept)
+            problems: list[str] = []
             for start in tqdm(range(0, len(queries), _BATCH), desc=f"reformulate with {name}", unit="batch"):
                 answers = teacher.reformulate(queries[start : start + _BATCH])
                 if start == 0 and all(answer.failed_calls for answer in answers):
@@ -63,8 +70,15 @@ def candidates_of_teachers(
                         f"The first {len(answers)} calls of the teacher {name}={model} failed ({answers[0].problem});"
                         " check the model's server."
                     )
+                problems += [answer.problem for answer in answers if answer.problem is not None]
                 for answer in answers:
                     found[answer.query.id] += [one for one in (_candidate(answer, name, max_sub_queries),) if one]
+            if problems:
+                often = one_line(Counter(problems).most_common(1)[0][0])[:_SHOWN]
+                logger.warning(
+                    "teacher %s: %d of %d replies cannot be used (most often: %s)",
+                    name, len(problems), len(queries), often,
+                )  # fmt: skip
     return found
 
 

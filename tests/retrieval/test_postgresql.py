@@ -9,10 +9,12 @@ import pytest
 from engine_cases import UnitEncoder, nearest
 from pgvector import Vector
 
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
+from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.engines.calls import reported
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
+from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.types import Document, Scope, restrict
 
@@ -316,3 +318,17 @@ def test_every_table_gets_its_own_indexes(postgres):
 def test_a_name_that_is_too_long_is_refused(postgres):
     with pytest.raises(ConfigError):
         build_engine_index(f"{postgres}/{'é' * 32}", [Document("a", "", "a")], UnitEncoder())
+
+
+@pytest.mark.parametrize(
+    ("query", "asks_whether_it_runs"), [("SELECT 1/0", False), ("SELECT pg_terminate_backend(pg_backend_pid())", True)]
+)
+def test_only_a_lost_connection_asks_whether_the_engine_runs(postgres, query, asks_whether_it_runs):
+    with (
+        pytest.raises(SearchError) as caught,
+        reported("here", PostgresqlEngine),
+        psycopg.connect(postgres) as connection,
+    ):
+        connection.execute(query)
+
+    assert ("engine runs" in str(caught.value)) == asks_whether_it_runs

@@ -98,6 +98,22 @@ def test_a_server_that_stays_away_is_reported(connect, server, fault):
     assert encoder.encode_queries(["cats"]).shape == (1, 384)  # the next call succeeds
 
 
+def test_a_server_that_does_not_run_is_reported_within_seconds(server):
+    begin = time.monotonic()
+
+    with pytest.raises(SearchError):
+        ServerEncoder("openai:minilm@http://127.0.0.1:9/v1")
+    assert time.monotonic() - begin < 15
+
+
+def test_a_busy_server_is_waited_for_when_it_is_recognised(server, monkeypatch):
+    monkeypatch.setattr("acqo_rl.retrieval.server_encoder._FIRST_RETRIES", 0)
+    server.faults = [503, 503]
+
+    assert ServerEncoder(f"openai:minilm@{server.url}", max_retries=2).dim == 384
+    assert len(server.asked) == 3
+
+
 def test_a_malformed_answer_is_refused_and_not_kept(connect, server):
     encoder = connect()
     server.faults = ["malformed"]

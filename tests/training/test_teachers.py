@@ -79,6 +79,13 @@ def test_a_teacher_whose_calls_all_fail_stops_the_run(ask):
         ask("rewrite=m", Completion("", 0, problem="no server"), Completion("", 0, problem="no server"))
 
 
+def test_replies_that_cannot_be_used_are_counted(ask, caplog):
+    ask("rewrite=m", "ferry manager", Completion("", 0, problem="no server"))
+
+    [record] = caplog.records
+    assert record.args[:3] == ("rewrite", 1, 2)
+
+
 def test_only_answers_that_beat_the_raw_query_become_targets(ask):
     found, _ = ask("rewrite=m", "ferry manager", "nonsense")
     retriever = ScriptedRetriever({"ferry manager": ("d1",), "where is it": ("d2",)})

@@ -115,7 +115,7 @@ def _bring_up_to_date(
 ) -> None:
     from tqdm import tqdm
 
-    with reported(calls.shown, calls.engine.errors):
+    with reported(calls.shown, calls.engine):
         there = {document.id: _digest(document) for document in calls.engine.scan()}
     rows = [row for row, document in enumerate(documents) if there.get(document.id) != _digest(document)]
     gone = sorted(there.keys() - {document.id for document in documents})

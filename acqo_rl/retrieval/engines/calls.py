@@ -50,7 +50,7 @@ class Calls:
         import tenacity
 
         stop: Any = tenacity.stop_before_delay(_OPENING_SECONDS)
-        with reported(self.shown, self.engine.errors):
+        with reported(self.shown, self.engine):
             return self._retrying.copy(stop=self._retrying.stop | stop)(method, *arguments)
 
     def __call__(self, method: Callable[..., T], *arguments: Any) -> T:
@@ -59,19 +59,23 @@ class Calls:
         Raises:
             SearchError: the engine does not answer or rejects the call.
         """
-        with reported(self.shown, self.engine.errors):
+        with reported(self.shown, self.engine):
             return self._retrying(method, *arguments)
 
 
 @contextmanager
-def reported(shown: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+def reported(shown: str, engine: Engine | type[Engine]) -> Iterator[None]:
     """Turns exceptions of an engine's client, and those after an unreadable answer, into ``SearchError``."""
-    caught: tuple[type[Exception], ...] = (*errors, *_UNREADABLE)
+    caught: tuple[type[Exception], ...] = (*engine.errors, *_UNREADABLE)
     try:
         yield
     except caught as error:
         reason = one_line(str(error) or "its answer has another form than expected")[:300]
+        remedy = (
+            "check that the engine runs and that the location is right"
+            if engine.is_temporary(error)
+            else "check the collection and its location"
+        )
         raise SearchError(
-            f"A call of {shown} failed ({type(error).__name__}: {reason}); check that the engine runs and that the"
-            f" location is right.{proxy_note(error)}"
+            f"A call of {shown} failed ({type(error).__name__}: {reason}); {remedy}.{proxy_note(error)}"
         ) from error

@@ -43,7 +43,7 @@ class EngineDocuments(Mapping[str, Document]):
         return document
 
     def __iter__(self) -> Iterator[str]:
-        with reported(self._calls.shown, self._calls.engine.errors):
+        with reported(self._calls.shown, self._calls.engine):
             entries = self._calls.engine.scan()
             for document in _joined(entries) if self._in_passages else entries:
                 self._known.put(document.id, document)  # its value is looked up next

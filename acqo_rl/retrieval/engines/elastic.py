@@ -57,8 +57,9 @@ class ElasticEngine(ABC):
     def connect(self, url: str, login: tuple[str, ...] | None, seconds: float) -> Any:
         """The client of a server."""
 
+    @staticmethod
     @abstractmethod
-    def is_temporary(self, error: BaseException) -> bool:
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
 
     @abstractmethod

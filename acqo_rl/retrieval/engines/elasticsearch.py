@@ -27,7 +27,8 @@ class ElasticsearchEngine(ElasticEngine):
         key: dict[str, Any] = {"basic_auth": login} if login else {"api_key": os.environ.get(KEY_VARIABLE)}
         return elasticsearch.Elasticsearch(url, request_timeout=seconds, max_retries=0, **key)
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         if isinstance(error, elasticsearch.ApiError):
             return error.status_code in TEMPORARY

@@ -66,7 +66,8 @@ class Engine(Protocol):
     errors: tuple[type[Exception], ...]
     largest_k: int
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         ...
 

@@ -45,7 +45,8 @@ class LancedbEngine:
         self._fields = Fields()
         self._table: Any = None
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later: never, because the engine runs in this process."""
         return False
 

@@ -93,7 +93,8 @@ class MilvusEngine:
         self._elements: dict[str, DataType] = {}
         self._is_dynamic = False
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         if isinstance(error, grpc.RpcError):
             return getattr(error, "code", lambda: None)() in _TEMPORARY

@@ -178,7 +178,7 @@ def connect(location: Location, seconds: float | None = None) -> Calls:
         raise MissingPackageError(
             f"{location.shown} needs the package {error.name}; run: pip install 'acqo-rl[{extra}]'"
         ) from error
-    with reported(location.shown, engine.errors):
+    with reported(location.shown, engine):
         return Calls(engine(location), location.shown, seconds)
 
 

@@ -22,7 +22,8 @@ class OpensearchEngine(ElasticEngine):
         """The client of a server."""
         return opensearchpy.OpenSearch([url], http_auth=login, timeout=seconds, max_retries=0)
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         if isinstance(error, opensearchpy.exceptions.ConnectionError):
             return True

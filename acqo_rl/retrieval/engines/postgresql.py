@@ -92,7 +92,8 @@ class PostgresqlEngine:
         self._fields = Fields()
         self._columns: dict[str, str] = {}
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         return isinstance(error, psycopg.OperationalError) and not isinstance(error, psycopg.errors.QueryCanceled)
 

@@ -56,7 +56,8 @@ class QdrantEngine:
         self._name = location.collection
         self._fields = Fields()
 
-    def is_temporary(self, error: BaseException) -> bool:
+    @staticmethod
+    def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
         if isinstance(error, UnexpectedResponse):
             return error.status_code in TEMPORARY
