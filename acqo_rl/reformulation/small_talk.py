@@ -46,7 +46,7 @@ hola | buenos d[ií]as | buenas( tardes| noches)? | adi[oó]s | hasta (luego|pro
 (eso )?es todo | perd[oó]n | lo siento
 ciao | buongiorno | buonasera | salve | arrivederci | come (stai|va) | (è|questo è) tutto | scus[ai] | mi dispiace
 ol[aá] | oi | bom dia | boa (tarde|noite) | tchau | tudo bem | (isso )?é (só isso|tudo) | é só | desculp[ae]
-halo | hoi | goede(morgen|middag|navond) | tot ziens | dat (is|was) alles
+halo(?= semua|$) | hoi | goede(morgen|middag|navond) | tot ziens | dat (is|was) alles
 hej | hei | god (morgen|morgon|dag|kveld) | det (är|var|er) all?t | förlåt | beklager | undskyld
 cześć | dzień dobry | do widzenia | to wszystko | przepraszam
 merhaba | selam | günaydın | hepsi bu( kadar)? | bu kadar | özür dilerim

@@ -32,7 +32,7 @@ merhaba selam teşekkür* sağol günaydın görüşürüz hoşçakal
 дякую вітаю привіт děkuj* děkuju ahoj nazdar ευχαριστώ ευχαριστούμε γεια καλημέρα καλησπέρα καληνύχτα kiitos
 terve hyvästi mulțumesc salutare köszön* szia sziasztok üdv תודה שלום להתראות متشکرم ممنون سلام مرسی خداحافظ
 ধন্যবাদ নমস্কার
-makasih terimakasih halo
+makasih terimakasih
 """
 PHRASES = """
 how (are|r) (you|u)( doing| feeling)?( today)? | how(s| is) (your|ur) (day|night|evening|morning|week)( going)? | hru

@@ -24,6 +24,7 @@ from acqo_rl.types import Query, Reformulation, SubQuery
 SMALL_TALK = [
     *("hi", "Hi!", "hiii", "hello there", "Good morning, everyone!", "GOOD EVENING", "hey, how are you today?"),
     *("thanks!", "Thank you so much for your help.", "ok, thanks", "okay great, thanks a lot", "no, thank you", "thx"),
+    *("Hallo daar!", "Halo", "halo semuanya"),
     *("bye", "Goodbye and thank you", "see you later", "Have a nice day!", "you\u2019re welcome", "What's up?"),
     *("lol", "haha", "cool", "That's all, thanks", "\U0001f44b", "thanks \U0001f642", "\u2764\ufe0f"),
     *("Danke sch\u00f6n!", "Merci beaucoup", "\u00a1Hola! \u00bfQu\u00e9 tal?", "grazie mille", "Muito obrigado"),
@@ -185,7 +186,7 @@ def test_greetings_thanks_and_small_talk_get_no_name_of_the_conversation(text):
     assert (answer.route, answer.sub_queries) == ("pass", (SubQuery(text, "original"),))
 
 
-@pytest.mark.parametrize("text", messages(ASKS_WITH_A_GREETING))
+@pytest.mark.parametrize("text", [*messages(ASKS_WITH_A_GREETING), "halo infinite", "halo 3 release date"])
 def test_a_query_with_a_word_of_small_talk_is_no_small_talk(text):
     assert not is_small_talk(text)
 
