@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+import numpy as np
 import psycopg
 import pytest
 from engine_cases import UnitEncoder, nearest
@@ -13,6 +14,7 @@ from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchErr
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.calls import reported
+from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
@@ -332,3 +334,28 @@ def test_only_a_lost_connection_asks_whether_the_engine_runs(postgres, query, as
         connection.execute(query)
 
     assert ("engine runs" in str(caught.value)) == asks_whether_it_runs
+
+
+def test_a_query_unlike_the_documents_finds_the_nearest_of_them(postgres):
+    draw = np.random.default_rng(0)
+    rows, dim = 6000, 128
+    centres, queries = draw.normal(size=(50, dim)), draw.normal(size=(50, dim))
+    vectors = centres[draw.integers(50, size=rows)] + 0.7 * draw.normal(size=(rows, dim))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(f"CREATE TABLE clusters (id int, text text, emb vector({dim}))")
+        with connection.cursor().copy("COPY clusters FROM STDIN") as copy:
+            for row, vector in enumerate(vectors):
+                copy.write_row((row, "a", Vector(vector).to_text()))
+        connection.execute("CREATE INDEX ON clusters USING hnsw (emb vector_cosine_ops)")
+    engine = PostgresqlEngine(read_location(f"{postgres}/clusters?options={quote('-c enable_seqscan=off')}"))
+    engine.schema()
+
+    found = engine.search_vectors(queries.astype(np.float32), 10, ())
+
+    nearest_rows = np.argsort(-(queries @ vectors.T))[:, :10]
+    shared = [
+        len({doc_id for doc_id, _ in hits} & set(map(str, row))) for hits, row in zip(found, nearest_rows, strict=True)
+    ]
+    assert np.mean(shared) > 9
