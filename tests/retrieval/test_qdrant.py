@@ -11,6 +11,7 @@ from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.types import Document, Scope, restrict
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
@@ -173,3 +174,28 @@ def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path
     assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(1, abs=1e-6))
     with pytest.raises(IndexMismatchError):
         load_retriever(f"qdrant:{tmp_path}/long?text=body", encoder=UnitEncoder())
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        ({"gte": "2024-W01-2"}, {"1"}),
+        ({"lt": "2024-01-02T12"}, {"0"}),
+        ({"gte": "2024-01-02T13:00+01:00"}, {"1"}),
+        ({"gt": "2024-01-02T12:00:00Z"}, set()),
+    ],
+)
+def test_bounds_may_be_times_of_any_iso_form(tmp_path, bounds, found):
+    client = qdrant._folder(str(tmp_path))
+    client.create_collection("days", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    times = ("2024-01-01T12:00:00+00:00", "2024-01-02T12:00:00Z")
+    points = [
+        models.PointStruct(id=row, vector=[1.0] * 16, payload={"text": "a", "seen": time})
+        for row, time in enumerate(times)
+    ]
+    client.upsert("days", points)
+    retriever = load_retriever(f"qdrant:{tmp_path}/days", encoder=UnitEncoder())
+
+    [ranking] = restrict(retriever, Scope(read_filter({"seen": bounds}))).search(["a"], 5)
+
+    assert set(ranking.doc_ids) == found
