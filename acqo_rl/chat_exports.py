@@ -53,6 +53,8 @@ _NOTICE = re.compile(  # "26/11/2026, 10:30 - Ada left", or a text of WhatsApp, 
     re.I | re.M,
 )
 """A line of an exported chat that nobody said."""
+_CURSOR = re.compile(r"(?:# [^\n]*\n+)?_Exported on [^\n]*\bCursor\b[^\n]*_[ \t]*\n")
+_CURSOR_TURN = re.compile(r"^---[ \t]*\n\s*\*\*(?P<name>User|Cursor)\*\*[ \t]*$", re.M)
 _PERSON = r"(?P<name>[^\W\d_][\w .'-]{0,29}?)"
 _DASHED = re.compile(rf"^{_PERSON}(?: {{1,3}}[-\u2013\u2014]| {{0,3}}(?:>{{1,2}}|\u00bb)) {{1,3}}(?=\S)", re.M)
 _ALONE = re.compile(rf"^{_PERSON}[ \t]*\n(?=[^\S\n]*\S)", re.M)
@@ -68,6 +70,9 @@ def read_export(text: str) -> list[Said]:
     text = text.replace("\r\n", "\n").lstrip()
     if _SUBTITLES.match(text):
         return _subtitles(text)
+    if title := _CURSOR.match(text):
+        spoken = _between(text, list(_CURSOR_TURN.finditer(text, title.end())))
+        return _with_roles(spoken, ["Cursor"])
     without_notices = _NOTICE.sub("", text)
     for said in dict.fromkeys((without_notices, text)):
         for header in _HEADERS:

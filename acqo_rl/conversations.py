@@ -42,7 +42,8 @@ from acqo_rl.message_fields import (
     side_names,
     speaker_of,
 )
-from acqo_rl.message_lists import is_list, listed_in, messages_by_id
+from acqo_rl.message_lists import exchange_in, is_list, listed_in, messages_by_id, oldest_first
+from acqo_rl.message_texts import printed_messages, without_html
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
 from acqo_rl.thoughts import outside_thoughts
@@ -107,6 +108,13 @@ _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
 """The beginning of a list of turns in JSON or in Python syntax."""
 _WRITTEN_TURN = re.compile(r"[US]: ")
 _YAML_LIST = re.compile(r"\s*- (?:role|speaker|from|author|content|text): ")
+_ASKS = ("?", "\uff1f", "\u061f")
+_PREAMBLE = re.compile(
+    r"\s*(?:a|the following is a) (?:chat|conversation) between\b.{0,800}?\s"
+    r"(?=(?:\#{3}\s*)?(?:USER|Human|User)\s?:)",
+    re.S | re.I,
+)
+"""The system prompt that Vicuna's format writes before the first turn, without a mark."""
 _MAX_NESTING = 8
 """Maximum nesting depth of objects."""
 
@@ -129,11 +137,12 @@ def read_turns(history: object) -> list[Turn]:
     Raises:
         ConversationError: a turn has an unsupported shape.
     """
-    items = list(_items(history))
+    items = oldest_first(list(_items(history)))
     texts = [item for item in items if isinstance(item, str)]
     said = (_exported(texts) or named_speakers(texts)) if len(texts) == len(items) else []
     said = said or _by_name(items) or [part for item in items for part in _read(item)]
-    if len(said) > 1 and [one.role for one in said] == ["system", *[None] * (len(said) - 1)]:
+    roles = [one.role for one in said]
+    if len(said) > 1 and roles == ["system", *[None] * (len(said) - 1)] and not said[0].text.endswith(_ASKS):
         said = said[1:]  # instructions, and turns without marks
     marked = sum(one.role is not None for one in said)
     if 2 * marked <= len(said):
@@ -143,6 +152,8 @@ def read_turns(history: object) -> list[Turn]:
 
 def _by_name(items: Sequence[object]) -> list[Said]:
     """Reads messages whose speakers have names of their own; empty if there are none or if a message has no speaker."""
+    if any(map(exchange_in, items)):
+        return []
     pairs = [one for one in items if isinstance(one, (list, tuple)) and len(one) == 2]
     if len(pairs) == len(items) > 2:
         if len({str(name) for name, _ in pairs}) != 2 or any(role_of(name) is not None for name, _ in pairs):
@@ -207,7 +218,8 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if isinstance(history, str):
         if (written := _parsed(history)) is not None:
             return _items(written)
-        return read_export(history) or transcript(history)
+        history = history[begin.end() :] if (begin := _PREAMBLE.match(history)) else history
+        return printed_messages(history) or read_export(history) or transcript(history)
     if callable(get_all := getattr(history, "get_all", None)):  # a LlamaIndex memory
         return _items(get_all())
     if rows := _rows(history):
@@ -217,7 +229,7 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if isinstance(asked := field(history, ("past_user_inputs",)), list):  # a conversation of transformers
         pairs = zip_longest(asked, field(history, ("generated_responses",)) or [])
         return [*({"question": q, "answer": a} for q, a in pairs), {"question": field(history, ("text",))}]
-    listed = listed_in(history)
+    listed = None if exchange_in(history) else listed_in(history)
     if depth and listed is not None:
         answer = field(history, _ANSWER_KEYS)
         answered = [] if answer is None else [{"role": "assistant", "content": answer}]
@@ -313,6 +325,8 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         if role is not None and not is_letter(item[0]):
             return _said(role, item[1])
         return [*_said("user", item[0]), *_said("assistant", item[1])]
+    if (exchange := exchange_in(item)) is not None:
+        return [*_said("user", exchange[0]), *_said("assistant", exchange[1])]
     role, content = role_in(field(item, ROLE_KEYS)), content_of(item)
     if role is not None:
         if role == "user" and content is None and not has_field(item, TEXT_KEYS):
@@ -389,7 +403,7 @@ def _said(role: Role | None, content: object) -> list[Said]:
     if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, _PART_KEYS):
         raise _unreadable(content)
     text = _text(content)
-    return [] if text is None else [Said(role, text)]
+    return [] if text is None else [Said(role, without_html(text))]
 
 
 def _text(content: object, depth: int = 3) -> str | None:

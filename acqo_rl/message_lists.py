@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from acqo_rl.chat_exports import read_export
@@ -57,6 +58,22 @@ def messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
         return thread
     messages = list(history.values())
     return messages if all(role_in(field(message, ROLE_KEYS)) for message in messages) else []
+
+
+def oldest_first(items: list[Any]) -> list[Any]:
+    """Reverses messages that were listed newest first, as the Assistants API does: all have a ``created_at``."""
+    times = [field(item, ("created_at",)) for item in items]
+    is_known = len(times) > 1 and all(isinstance(time, (int, float)) for time in times)
+    return items[::-1] if is_known and all(time > after for time, after in pairwise(times)) else items
+
+
+def exchange_in(item: object) -> tuple[str, Any] | None:
+    """The question and the answer in a response of Dialogflow or Lex; ``None`` if this is something else."""
+    result = field(item, ("queryResult", "query_result")) or item
+    asked = field(result, ("queryText", "query_text", "inputTranscript"))
+    if not isinstance(asked, str):
+        return None
+    return asked, field(result, ("fulfillmentText", "fulfillment_text", "messages"))
 
 
 def is_list(value: object) -> bool:

@@ -103,13 +103,16 @@ _TEMPLATE = re.compile(
     r"|(?:<[|\uff5c]\w{0,20}start\w{0,20}[|\uff5c]>|<start_of_turn>)\s*(?P<named>\w+)"
     r"(?:<\|channel\|>(?P<channel>\w+)[^<\n]{0,40})?(?:<\|(?:end_header_id|end_of_role|message)\|>)?\s*"
     r"|(?P<inst>\[/?INST\])\s*"
+    # <user>hi</user><assistant>hello</assistant>
+    r"|<(?P<element>user|human|assistant|system)>\s*(?=[^<]*(?:<(?!/?(?:user|human|assistant|system)>)[^<]*)*</(?P=element)>)"
     # USER: hi ASSISTANT: hello</s>USER: ...
-    r"|(?-i:(?:\A|(?<=\s)|(?<=</s>))(?P<capitals>USER|ASSISTANT):(?=\s))\s*",
+    r"|(?-i:(?:\A|(?<=\s)|(?<=</s>))(?P<capitals>USER|ASSISTANT):(?=\s|\Z))\s*",
     re.I,
 )
 _BETWEEN = re.compile(
     r"<[|\uff5c][^<>|\uff5c\s]{0,30}(?:begin|start|end|eot|return)[^<>|\uff5c\s]{0,30}[|\uff5c]>"
-    r"|<end_of_turn>|</?s>|<[be]os(?:_token)?>|\[gMASK\]|<sop>|\[\|endofturn\|\]|</(?:message|turn)>",
+    r"|<end_of_turn>|</?s>|<[be]os(?:_token)?>|\[gMASK\]|<sop>|\[\|endofturn\|\]|</(?:message|turn|user|human|assistant|system)>"
+    r"|</?(?:conversation|chat|dialogue|messages|history)>",
     re.I,
 )
 """Tokens between turns that do not name a speaker."""
@@ -248,7 +251,7 @@ def _speaker(token: re.Match[str]) -> Role:
         return "assistant" if "/" in token["inst"] else "user"
     if token["channel"] and token["channel"].lower() != "final":
         return "left out"
-    groups = ("named", "token", "middle", "attribute", "capitals")
+    groups = ("named", "token", "middle", "attribute", "capitals", "element")
     return role_of(next(token[group] for group in groups if token[group])) or "left out"
 
 

@@ -192,7 +192,7 @@ def make_server(service: Service) -> MCPServer[None]:
     def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
         """Return the sub-queries that a search for a question would use, without searching."""
         asked, notes = as_query(query, history)
-        made = service.reformulate(asked, service.strategy(strategy), None)
+        made = service.reformulate(asked, service.strategy(strategy), None, service.collections.named(()))
         return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)
 
     return server

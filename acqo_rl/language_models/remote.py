@@ -33,6 +33,8 @@ _PROMPT = re.compile(
     r"(\d+) (?:input tokens|in the (?:messages|prompt)|prompt tokens)|(?:prompt|input) (?:has|contains) (\d+)", re.I
 )
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+_SHORTEST_KEY = 8
+"""Minimum characters of a key that is masked; shorter ones are placeholders such as "x"."""
 
 
 def complete_each(
@@ -64,8 +66,9 @@ def complete_each(
 
 def failed(why: str) -> Completion:
     """The completion of a call that returned no text; API keys in the message are masked."""
-    for key in filter(None, map(os.environ.get, _KEYS)):
-        why = why.replace(key, "***")
+    for key in (os.environ.get(name, "") for name in _KEYS):
+        if len(key) >= _SHORTEST_KEY:
+            why = why.replace(key, "***")
     return Completion("", 0, finished=False, problem=one_line(why)[:300])
 
 

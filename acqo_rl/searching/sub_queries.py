@@ -138,5 +138,9 @@ def _original_of(reformulation: Reformulation) -> Reformulation:
 
 
 def searched_text(sub_query: SubQuery) -> str:
-    """The text that retrievers receive for a sub-query; hypothetical documents become a :class:`Passage`."""
-    return Passage(sub_query.text) if sub_query.kind == "hypothetical" else sub_query.text
+    """The text that retrievers receive for a sub-query; hypothetical documents become a :class:`Passage`.
+
+    The character NUL becomes a space, because databases and C libraries reject it.
+    """
+    text = sub_query.text.replace("\x00", " ")
+    return Passage(text) if sub_query.kind == "hypothetical" else text

@@ -10,7 +10,7 @@ from acqo_rl.pipeline.modes import AnyMode
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import Chunk, Hop, Iteration, RetrievalStep, SubQuestion
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.serving.schemas import Metadata, Name, Notes, QueryRewriteInfo, StrategyRequest, request_config
+from acqo_rl.serving.schemas import Metadata, Notes, QueryRewriteInfo, StrategyRequest, request_config
 
 PASSAGES = 8
 
@@ -20,7 +20,6 @@ class AnswerRequest(StrategyRequest):
 
     model_config = request_config(query="How did the harbour of Bergen influence its growth?", mode="auto")
 
-    knowledge_pool_ids: list[Name] = Field(default=[], max_length=50, description="As in /v1/search.")
     mode: AnyMode = Field(
         default="pipeline",
         description="pipeline chooses its steps by the question; the other modes fix them: simple "

@@ -91,11 +91,12 @@ def _add_listings(app: FastAPI, service: Service) -> None:
 def _add_searches(app: FastAPI, service: Service, threads: Threads, metrics: Metrics) -> None:
     @app.post("/v1/reformulate", tags=["search"], responses=REFUSALS)
     async def reformulate(body: ReformulateRequest, request: Request) -> ReformulateResponse:
-        """Reformulates a query without searching; if this fails, returns the raw query and the problem."""
+        """Returns the sub-queries that a search would use; if this fails, the raw query and the problem."""
         begin = time.perf_counter()
         strategy = service.strategy(body.rewriting_strategy)
+        chosen = service.collections.named(body.knowledge_pool_ids, body.scope())
         query, context, notes = await threads.run(body.read)
-        made = await threads.run(service.reformulate, query, strategy, body.num_variants, context, body.scope())
+        made = await threads.run(service.reformulate, query, strategy, body.num_variants, chosen, context)
         seconds = time.perf_counter() - begin
         metrics.reformulated(strategy, made, seconds)
         if made.failed_calls:

@@ -141,7 +141,7 @@ async def _refuse_schema(request: Request, error: Exception) -> Response:
     for problem in shown:
         if problem["type"] == "string_pattern_mismatch":
             problem["msg"] = "The text is empty; write at least one letter, digit or sign."
-    if shown[0]["loc"] == ["body"]:  # no JSON object
+    if shown[0]["loc"] == ["body"] and not isinstance(error.body, dict):
         shown[0]["msg"] = reason_of(request, await request.body(), None, error.body)
     return JSONResponse({"detail": shown}, 422)
 

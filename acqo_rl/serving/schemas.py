@@ -103,6 +103,11 @@ class QueryRequest(Body):
         """Removes null values of optional fields."""
         if not isinstance(body, dict):
             return body
+        if "messages" in body:
+            raise ValueError(
+                'The body has the field "messages"; send the text of the last user message as "query" and the messages'
+                ' as "history".'
+            )
         optional = {name for name, info in cls.model_fields.items() if not info.is_required()}
         return {name: value for name, value in body.items() if value is not None or name not in optional}
 
@@ -149,6 +154,11 @@ class StrategyRequest(QueryRequest):
     tenant: Name | None = Field(
         default=None, description="Only documents of this tenant; required if a collection has tenants."
     )
+    knowledge_pool_ids: list[Name] = Field(
+        default=[],
+        max_length=50,
+        description="Ids or names of the collections to search; by default all. Their results are merged.",
+    )
 
     def scope(self) -> Scope:
         """The part of the documents that the request searches."""
@@ -176,16 +186,12 @@ class SearchRequest(StrategyRequest):
 
     model_config = request_config(query=_QUERY, limit=5, rewriting_strategy="rules")
 
-    knowledge_pool_ids: list[Name] = Field(
-        default=[],
-        max_length=50,
-        description="Ids or names of the collections to search; by default all. Their results are merged.",
-    )
     limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Maximum number of results.")
     score_threshold: float | None = Field(
         default=None,
         ge=0,
         le=1,
+        allow_inf_nan=False,
         description="Minimum cosine similarity of a result; by default the setting of the service. If no document "
         "reaches it, the result is empty. Requires dense indexes of one encoder.",
     )

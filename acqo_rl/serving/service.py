@@ -23,7 +23,7 @@ from acqo_rl.searching.threshold import check_cosine, check_reformulate_below
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import Offered, Strategies
-from acqo_rl.types import UNRESTRICTED, Fusion, LanguageModel, Query, Reformulation, Reranker, Scope
+from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation, Reranker
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""
@@ -107,17 +107,16 @@ class Service:
         query: Query,
         strategy: str,
         num_variants: int | None,
+        collections: tuple[Collection, ...],
         user_context: str = "",
-        scope: Scope = UNRESTRICTED,
     ) -> Reformulation:
-        """Reformulates a query as in a search of all collections; falls back to the raw query if this fails.
+        """Reformulates a query as in :meth:`search`; falls back to the raw query if this fails.
 
         Raises:
-            ConfigError: the query is empty, or a collection does not support the scope.
+            ConfigError: the query is empty.
             NotFoundError: the strategy is unknown.
         """
-        searcher = self._searcher(strategy, num_variants, self.collections.named((), scope))
-        return searcher.reformulate(query, context=user_context)
+        return self._searcher(strategy, num_variants, collections).reformulate(query, context=user_context)
 
     def search(
         self,

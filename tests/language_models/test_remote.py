@@ -11,6 +11,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.anthropic import AnthropicModel
 from acqo_rl.language_models.load import load_language_model
 from acqo_rl.language_models.openai import OpenAIModel
+from acqo_rl.language_models.remote import failed
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import HyDE, MultiQuery
 from acqo_rl.types import Query
@@ -28,8 +29,8 @@ def say(text):
 @pytest.fixture(params=["openai", "anthropic"])
 def connect(request, server, monkeypatch):
     """Makes a model of each protocol against the server."""
-    monkeypatch.setenv("OPENAI_API_KEY", "key-1")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-1")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-12345")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-12345")
     made = []
 
     def connected(**settings):
@@ -52,10 +53,10 @@ def test_what_is_sent_and_what_comes_back(connect, server):
     [(path, body, headers)] = server.requests
     assert (body["model"], body["max_tokens"]) == ("some-model", 9)
     if connect.protocol == "openai":
-        assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer key-1")
+        assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer key-12345")
         assert (body["messages"], body["temperature"]) == (say("hello"), 0)
     else:
-        assert (path, headers["authorization"]) == ("/v1/messages", "Bearer key-1")
+        assert (path, headers["authorization"]) == ("/v1/messages", "Bearer key-12345")
         assert (body["system"], body["messages"]) == ("Write.", say("hello")[1:])
 
 
@@ -239,7 +240,7 @@ class TestWhatAServerTakes:
 def test_a_key_that_the_server_repeats_is_not_told(connect, monkeypatch):
     [answer] = connect().generate([say("repeat the key")])
     assert "no such key" in answer.problem
-    assert "key-1" not in answer.problem
+    assert "key-12345" not in answer.problem
 
 
 def test_a_password_in_an_address_is_refused():
@@ -350,7 +351,7 @@ def test_so_is_one_that_the_environment_names(dead_proxy, server, monkeypatch, h
     monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(name, "key-1")
+        monkeypatch.setenv(name, "key-12345")
     for make in (OpenAIModel, AnthropicModel):
         model = make("some-model", max_retries=0)
         assert [c.text for c in model.generate([say("hello")])] == ["reply to hello"]
@@ -362,8 +363,14 @@ def test_other_servers_are_asked_through_the_proxy_of_the_environment(server, mo
     """The server plays the proxy: it is asked with the whole address."""
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, server.url)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-12345")
     model = make("some-model", base_url="http://models.example", max_retries=0)
     assert [c.text for c in model.generate([say("hello")])] == ["reply to hello"]
     assert server.requests[0][0].startswith("http://models.example/")
     model._client.close()
+
+
+def test_a_placeholder_of_a_key_is_not_masked_in_reasons(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-1")
+    assert failed("exceeded the context: sk-secret-1").problem == "exceeded the context: ***"

@@ -40,6 +40,10 @@ def test_label_however_it_is_dressed(label):
         ("compound\n以下是查询\uff1a\n北京的人口", "decompose", ["北京的人口"]),
         ("compound\nMars\nmars?\nJupiter\nIo\nEuropa", "decompose", ["Mars", "Jupiter", "Io"]),
         ("compound\n" + "x" * 500 + "\nJupiter", "decompose", ["Jupiter"]),
+        ("ambiguous: moons of Mars", "disambiguate", ["moons of Mars"]),
+        ("**Ambiguous:** How many moons has Mars?", "disambiguate", ["How many moons has Mars?"]),
+        ("ambiguous\uff1a火星的卫星", "disambiguate", ["火星的卫星"]),
+        ("ambiguous: Mars has several meanings\nMars planet", "disambiguate", ["Mars planet"]),
         ("compound\r\n\tmoons\x00 of \x1b Mars\u2028Jupiter", "decompose", ["moons of Mars", "Jupiter"]),
     ],
 )  # fmt: skip
@@ -59,6 +63,7 @@ def test_reads_the_sub_queries(reply, route, texts):
         ("oversimplified", "labels simple, ambiguous, compound"),
         ("compound", "label in 'compound'"),
         ("compound\n\n?\n", "no sub-query"),
+        ("ambiguous: Mars has several meanings.", "no sub-query"),
         ("compound\n" + "x" * 100_000, "no sub-query"),
         ("x" * 100_000, "labels simple, ambiguous, compound"),
     ],

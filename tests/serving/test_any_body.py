@@ -25,6 +25,7 @@ from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
 from acqo_rl.serving.service import Service
 from acqo_rl.text import MAX_TURN, MAX_TURNS, one_line
+from acqo_rl.types import Query
 
 REFUSED = {400, 404, 409, 413, 422}
 
@@ -100,7 +101,9 @@ FIELDS = {
 }
 OF_PATH = {
     "/v1/search": FIELDS.keys() - {"mode", "x"},
-    "/v1/reformulate": {"history", "rewriting_strategy", "num_variants", "user_context", "filter", "tenant"},
+    "/v1/reformulate": {
+        *("history", "rewriting_strategy", "num_variants", "user_context", "filter", "tenant", "knowledge_pool_ids")
+    },
     "/v1/answer": {"history", "rewriting_strategy", "num_variants", "user_context", "knowledge_pool_ids", "mode"},
 }
 
@@ -190,7 +193,7 @@ def test_what_the_strategy_reads_is_what_was_sent_or_the_notes_report_it(service
             return
     elif not response.json()["notes"]:
         [query] = recording.queries
-        turns = [turn for turn in read_history(history) if one_line(turn.text)]
+        turns = list(Query("q", text, [turn for turn in read_history(history) if one_line(turn.text)]).history)
         assert query.text == text
         assert list(query.history) == turns
         assert len(turns) <= MAX_TURNS

@@ -54,6 +54,8 @@ class TestErrors:
             {"query": "a", "use_query_rewriting": "yes"},
             {"query": "a", "knowledge_pool_ids": "world"},
             {"query": "a", "surprise": 1},
+            {"messages": [{"role": "user", "content": "a"}]},
+            {"query": "a", "messages": []},
             {"query": "a", "history": [{"role": "user"}]},
             {"query": "a", "history": [3]},
         ],
@@ -62,6 +64,18 @@ class TestErrors:
         answer = client.post("/v1/search", json=body)
         assert answer.status_code == 422
         assert answer.json()["detail"]
+
+    @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
+    def test_a_body_of_chat_completions_is_told_the_two_fields_to_send(self, client, path):
+        answer = client.post(path, json={"messages": [{"role": "user", "content": "a"}], "model": "x"})
+        [problem] = answer.json()["detail"]
+        assert (answer.status_code, problem["loc"]) == (422, ["body"])
+        assert {'"query"', '"history".'} <= set(problem["msg"].split())
+
+    def test_a_threshold_that_is_no_number_is_named_so(self, client):
+        content = b'{"query": "a", "score_threshold": NaN}'
+        answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
+        assert [problem["type"] for problem in answer.json()["detail"]] == ["finite_number"]
 
     @pytest.mark.parametrize(
         ("content", "status"),

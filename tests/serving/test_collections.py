@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving_stand_ins import running
+from serving_stand_ins import Scripted, running
 
 from acqo_rl.batching import Batcher
 from acqo_rl.data.beir import write_beir
@@ -27,7 +27,7 @@ from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.service import Service
 from acqo_rl.serving.strategies import Strategies
-from acqo_rl.types import Document, Query, Ranking
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 DOCUMENTS = [Document("a/b", "Peru", "Lima is the capital of Peru."), Document("c", "Chad", "Ndjamena")]
 
@@ -201,3 +201,38 @@ def test_the_rules_use_the_names_in_the_collections(several):
     body = {"query": "Nebra", "rewriting_strategy": "rules", "knowledge_pool_ids": ["places"]}
     found = several.post("/v1/search", json=body).json()
     assert {v["text"] for v in found["query_rewrite_info"]["variants"]} == {"Nebra town", "Nebra sky disc"}
+
+
+class Reading:
+    """Writes one reading, and the raw query with a margin, as a policy does."""
+
+    name = "reading"
+
+    def reformulate(self, queries):
+        return [
+            Reformulation(
+                query,
+                "disambiguate",
+                (SubQuery("b", "reading"), SubQuery(query.text, "original", min_margin=0.05)),
+                self.name,
+            )
+            for query in queries
+        ]
+
+
+def test_reformulate_lists_the_sub_queries_that_a_search_of_the_same_collections_uses(serving):
+    """The raw query with a margin is searched only if all scores are cosines."""
+    scores = {"a": {"x": 0.5}, "b": {"x": 0.6}}
+    words = Scored(scores)
+    words.cosine = False
+    pools = [
+        Collection(name, {"x": Document("x", "", "x")}, (InCollection(one, name, "dense"),))
+        for name, one in (("cosines", Scored(scores)), ("words", words))
+    ]
+    with serving(pools, strategies=Scripted(reading=Reading())) as client:
+        for names in (["cosines"], ["words"]):
+            body = {"query": "a", "rewriting_strategy": "reading", "knowledge_pool_ids": names}
+            made, found = (client.post(path, json=body).json() for path in ("/v1/reformulate", "/v1/search"))
+            listed = made["query_rewrite_info"]["variants"]
+            assert listed == found["query_rewrite_info"]["variants"]
+            assert len(listed) == (2 if names == ["cosines"] else 1)

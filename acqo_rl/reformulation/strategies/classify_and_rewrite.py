@@ -31,6 +31,8 @@ _ROUTES: dict[str, tuple[Route, SubQueryKind]] = {
     "compound": ("decompose", "part"),
 }
 _LABEL = re.compile(rf"(?<!\bnot )\b({'|'.join(_ROUTES)})\b", re.I)
+_ONE_LINE = re.compile(r"[^\w:\uff1a]*\w+[^\w:\uff1a]*[:\uff1a]\W{0,3}?\s*(?P<search>[\w\"'\u201c].*[^.\u3002])")
+"""Label and search in one line: "ambiguous: moons of Mars"; a sentence with a full stop is an explanation."""
 _FENCE = re.compile(r"```\w*")
 
 
@@ -49,7 +51,7 @@ class ClassifyAndRewrite:
     original_weight: float = 0.0
 
     name = "prompted"
-    version = "8"
+    version = "9"
 
     def conversation(self, query: Query) -> Conversation:
         """Returns the prompt for the label and the sub-queries."""
@@ -69,7 +71,10 @@ class ClassifyAndRewrite:
         route, kind = _ROUTES[match.group(1).lower()]
         if route == "pass":
             return Reading((), "pass")
-        searches = read_list(replace(completion, text="\n".join(lines[not in_json :])), self.most, read=text_of(query))
+        rest = lines if in_json else lines[1:]
+        if not rest and (one := _ONE_LINE.fullmatch(lines[0])):
+            rest = [one["search"]]
+        searches = read_list(replace(completion, text="\n".join(rest)), self.most, read=text_of(query))
         if not searches:
             return Reading((), "pass", f"there is no sub-query after the label in {completion.text[:80]!r}")
         return Reading(tuple(SubQuery(line, kind) for line in searches), route)

@@ -250,7 +250,8 @@ class TestEvery:
 
     @given(reply=st.text(), text=st.text())
     def test_whatever_is_asked_and_written_there_is_something_to_search(self, strategy, reply, text):
-        answer = reformulate(strategy, reply, Query("q", text))
-        assert answer.sub_queries[0].text == text
+        query = Query("q", text)
+        answer = reformulate(strategy, reply, query)
+        assert answer.sub_queries[0].text == query.text
         assert len(answer.sub_queries) <= 7
         assert all(s.weight > 0 and len(s.text) <= 2000 + len(text) for s in answer.sub_queries)

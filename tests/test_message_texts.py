@@ -1,0 +1,88 @@
+"""Conversations as programs write them: response objects, printed messages, templates, HTML."""
+
+from __future__ import annotations
+
+import pytest
+
+from acqo_rl.conversations import Turn, read_history
+
+ASKED, TOLD, AFTER = "Currency of Peru?", "The sol.", "And its code?"
+TALK = (Turn("user", ASKED), Turn("assistant", TOLD))
+WITH_AFTER = (*TALK, Turn("user", AFTER))
+
+
+def message(created_at, role, text):
+    """A message of the Assistants API."""
+    content = [{"type": "text", "text": {"value": text, "annotations": []}}]
+    return {"object": "thread.message", "created_at": created_at, "role": role, "content": content}
+
+
+NEWEST_FIRST = [message(30, "user", AFTER), message(20, "assistant", TOLD), message(10, "user", ASKED)]
+VICUNA = "A chat between a curious user and an artificial intelligence assistant. It answers the user's questions."
+CURSOR = f"""# Currency of Peru
+_Exported on 26/11/2026 at 10:31:05 GMT+1 from Cursor (1.2.4)_
+
+---
+
+**User**
+
+{ASKED}
+
+---
+
+**Cursor**
+
+{TOLD}
+"""
+
+
+@pytest.mark.parametrize(
+    ("history", "turns"),
+    [
+        (NEWEST_FIRST, WITH_AFTER),
+        ({"object": "list", "data": NEWEST_FIRST}, WITH_AFTER),
+        (NEWEST_FIRST[::-1], WITH_AFTER),
+        (f"{VICUNA} USER: {ASKED} ASSISTANT: {TOLD}</s>USER: {AFTER} ASSISTANT:", WITH_AFTER),
+        ([f"{VICUNA} USER: {ASKED} ASSISTANT: {TOLD}</s>"], TALK),
+        (f"{VICUNA}\n### Human: {ASKED}\n### Assistant: {TOLD}", TALK),
+        (CURSOR, TALK),
+        ([{"queryText": ASKED, "fulfillmentText": TOLD}], TALK),
+        ([{"queryText": ASKED, "fulfillmentText": TOLD}, {"queryText": AFTER, "fulfillmentText": ""}], WITH_AFTER),
+        ([{"responseId": "1", "queryResult": {"queryText": ASKED, "fulfillmentText": TOLD}}], TALK),
+        ([{"inputTranscript": ASKED, "messages": [{"contentType": "PlainText", "content": TOLD}]}], TALK),
+        ({"inputTranscript": ASKED, "messages": [{"contentType": "PlainText", "content": TOLD}]}, TALK),
+        (f"[HumanMessage(content='{ASKED}', additional_kwargs={{}}), AIMessage(content='{TOLD}', id='1')]", TALK),
+        (f"[SystemMessage(content=\"It's on\"), HumanMessage(content='{ASKED}'), AIMessage(content='{TOLD}')]", TALK),
+        (f"<user>{ASKED}</user><assistant>{TOLD}</assistant>", TALK),
+        (f"<conversation>\n<user>\n{ASKED}\n</user>\n<assistant>\n{TOLD}\n</assistant>\n</conversation>", TALK),
+        ([{"role": "user", "content": f"<p>{ASKED}</p>"}, {"role": "assistant", "content": f"<p>{TOLD}</p>"}], TALK),
+    ],
+)
+def test_the_turns_are_read_oldest_first(history, turns):
+    assert read_history(history) == turns
+    assert read_history(read_history(history)) == turns
+
+
+def test_html_becomes_text_and_a_question_about_html_stays():
+    written = [{"role": "user", "content": "<p>Salt &amp; <b>pepper</b></p><p>or<br>none?</p>"}]
+    assert [turn.text for turn in read_history(written)] == ["Salt & pepper\nor\nnone?"]
+    for text in ("How do I center <p> in <div>?", "<p> or <div>?", "a < b > c"):
+        assert read_history([{"role": "user", "content": text}]) == (Turn("user", text),)
+
+
+def test_a_question_that_begins_with_the_word_system_is_a_turn_of_the_user():
+    asked, told = "System: Windows 11. Why does it crash?", "Update the driver."
+    assert read_history([asked, told]) == (Turn("user", asked), Turn("assistant", told))
+    assert read_history(["System: Answer in one line.", ASKED, told]) == (Turn("user", ASKED), Turn("assistant", told))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A chat between two users: how is it stored?",
+        "[HumanMessage(content=",
+        "What does <user>name</user> mean?",
+    ],
+)
+def test_a_text_that_only_looks_so_is_one_turn(text):
+    assert [turn.text for turn in read_history(text)] == [text]
