@@ -2,8 +2,8 @@
 
 ICU (UAX #29, with dictionaries for Chinese, Japanese and Thai) keeps combining marks inside words, which Hindi needs.
 Terms that people search as a whole give one token for the whole term and one for each part: ``snake_case.names``,
-hosts, acronyms, C++ and C#, versions and dates, numbers with units. Compounds also give a token without hyphens or dots
-(Wi-Fi, Node.js). Korean words also give pairs of their syllables.
+``camelCase``, hosts, acronyms, C++ and C#, versions and dates, words with a number (iPhone15), numbers with units.
+Compounds also give a token without hyphens or dots (Wi-Fi, Node.js). Korean words also give pairs of their syllables.
 
 Accents are removed from Latin and Greek letters, unless the accented letter belongs to the alphabet of the language.
 Speakers of some languages often type their own letters without accents (Polish "Lodz" for "Łódź"). There, a
@@ -23,7 +23,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.letters import one_form
 from acqo_rl.text import compatible, folded
 
-_VERSION_OF_ALL, _VERSION_OF_BOTH_FORMS = 6, 7
+_VERSION_OF_ALL, _VERSION_OF_BOTH_FORMS = 7, 8
 """Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
@@ -74,6 +74,9 @@ _HYPHEN = re.compile("[-\u2010]")
 _DOT_NET = re.compile(r"\w+\.NET|(?:asp|ado|vb|ml)\.net", re.A)
 """Names that contain .NET; "example.net" is a host."""
 _INNER_SIGN = re.compile(r"[._](?=[^\W\d_])")
+_HUMP = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""A part of a name such as getUserById or HTTPServer."""
+_SHORTEST_HUMP = 3  # letters; shorter parts, as in McAdam and LaTeX, are no words
 _LONG_NUMBER = 7  # digits; with fewer digits, "10-20" may be a range, and 1020 is a different number
 _UNIT = r"(?!(?i:st|nd|rd|th|s)\Z)[^\W\d_]+\d?\Z"
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]"
@@ -86,11 +89,13 @@ _PARTS = (
     re.compile(r"\d+(?:[.,]\d+)+|(?:\D|(?<=\d)\d|(?!\d+[.,]\d)\d)+"),
     re.compile(r"[^.,]+"),
     re.compile(rf"\A\d+(?={_UNIT})|(?<=\d){_UNIT}"),
+    re.compile(r"\A[^\W\d_]{3,}(?=\d+\Z)|(?<=[^\W\d_]{3})\d+\Z"),
 )
 """Patterns that split a word into parts; the first one that finds several parts is used.
 
 In order: names separated by dots or underscores, Chinese characters, Korean next to other scripts, pairs of Korean
-syllables (most particles have one syllable), letters next to a version, numbers of a version, a number and its unit.
+syllables (most particles have one syllable), letters next to a version, numbers of a version, a number and its unit,
+a word and the number after it.
 """
 _VERSION = re.compile(r"\d+(?:[.,]\d+){2,4}")
 
@@ -190,6 +195,8 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
         for segment in WordBreaker(piece, "en"):
             if segment.isalpha() and segment.isascii():  # the most common case
                 yield segment, False
+                if not (segment.islower() or segment.istitle() or segment.isupper()):
+                    yield from ((part, False) for part in _HUMP.findall(segment) if len(part) >= _SHORTEST_HUMP)
             elif any(c.isalnum() for c in segment):
                 yield from ((word, False) for word in _compound(segment.strip("_")))
         yield from ((word, False) for word in _without_hyphens(piece))
