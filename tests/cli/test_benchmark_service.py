@@ -92,4 +92,4 @@ def test_a_service_that_does_not_start_says_why(script, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         command.run(script.main, script.make_parser(), ["--collection", f"world={tmp_path},nowhere"])
     assert ended.value.code == 2
-    assert "manifest.json" in capsys.readouterr().err
+    assert "nowhere" in capsys.readouterr().err

@@ -204,7 +204,7 @@ def test_an_interrupted_comparison_goes_on(script, world, tmp_path, monkeypatch)
     [
         ({"split": "tset"}, "dev, test"),
         ({"index": "short="}, "short=INDEX or short=ONE+OTHER"),
-        ({"index": ["x=nowhere"]}, "manifest.json"),
+        ({"index": ["x=nowhere"]}, "nowhere"),
         ({"index": ["x=a", "y=b", "z=x@original+y@original"]}, "leave @original out of one part"),
         ({"index": ["x=nowhere", "x=nowhere"]}, "given twice"),
         ({"reformulator": "policy"}, "policy=MODEL or --model MODEL"),
