@@ -177,9 +177,10 @@ class ServerEncoder:
         else:
             self._cache.write({self._key(text): v for text, v in zip(texts, vectors, strict=True)})
 
-    def _call(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+    def _call(self, texts: Sequence[str], retries: int | None = None) -> list[NDArray[np.float32]]:
+        client = self._client if retries is None else self._client.with_options(max_retries=retries)
         wanted: dict[str, Any] = {"dimensions": self._dimensions} if self._dimensions else {}
-        reply = self._client.embeddings.create(model=self._name, input=list(texts), **wanted)
+        reply = client.embeddings.create(model=self._name, input=list(texts), **wanted)
         rows = sorted(reply.data, key=lambda row: row.index)
         vectors = [np.asarray(row.embedding, np.float32) for row in rows]
         if [row.index for row in rows] != list(range(len(texts))) or any(vector.ndim != 1 for vector in vectors):
@@ -203,18 +204,14 @@ class ServerEncoder:
 
     def _first_answer(self) -> list[NDArray[np.float32]]:
         """The answer to the first request; a server that does not run is reported before work begins."""
-        patient = self._client
-        retries = min(patient.max_retries, _FIRST_RETRIES)
-        self._client = patient.with_options(max_retries=retries)
+        most = self._client.max_retries
+        retries = min(most, _FIRST_RETRIES)
         try:
-            return self._call([_PROBE])
+            return self._call([_PROBE], retries)
         except self._errors as error:
-            if retries == patient.max_retries or _cannot_connect(error):
+            if retries == most or _cannot_connect(error):
                 raise
-            self._client = patient.with_options(max_retries=patient.max_retries - retries - 1)
-            return self._call([_PROBE])
-        finally:
-            self._client = patient
+            return self._call([_PROBE], most - retries - 1)
 
     def _recognise(self) -> int:
         """The dimension of the server's embeddings.

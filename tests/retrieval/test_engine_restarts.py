@@ -26,6 +26,15 @@ def found(retriever):
     return len(retriever.search(["stone"], 10)[0].doc_ids)
 
 
+def built(index):
+    """A new collection's retriever, and one that gives up soon."""
+    build_engine_index(index, CORPUS, UnitEncoder())
+    retriever = load_retriever(index, encoder=UnitEncoder())
+    impatient = load_retriever(index, encoder=UnitEncoder(), remote_timeout=0.2)
+    assert found(retriever) == 10
+    return retriever, impatient
+
+
 @pytest.fixture
 def table(engine_index):
     index = engine_index("postgresql", "restarts")
@@ -92,10 +101,7 @@ def test_a_search_survives_a_restart_of_milvus_which_loads_no_collection(tmp_pat
         port = free.getsockname()[1]
     index = f"milvus://127.0.0.1:{port}/pages"
     with milvus_server(tmp_path, port):
-        build_engine_index(index, CORPUS, UnitEncoder())
-        retriever = load_retriever(index, encoder=UnitEncoder())
-        impatient = load_retriever(index, encoder=UnitEncoder(), remote_timeout=0.2)
-        assert found(retriever) == 10
+        retriever, impatient = built(index)
     with pytest.raises(SearchError):
         found(impatient)
 
@@ -109,10 +115,7 @@ def test_a_search_survives_a_restart_of_an_http_engine(engine):
     port = first.server_address[1]
     index = f"{engine}://127.0.0.1:{port}/pages"
     with in_thread(first, threading.Event()):
-        build_engine_index(index, CORPUS, UnitEncoder())
-        retriever = load_retriever(index, encoder=UnitEncoder())
-        impatient = load_retriever(index, encoder=UnitEncoder(), remote_timeout=0.2)
-        assert found(retriever) == 10
+        retriever, impatient = built(index)
     with pytest.raises(SearchError):
         found(impatient)
 

@@ -148,7 +148,9 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
     count, names = 0, dict[str, None]()
     for path in map(Path, paths):
         for file in _files_of(path) if path.is_dir() else [path]:
-            rows = _read(file, fields, faults)
+            suffix = ending(file)
+            rows = _read(file, suffix, fields, faults)
+            clean = _plain if suffix in TABLES else str
             if rows is None and path.is_dir():
                 left_out.add("file of another kind", file.relative_to(path).as_posix())
             elif rows is None:
@@ -156,7 +158,7 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
             for number, row in rows or ():
                 if isinstance(row, str):
                     if path.is_dir():
-                        kind = "PDF that cannot be read" if ending(file) == PDF else "page that is not UTF-8"
+                        kind = "PDF that cannot be read" if suffix == PDF else "page that is not UTF-8"
                         left_out.add(kind, file.relative_to(path).as_posix())
                     else:
                         faults.add(file, None, row)
@@ -164,7 +166,6 @@ def _records(paths: Sequence[str | Path], fields: Fields, faults: Faults, left_o
                 count += 1
                 names |= dict.fromkeys(row)
                 name = str(count) if number else file.relative_to(path if path.is_dir() else path.parent).as_posix()
-                clean = _plain if ending(file) in TABLES else str
                 yield _Record(row, fields, name, clean, partial(faults.add, file, number))
     if count and (missing := fields.missing(names)):
         faults.add(Path(paths[0]), None, f"no row has the field {missing[0]!r}; the fields are {', '.join(names)}.")
@@ -183,18 +184,18 @@ def _files_of(folder: Path) -> list[Path]:
     return [file for inside, file in sorted(files) if not any(part.startswith(".") for part in inside.parts)]
 
 
-def _read(file: Path, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row | str]] | None:
+def _read(file: Path, suffix: str, fields: Fields, faults: Faults) -> Iterable[tuple[int | None, Row | str]] | None:
     """Yields line number and row; ``None`` if the file is missing or of another type.
 
     Pages have no line number, and a problem instead of a row if they cannot be read.
     """
     if not file.is_file():
         return None
-    if ending(file) in TABLES:
+    if suffix in TABLES:
         return read_table(file, fields, faults)
     if is_trec(file):
         return read_trec(file, faults)
-    return [(None, read_page(file, faults))] if ending(file) in PAGES else None
+    return [(None, read_page(file, faults))] if suffix in PAGES else None
 
 
 def _read_qrels(
