@@ -199,5 +199,5 @@ def _words(text: str) -> str:
 
 
 def _gold_ranks(ranking: Ranking, judgements: Mapping[str, int]) -> dict[str, int | None]:
-    rank = {doc_id: position for position, doc_id in enumerate(ranking.doc_ids, start=1)}
+    rank = {doc_id: place for place, doc_id in enumerate(ranking.doc_ids, start=1)}
     return {doc_id: rank.get(doc_id) for doc_id, relevance in judgements.items() if relevance > 0}

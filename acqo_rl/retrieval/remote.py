@@ -180,7 +180,7 @@ class RemoteRetriever:
         if not texts:
             return []
         asked: dict[str, Any] = {"texts": [well_formed(text) for text in texts], "k": k}
-        if passages := [position for position, text in enumerate(texts) if isinstance(text, Passage)]:
+        if passages := [place for place, text in enumerate(texts) if isinstance(text, Passage)]:
             asked["passages"] = passages
         body = self._call("POST", "/search", json=asked)
         try:
