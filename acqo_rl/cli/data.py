@@ -25,7 +25,8 @@ The documents of a collection in a search engine, to write questions about it (a
     acqo data --dataset collection --documents qdrant://localhost:6333/wiki --output data/wiki
 
 ``embedded`` is generated from facts in PyPI packages: about 8,400 passages on places, languages and currencies, and
-1,500 / 300 / 500 train, dev and test questions. The same seed gives identical files.
+1,500 / 300 / 500 train, dev and test questions. The same seed gives identical files. --more N adds a split
+``train-more`` with N more train questions, in which compound and ambiguous questions are more frequent.
 
 The public data sets are streamed from the Hugging Face Hub: hotpotqa, 2wikimultihopqa, musique, multihop_rag, topiocqa,
 qrecc, nq, squad, and beir/NAME for any data set of BEIR. The whole source is read, so that --limit and --distractors
@@ -59,6 +60,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.ranges import check_ranges
 
 if TYPE_CHECKING:
     from acqo_rl.data.public import Table
@@ -94,6 +96,9 @@ class PrepareDataConfig:
         },
     )
     seed: int = field(default=0, metadata={"help": "Seed of the random choices, and of the questions of embedded."})
+    more: int = field(
+        default=0, metadata={"help": "embedded: number of questions in the split train-more, at most 10000."}
+    )
     documents: list[str] = field(
         default_factory=list,
         metadata={"help": "files: tables, TREC collections, pages, folders of pages. collection: its location."},
@@ -137,8 +142,13 @@ def is_written(folder: Path, config: PrepareDataConfig) -> bool:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     readme = folder / "README.md"
-    made_by = f"Generated with seed {config.seed} from " if config.dataset == "embedded" else f"`{command_of(config)}`"
-    if readme.is_file() and made_by in readme.read_text(encoding="utf-8", errors="replace"):
+    if config.dataset == "embedded":
+        from acqo_rl.data.embedded import made_by
+
+        mark = made_by(config.seed, config.more)
+    else:
+        mark = f"`{command_of(config)}`"
+    if readme.is_file() and mark in readme.read_text(encoding="utf-8", errors="replace"):
         return True
     raise ConfigError(f"{folder} has other content, or was written with other settings; give another output folder.")
 
@@ -154,6 +164,9 @@ def command_of(config: PrepareDataConfig) -> str:
 
 def write(folder: Path, config: PrepareDataConfig) -> None:
     """Writes the data set to a new folder."""
+    check_ranges(config, {"more": (0, 10_000)})
+    if config.more and config.dataset != "embedded":
+        raise ConfigError(f"more requires --dataset embedded, but dataset is {config.dataset}.")
     if (config.sources or config.joined) and config.dataset != "union":
         raise ConfigError(f"sources and joined require --dataset union, but dataset is {config.dataset}.")
     of_files = [key for key in OF_FILES if key != "documents" or config.dataset != "collection"]
@@ -185,7 +198,7 @@ def write(folder: Path, config: PrepareDataConfig) -> None:
 
         if config.limit or config.distractors is not None:
             raise ConfigError("The embedded data set has a fixed size; omit limit and distractors.")
-        write_embedded(folder, config.seed)
+        write_embedded(folder, config.seed, config.more)
     else:
         from acqo_rl.data.public import write_public
 

@@ -116,6 +116,19 @@ def test_another_seed_gives_other_queries(folder, tmp_path):
     assert len(texts & {query.text for query in read_queries(folder, "test")}) < 100
 
 
+def test_more_train_queries_are_about_the_train_entities_and_change_no_other_split(folder, tmp_path):
+    write_embedded(tmp_path, more=200)
+    more = read_beir(tmp_path, "train-more")
+    metadata = read_query_metadata(tmp_path)
+    kinds = Counter(metadata[query.id]["kind"] for query in more.queries["train-more"])
+    assert kinds == {"simple": 40, "ambiguous": 80, "compound": 80}
+    assert not entities_of(more.qrels["train-more"]) & entities_of(read_qrels(folder, "dev"))
+    assert not entities_of(more.qrels["train-more"]) & entities_of(read_qrels(folder, "test"))
+    for split in (*SIZES, "everyday"):
+        assert (tmp_path / f"qrels/{split}.tsv").read_bytes() == (folder / f"qrels/{split}.tsv").read_bytes()
+    assert (tmp_path / "corpus.jsonl").read_bytes() == (folder / "corpus.jsonl").read_bytes()
+
+
 @pytest.mark.slow
 def test_searching_more_helps_only_where_it_should(folder):
     """MiniLM on a part of the dev split, among the passages of what it asks about: raw against one search a need."""

