@@ -53,12 +53,14 @@ def make_parser() -> Any:
 
 def main(config: BenchmarkConfig) -> None:
     """Prints one line per case, with the ratios to plain TRL."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["acqo_rl.training.grpo"])  # otherwise every case imports torch and TRL again
     print("| prompt | case | seconds a step | GiB | time ratio | memory ratio |")
     print("| -----: | ---- | -------------: | --: | ---------: | -----------: |")
     for words in config.prompt_tokens:
         plain: tuple[float, float] | None = None
         for case, shared in CASES.items():
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            with ProcessPoolExecutor(1, mp_context=context) as process:
                 seconds, memory = process.submit(measure, config, words, shared).result()
             plain = plain or (seconds, memory)
             print(
