@@ -1,8 +1,8 @@
 """The reward of GRPO: how well the searches of a completion find the gold documents.
 
-Implements arXiv 2601.21208, Eq. 3-6, with two additions. Each search after the first has a cost: without it, the
-Stage I reward never falls when a sub-query is added, which encourages needless splits. The measures that explain a
-reward are logged with it.
+Implements arXiv 2601.21208, Eq. 3-6, with three additions. Each search after the first has a cost: without it, the
+Stage I reward never falls when a sub-query is added, which encourages needless splits. Each new word can have a cost:
+without it, a policy may learn to add words that change nothing. The measures that explain a reward are logged with it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.word_statistics import WordStatistics
 from acqo_rl.searching.sub_queries import DEPTH, search_reformulations
+from acqo_rl.text import word_key
 from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
 
 CUTOFF = 10
+MOST_WORDS = 10
+"""Maximum number of new words that have a cost, so that rewards have a lower bound."""
 
 
 def rank_map(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,14 +59,15 @@ class Reward:
         fusion: the fusion used in evaluation and serving.
         grammar: a completion outside the grammar gets ``invalid_reward``, whatever it would find.
         cost: subtracted for each search after the first.
+        word_cost: subtracted for each new word: a word of a sub-query that the raw query does not contain.
         invalid_reward: reward of a completion outside the grammar; below the reward of every valid completion.
         gold_decay: eta, if the query has several gold documents; with one gold document, eta is 1.
         bonus_ranks: k*.
         top_rank_bonus: lambda.
         per_sub_query_credit: computes ``shapley_values``; only for Stage II.
-        shapley_values: for each completion of the last call, the Shapley value of each line after the first. The value
-            of the empty set is the reward of the raw query. Empty for a completion with fewer than two such lines, and
-            for one whose lines and searches do not correspond.
+        shapley_values: for each completion of the last call, the Shapley value of each line after the first, without
+            ``word_cost``. The value of the empty set is the reward of the raw query. Empty for a completion with fewer
+            than two such lines, and for one whose lines and searches do not correspond.
         raw_query_margin: from the policy's settings. The additional search of the raw query has no cost, because the
             policy does not write it.
 
@@ -79,6 +83,7 @@ class Reward:
         *,
         grammar: Grammar | None = None,
         cost: float = 0.03,
+        word_cost: float = 0.0,
         invalid_reward: float = -0.1,
         gold_decay: float = 0.6,
         bonus_ranks: int = 3,
@@ -96,13 +101,15 @@ class Reward:
         self.retriever = retriever
         self.fusion = fusion
         self.grammar = grammar or Grammar()
-        lowest_valid = -cost * (self.grammar.max_sub_queries - 1)
+        lowest_valid = -cost * (self.grammar.max_sub_queries - 1) - word_cost * MOST_WORDS
         if invalid_reward >= lowest_valid:
             raise ConfigError(
                 f"invalid_reward is {invalid_reward}, but the reward of a valid completion can be as low as "
-                f"{lowest_valid:g} (cost {cost} per search); set invalid_reward below that, or lower the cost."
+                f"{lowest_valid:g} (cost {cost} per search, word_cost {word_cost}); set invalid_reward below that, or "
+                f"lower the costs."
             )
         self.cost = cost
+        self.word_cost = word_cost
         self.invalid_reward = invalid_reward
         self.gold_decay = gold_decay
         self.bonus_ranks = bonus_ranks
@@ -154,7 +161,8 @@ class Reward:
         fused_full = self.fusion.fuse(rankings, DEPTH)
         scores = self._scores(rankings, fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, scores, strict=True):
-            rewards[i] = score - self.cost * (len(written[i].sub_queries) - 1)
+            searches = len(written[i].sub_queries)
+            rewards[i] = score - self.cost * (searches - 1) - self.word_cost * _new_words(written[i])
         credits = self._credits([rankings[n] for n in credited], raw_rankings, [gold[valid[n]] for n in credited])
         self.shapley_values = [[] for _ in texts]
         for n, values in zip(credited, credits, strict=True):
@@ -213,6 +221,13 @@ class Reward:
             value = value + np.where(ranks <= self.bonus_ranks, self.top_rank_bonus / np.log2(ranks + 1.0), 0.0)
         eta = 1.0 if len(ranks) == 1 else self.gold_decay
         return float((eta ** np.arange(1, len(ranks) + 1)) @ value)
+
+
+def _new_words(reformulation: Reformulation) -> int:
+    """Number of words of the sub-queries that the raw query does not contain, at most ``MOST_WORDS``."""
+    asked = set(map(word_key, reformulation.query.text.split()))
+    written = (word_key(word) for s in reformulation.sub_queries for word in s.text.split())
+    return min(sum(key not in asked for key in written), MOST_WORDS)
 
 
 def _searches_its_lines(searched: Reformulation, completion: str) -> bool:

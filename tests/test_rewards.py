@@ -115,6 +115,15 @@ class TestValues:
         found = rewards("explore", split("one"), split("one", "two"), split("one", "two", "garbage"), cost=0.03)
         assert found == pytest.approx([2, 1.97, 1.94])
 
+    def test_each_word_that_the_query_does_not_contain_has_a_cost_up_to_ten(self):
+        written = ["pass", "resolve\none", "resolve\nRaw one?", "split\none\none two", "resolve\n= one"]
+        retriever = ScriptedRetriever(dict.fromkeys(["raw", "one", "Raw one?", "one two", "raw one"], at(1, "g1")))
+        found = rewards("explore", *written, retriever=retriever, word_cost=0.01, invalid_reward=-0.2)
+        assert found == pytest.approx([2, 1.99, 1.99, 1.97, 1.99])
+        long = " ".join(f"w{i}" for i in range(12))
+        retriever = ScriptedRetriever({long: at(1, "g1")})
+        assert rewards("explore", f"resolve\n{long}", retriever=retriever, word_cost=0.01, invalid_reward=-0.2) == [1.9]
+
     def test_a_query_without_words_gets_no_cost(self):
         assert rewards("explore", "pass", query="?", cost=0.03) == [0.0]
 
@@ -269,6 +278,8 @@ def test_invalid_settings_are_rejected(settings, message):
 def test_invalid_must_be_below_the_lowest_reward_of_a_valid_completion():
     with pytest.raises(ConfigError, match=r"invalid_reward is -0.1.*-0.1.*0.05"):
         Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid_reward=-0.1)
+    with pytest.raises(ConfigError):
+        Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.0, word_cost=0.02, invalid_reward=-0.2)
     # three searches cost at most 2 x 0.05
     assert Reward("explore", ScriptedRetriever({}), RankScoreFusion(), cost=0.05, invalid_reward=-0.11).cost == 0.05
 

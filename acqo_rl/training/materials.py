@@ -56,6 +56,7 @@ class Materials:
             self.fusion,
             grammar=Grammar(policy.max_sub_queries),
             cost=settings.cost,
+            word_cost=settings.word_cost,
             invalid_reward=settings.invalid_reward,
             gold_decay=settings.gold_decay,
             bonus_ranks=settings.bonus_ranks,

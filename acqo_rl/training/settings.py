@@ -16,7 +16,8 @@ _RANGES = {
     **RANGES,
     **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "teacher_queries", "rollouts_per_query"), (0, FINITE)),
     **dict.fromkeys(
-        ("cost", "bonus_ranks", "top_rank_bonus", "learning_rate", "min_gain", "tie_tolerance"), (0, FINITE)
+        ("cost", "word_cost", "bonus_ranks", "top_rank_bonus", "learning_rate", "min_gain", "tie_tolerance"),
+        (0, FINITE),
     ),
     **dict.fromkeys(("eval_limit", "save_steps", "examples"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
@@ -156,6 +157,12 @@ class RewardSettings:
     """Settings of the reward."""
 
     cost: float = field(default=0.03, metadata={"help": "Subtracted for each search after the first."})
+    word_cost: float = field(
+        default=0.0,
+        metadata={
+            "help": "Subtracted for each word of a sub-query that the query does not contain, at most ten times."
+        },
+    )
     invalid_reward: float = field(
         default=-0.1, metadata={"help": "Reward of a completion outside the grammar; below 0."}
     )
