@@ -7,8 +7,8 @@ A history can be a list (oldest turn first) of
 - pairs: ``{"question": ..., "answer": ...}``, ``("human", "text")``, ``("question", "answer")``.
 
 Instead of a list it can be one text with the whole conversation (a transcript, an exported chat, subtitles, a rendered
-chat template, JSON), an object with such a list (see :mod:`acqo_rl.message_lists`), or a table with a column of roles
-and a column of contents.
+chat template, JSON, CSV), an object with such a list (see :mod:`acqo_rl.message_lists`), or a table with a column of
+roles and a column of contents.
 
 Turns without a speaker mark alternate, starting with the user. If speakers have names of their own, the first one that
 is no bot is the user, and all turns with one name have the same speaker. The reader skips empty turns, thoughts, tool
@@ -18,8 +18,6 @@ answers the user, it counts as the assistant.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,15 +33,17 @@ from acqo_rl.message_fields import (
     content_of,
     field,
     has_field,
+    is_missing,
     is_unspoken,
     is_unspoken_name,
     kind_of,
     role_in,
     side_names,
     speaker_of,
+    unreadable,
 )
 from acqo_rl.message_lists import exchange_in, is_list, listed_in, messages_by_id, oldest_first
-from acqo_rl.message_texts import printed_messages, without_html
+from acqo_rl.message_texts import printed_messages, without_html, written_value
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
 from acqo_rl.thoughts import outside_thoughts
@@ -100,14 +100,12 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_QUESTION_KEYS = ("question", "query", "prompt", "input", "instruction")
+_QUESTION_KEYS = ("question", "query", "prompt", "instruction", "input")
+_ALPACA = ("instruction", "input")
 _ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
 _PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal", "conversation", "body", "input_text")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
-_SERIALISED_LIST = re.compile(r"\s*(?:\[\s*(?:[{\"']|\[\s*[\"'])|\{\s*[\"'])")
-"""The beginning of a list of turns in JSON or in Python syntax."""
 _WRITTEN_TURN = re.compile(r"[US]: ")
-_YAML_LIST = re.compile(r"\s*- (?:role|speaker|from|author|content|text): ")
 _ASKS = ("?", "\uff1f", "\u061f")
 _PREAMBLE = re.compile(
     r"\s*(?:a|the following is a) (?:chat|conversation) between\b.{0,800}?\s"
@@ -159,12 +157,12 @@ def _by_name(items: Sequence[object]) -> list[Said]:
         if len({str(name) for name, _ in pairs}) != 2 or any(role_of(name) is not None for name, _ in pairs):
             return []
         items = [{"speaker": name, "text": text} for name, text in pairs]
-    spoken = [item for item in items if item is not None and not isinstance(item, (str, Turn)) and _says(item)]
+    spoken = [item for item in items if not is_missing(item) and not isinstance(item, (str, Turn)) and _says(item)]
     names = [speaker_of(item) for item in spoken]
-    if len(spoken) < sum(item is None or _says(item) for item in items):
+    if len(spoken) < sum(is_missing(item) or _says(item) for item in items):
         return []
     has_sides = not any(names) and bool(names := side_names(spoken))
-    roles = [role_of(name) for name in names]
+    roles = [role_in(name) for name in names]
     if not all(names) or (None not in roles and not has_sides):
         return []
     roles = [None if is_letter(name) else role for name, role in zip(names, roles, strict=True)]
@@ -213,10 +211,10 @@ _OTHER = {"user": "assistant", "assistant": "user"}
 
 
 def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
-    if history is None:
+    if is_missing(history):
         return ()
     if isinstance(history, str):
-        if (written := _parsed(history)) is not None:
+        if (written := written_value(history)) is not None:
             return _items(written)
         history = history[begin.end() :] if (begin := _PREAMBLE.match(history)) else history
         return printed_messages(history) or read_export(history) or transcript(history)
@@ -231,14 +229,27 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
         return [*({"question": q, "answer": a} for q, a in pairs), {"question": field(history, ("text",))}]
     listed = None if exchange_in(history) else listed_in(history)
     if depth and listed is not None:
-        answer = field(history, _ANSWER_KEYS)
-        answered = [] if answer is None else [{"role": "assistant", "content": answer}]
-        return [*_items(listed, depth - 1), *answered]
+        return [*_opening(history), *_items(listed, depth - 1), *_after(history)]
     if isinstance(history, Mapping):
         return by_id if (by_id := messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
         return _unfolded(list(history))
-    raise _unreadable(history)
+    raise unreadable(history)
+
+
+def _opening(history: object) -> list[object]:
+    """The first message of a conversation of Intercom, which is beside the list of the others."""
+    source = field(history, ("source",))
+    return [source] if _is_message(source) else []
+
+
+def _after(history: object) -> list[object]:
+    """The answer beside a list of earlier turns, with its question."""
+    if (answer := field(history, _ANSWER_KEYS)) is None:
+        return []
+    asked = field(history, _QUESTION_KEYS)
+    question = [{"role": "user", "content": asked}] if isinstance(asked, str) else []
+    return [*question, {"role": "assistant", "content": answer}]
 
 
 def _unfolded(items: list[object]) -> list[object]:
@@ -273,22 +284,6 @@ def _is_message(item: object) -> bool:
     return role_in(speaker) is not None or (speaker is not None and isinstance(content_of(item), str))
 
 
-def _parsed(text: str) -> Any:
-    """The value of a text in JSON, JSON lines or Python syntax; ``None`` if the text does not start like a list."""
-    if _YAML_LIST.match(text):
-        raise _unreadable(text)
-    if not _SERIALISED_LIST.match(text):
-        return None
-    for read in (json.loads, _json_lines, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            return read(text)
-    raise _unreadable(text)
-
-
-def _json_lines(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
-
-
 def _rows(table: Any) -> list[dict[str, Any]]:
     """The turns of a table with columns, such as a data frame; empty if ``table`` is not one."""
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
@@ -312,7 +307,7 @@ def _is_plural(name: object) -> bool:
 
 
 def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
-    if item is None:
+    if is_missing(item):
         return [Said(None, "")]
     if isinstance(item, Said):
         return [item]
@@ -330,7 +325,7 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     role, content = role_in(field(item, ROLE_KEYS)), content_of(item)
     if role is not None:
         if role == "user" and content is None and not has_field(item, TEXT_KEYS):
-            raise _unreadable(item)
+            raise unreadable(item)
         return [*_said(role, content), *_first_reply(item)]
     if depth and (inner := field(item, _WRAPPER_KEYS)) is not None:
         if role_in(field(inner, ROLE_KEYS)) is not None:
@@ -342,7 +337,7 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if choices := field(item, ("choices",)):  # a completion of OpenAI's protocol
         return _read(choices[0], depth - 1)
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
-    if content is None and (asked := field(item, _QUESTION_KEYS)) is not None:
+    if content is None and (asked := _asked(item)) is not None:
         first = _said("user", asked) if role_in(field(asked, ROLE_KEYS)) is None else _read(asked)
         return [*first, *_said("assistant", field(item, _ANSWER_KEYS))]
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
@@ -354,11 +349,17 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     ):
         return []  # a message without text, such as a tool call
     if content is None:
-        raise _unreadable(item)
+        raise unreadable(item)
     if (answer := field(item, _ANSWER_KEYS)) is not None:
         return [*_said("user", content), *_said("assistant", answer)]
     text = _text(content)
-    return [] if text is None else read_text(text)
+    return [] if text is None else read_text(without_html(text))
+
+
+def _asked(item: object) -> Any:
+    """The question of an exchange; in the format of Alpaca, the instruction and its input."""
+    parts = [one for key in _ALPACA if isinstance(one := field(item, (key,)), str) and one.strip()]
+    return "\n".join(parts) if len(parts) > 1 else field(item, _QUESTION_KEYS)
 
 
 def _first_reply(item: object) -> list[Said]:
@@ -386,7 +387,7 @@ def _role_of_class(item: object) -> Role | None:
 def _read_string(text: str) -> list[Said]:
     """Reads a string: a message in JSON, or a text."""
     with suppress(ConversationError):
-        written = _parsed(text)
+        written = written_value(text)
         if isinstance(written, Mapping) and role_in(field(written, ROLE_KEYS)) and has_field(written, TEXT_KEYS):
             return _read(written)
     return read_text(text)
@@ -401,20 +402,20 @@ def _said(role: Role | None, content: object) -> list[Said]:
     ):
         content = inner
     if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, _PART_KEYS):
-        raise _unreadable(content)
+        raise unreadable(content)
     text = _text(content)
     return [] if text is None else [Said(role, without_html(text))]
 
 
-def _text(content: object, depth: int = 3) -> str | None:
+def _text(content: object, depth: int = 4) -> str | None:
     """The text of a string, a part or a list of parts; ``None`` for images, thoughts and tool calls."""
-    if content is None:
+    if is_missing(content):
         return None
     if isinstance(content, str):
         return str(content)
     if depth and isinstance(content, Sequence) and not isinstance(content, bytes):
         if any(isinstance(part, (list, tuple)) for part in content):
-            raise _unreadable(content)
+            raise unreadable(content)
         texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
         return ("" if _is_rich(content) else "\n").join(filter(None, texts)) if texts or not content else None
     if depth and not isinstance(content, (bytes, int, float)):
@@ -423,21 +424,14 @@ def _text(content: object, depth: int = 3) -> str | None:
         inner = field(content, _PART_KEYS)
         if inner is None and isinstance(content, Mapping) and not kind_of(content):
             if _may_be_said(content) and not any(map(is_unspoken_name, content)):
-                raise _unreadable(content)
+                raise unreadable(content)
             return None
         return _text(inner, depth - 1)
-    raise _unreadable(content)
+    raise unreadable(content)
 
 
 def _is_rich(parts: Sequence[object]) -> bool:
     """Whether a list is one text with formatted words: ``["It is ", {"type": "bold", "text": "big"}]``."""
     kinds = {kind_of(part) for part in parts if isinstance(part, Mapping)}
-    return any(isinstance(part, str) for part in parts) and not any("text" in kind for kind in kinds - {"text_link"})
-
-
-def _unreadable(value: object) -> ConversationError:
-    seen = repr(value)
-    return ConversationError(
-        f"An earlier turn has an unsupported shape: {seen if len(seen) <= 80 else f'{seen[:77]}...'}; give a text, a"
-        " message with role and content, or a pair of question and answer."
-    )
+    has_strings = any(isinstance(part, str) for part in parts)
+    return has_strings and bool(kinds) and not any("text" in kind for kind in kinds - {"text_link"})

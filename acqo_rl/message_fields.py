@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from acqo_rl.errors import ConversationError
 from acqo_rl.speaker_marks import Role, role_of
 
 ROLE_KEYS = ("role", "speaker", "from", "author", "sender", "type", "kind", "event")
@@ -26,10 +28,17 @@ TEXT_KEYS = (
 _NAME_KEYS = ("role", "speaker", "from", "author", "sender", "name", "user", "username")
 """Fields with the name of a speaker."""
 _KIND_KEYS = ("type", "block_type", "content_type", "part_kind")
-_UNSPOKEN = re.compile(r"reason|think|thought|tool|function|search|file|image|system|retry", re.I)
+_UNSPOKEN = re.compile(
+    r"reason|think|thought|tool|function|search|file|image|system|retry|code_?(?:exec|inter)|executable", re.I
+)
 """Types of message parts that nobody said: ``thinking``, ``tool_result``, ``function_call_output``."""
 
 
+_UNSAID_ROLE = re.compile(
+    r"(?:tool|function)[ _-]?(?:calls?|uses?|results?|returns?)|observations?|ipython|thoughts?|thinking|reasoning",
+    re.I,
+)
+"""Roles of messages that nobody said, in the formats of LLaMA-Factory, Llama and agents."""
 _SPEECH = re.compile(r"message|utterance|text|chat|said|post", re.I)
 _TEXT_WORDS = frozenset(("text", "body", "message", "content", "utterance", "msg", "transcript", "sentence"))
 """Last words of the names of fields with a text: ``messageText``, ``text_content``."""
@@ -41,7 +50,9 @@ _DIRECTIONS = (("inbound", "user"), ("incoming", "user"), ("outbound", "assistan
 
 def role_in(name: object) -> Role | None:
     """The role for a name or for an author object with a ``role``, a ``label`` or a ``type``."""
-    return role_of(field(name, ("role", "label", "type")) if isinstance(name, Mapping) else name)
+    name = field(name, ("role", "label", "type")) if isinstance(name, Mapping) else name
+    name = getattr(name, "value", name)
+    return "left out" if isinstance(name, str) and _UNSAID_ROLE.fullmatch(name.strip()) else role_of(name)
 
 
 def speaker_of(item: object) -> str:
@@ -66,9 +77,9 @@ def side_names(items: Sequence[object]) -> list[str]:
     """
     fields = [_scalars(item) for item in items]
     found: list[str] = []
-    for key in fields[0] if fields else ():
+    for key in dict.fromkeys(key for one in fields for key in one):
         values = [one.get(key) for one in fields]
-        if all(isinstance(value, bool) for value in values):
+        if True in values and all(isinstance(value, bool) or value is None for value in values):
             if sides := _sides(words_of(key), values):
                 return sides
         elif not found and len(set(values)) > 1 and None not in values:
@@ -131,13 +142,18 @@ def kind_of(part: object) -> str:
     return kind if isinstance(kind, str) else ""
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is ``None`` or NaN, the null of pandas."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def field(item: object, keys: Sequence[str]) -> Any:
-    """The value of the first key or attribute that exists and is not ``None``; keys may be capitalised."""
+    """The value of the first key or attribute that exists and is not missing; keys may be capitalised."""
     if isinstance(item, Mapping):
         values = (item.get(key, item.get(key.capitalize())) for key in keys)
     else:
         values = (getattr(item, key, None) for key in keys)
-    return next((value for value in values if value is not None), None)
+    return next((value for value in values if not is_missing(value)), None)
 
 
 def content_of(item: object) -> Any:
@@ -158,6 +174,15 @@ def content_of(item: object) -> Any:
 def _names_text(key: object) -> bool:
     words = words_of(key)
     return bool(words) and words[-1] in _TEXT_WORDS and not any(map(role_of, words[:-1]))
+
+
+def unreadable(value: object) -> ConversationError:
+    """The error for a turn of an unsupported shape."""
+    seen = repr(value)
+    return ConversationError(
+        f"An earlier turn has an unsupported shape: {seen if len(seen) <= 80 else f'{seen[:77]}...'}; give a text, a"
+        " message with role and content, or a pair of question and answer."
+    )
 
 
 def has_field(item: object, keys: Sequence[str]) -> bool:

@@ -22,6 +22,11 @@ _OF_A_CONVERSATION = re.compile(
 """Words in the names of fields with a conversation: ``previous_turns``, ``chatLog``."""
 
 
+_ASKED = ("queryText", "query_text", "inputTranscript")
+_FULFILMENTS = ("fulfillmentText", "fulfillment_text", "messages", "responseMessages", "response_messages")
+_TIMES = ("created_at", "createdAt", "createdDateTime", "timestamp", "ts", "sent_at", "time", "date")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*|\d{9,13}(?:\.\d+)?")
+"""A point in time, of which a later one is greater as a text: ISO 8601, or seconds since 1970."""
 _MAX_NESTING = 4
 """Maximum number of objects around a conversation."""
 
@@ -61,19 +66,22 @@ def messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
 
 
 def oldest_first(items: list[Any]) -> list[Any]:
-    """Reverses messages that were listed newest first, as the Assistants API does: all have a ``created_at``."""
-    times = [field(item, ("created_at",)) for item in items]
-    is_known = len(times) > 1 and all(isinstance(time, (int, float)) for time in times)
+    """Reverses messages that were listed newest first, as chat services do: all have a time, each an earlier one."""
+    times = [field(item, _TIMES) for item in items if not isinstance(item, str)]
+    is_known = len(times) == len(items) > 1 and (
+        all(isinstance(time, (int, float)) for time in times)
+        or all(isinstance(time, str) and _TIME.fullmatch(time) for time in times)
+    )
     return items[::-1] if is_known and all(time > after for time, after in pairwise(times)) else items
 
 
 def exchange_in(item: object) -> tuple[str, Any] | None:
     """The question and the answer in a response of Dialogflow or Lex; ``None`` if this is something else."""
-    result = field(item, ("queryResult", "query_result")) or item
-    asked = field(result, ("queryText", "query_text", "inputTranscript"))
+    result = field(item, ("queryResult", "query_result"))
+    asked = field(result, (*_ASKED, "text", "transcript")) or field(item, _ASKED)
     if not isinstance(asked, str):
         return None
-    return asked, field(result, ("fulfillmentText", "fulfillment_text", "messages"))
+    return asked, field(result or item, _FULFILMENTS)
 
 
 def is_list(value: object) -> bool:

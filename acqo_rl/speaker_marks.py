@@ -58,7 +58,10 @@ _ROLES: dict[str, Role] = {
     "request": "user",
     **dict.fromkeys(("developer", "tool", "function"), "left out"),
 }
-_KIND = re.compile(r"(?<=.)[ _-]?(?:message(?:chunk)?|content|turn|utterance|input|response|output)$")
+_KIND = re.compile(
+    r"(?<=.)[ _-]?"
+    r"(?:message(?:chunk)?|content|turn|utterance|input|prompt|query|question|response|reply|answer|output)$"
+)
 """Suffixes after the role in field and class names: ``user_message``, ``AIMessageChunk``."""
 
 
@@ -89,7 +92,8 @@ _WRITTEN = re.compile(  # User: User (Anna): User [10:02]: Agent Anna: Anna (Use
     rf"|[^\W\d_][\w .'-]{{0,29}}?\s?[(\[](?P<titled>{_any(_WORDS)})[)\]])"
     rf"(?:\s?\([^()\n]{{1,40}}\)|\s?\[[^\[\]\n]{{1,40}}\]|\s\d{{1,2}}:\d{{2}}(?::\d{{2}})?)?{_SAYS}{_CLOSES}"
     rf"|[\[<](?P<bracketed>{_any(_WORDS)})[\]>](?:\s?[:\uff1a])?)\s*"
-    rf"|[^\S\n]*+(?P<around>\#{{1,6}}\s|={{2,6}}\s?|\*{{2}})?(?P<alone>{_any(_WORDS)})"  # ## User\n **User** User\n
+    rf"|[^\S\n]*+(?P<around>\#{{1,6}}\s|={{2,6}}\s?|\*{{2}})?(?:{_EMOJI}\s)?"  # ## User\n **User** User\n
+    rf"(?P<alone>{_any(_WORDS)})"
     r"(?:(?(around)[ =*]{0,7})[^\S\n]*\n|(?(around)\*{2}|[>|])[^\S\n]+)\s*",
     re.I,
 )
@@ -116,6 +120,14 @@ _BETWEEN = re.compile(
     re.I,
 )
 """Tokens between turns that do not name a speaker."""
+_FRONT_MATTER = r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,30}?---[ \t]*\n\s*"
+_TITLES = [
+    re.compile(_FRONT_MATTER),
+    re.compile(rf"(?:{_FRONT_MATTER}|\A\s*)[^\n]{{0,80}}[^\s.?!:,\u2026\u3002\uff1f\uff01\uff1a][ \t]*\n\s*"),
+]
+"""YAML front matter, and a line above a conversation: "# Chat", "Conversation of 12 May"."""
+_RULE = re.compile(r"\s*\n[^\S\n]*(?:-{3,}|[*]{3,}|_{3,}|={3,})\s*\Z")
+"""A horizontal rule after a turn."""
 _NAMED = re.compile(rf"{_OPENS}(?P<name>[^\W\d_][^\n:\uff1a]{{0,29}}?){_CLOSES})\s*")
 
 
@@ -179,10 +191,19 @@ def transcript(text: str) -> list[str]:
     """Splits a text at the lines that start with a mark or with one of two alternating names."""
     if _by_template(text):
         return [text]
+    text = _without_title(text)
     lines = [match.start() for match in re.finditer(r"^(?=.)", text, re.M)]
     starts = _lines_of_two_speakers(text, lines) or _marked_lines(text, lines)
     cuts = sorted({0, *starts, len(text)})
-    return [text[start:end] for start, end in pairwise(cuts) if text[start:end].strip()]
+    return [_RULE.sub("", text[start:end]) for start, end in pairwise(cuts) if text[start:end].strip()]
+
+
+def _without_title(text: str) -> str:
+    """The text without front matter, and without a line before the user's first turn that is no sentence."""
+    if read_text(text)[0].role is not None:
+        return text
+    without = (title.sub("", text) for title in _TITLES)
+    return next((rest for rest in without if rest != text and read_text(rest)[0].role == "user"), text)
 
 
 def _marked_lines(text: str, lines: Sequence[int]) -> list[int]:
@@ -284,9 +305,9 @@ def named_speakers(texts: Sequence[str]) -> list[Said]:
     if len(texts) < 3 and not _person_and_name(list(zip(range(2), names, strict=True)), "".join(t[0] for t in texts)):
         return []
     roles = [_role_of_speaker(name) for name in (first, others[0])]
-    if None not in roles or not {"system", "left out"}.isdisjoint(roles):
+    if (None not in roles and roles[0] != roles[1]) or not {"system", "left out"}.isdisjoint(roles):
         return []
-    is_user = roles[0] == "user" or (roles[0] is None and roles[1] != "user")
+    is_user = roles[0] == roles[1] or roles[0] == "user" or (roles[0] is None and roles[1] != "user")
     return [
         Said("user" if (name == first) == is_user else "assistant", text[match.end() :])
         for name, match, text in zip(names, matches, texts, strict=True)

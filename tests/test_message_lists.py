@@ -195,3 +195,67 @@ def test_deep_and_cyclic_objects_are_read_or_refused_at_once():
     for odd in ([], {"x": 1}, 7.5):
         with pytest.raises(ConversationError):
             read_history({"mapping": {"a": {"parent": odd, "children": [odd], "message": None}}})
+
+
+@pytest.mark.parametrize(
+    "role",
+    ["function_call", "observation", "tool_call", "tool calls", "tool_result", "ipython", "thought", "reasoning"],
+)
+@pytest.mark.parametrize(("name", "text"), [("from", "value"), ("role", "content"), ("speaker", "text")])
+def test_messages_of_roles_that_say_nothing_are_skipped(role, name, text):
+    messages = [{name: "human", text: ASKED}, {name: role, text: "{}"}, {name: "gpt", text: TOLD}]
+    assert [str(turn) for turn in read_history(messages)] == TURNS
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        {"instruction": ASKED, "input": "", "output": TOLD},
+        [{"instruction": ASKED, "input": None, "output": TOLD}],
+        {"user_query": ASKED, "bot_response": TOLD},
+        [{"queryResult": {"text": ASKED, "responseMessages": [{"text": {"text": [TOLD]}}]}}],
+        {"source": {"author": {"type": "user"}, "body": f"<p>{ASKED}</p>"}, "parts": {"messages": PAIR[1:]}},
+        [
+            {"from": {"user": {"displayName": "Ada"}}, "body": {"contentType": "html", "content": f"<p>{ASKED}</p>"}},
+            PAIR[1],
+        ],
+        [
+            {"author": {"username": "ada"}, "content": ASKED},
+            {"author": {"username": "help", "bot": True}, "content": TOLD},
+        ],
+        [PAIR[0], {"role": "model", "parts": [{"executableCode": {"code": "print('one two')"}}, {"text": TOLD}]}],
+        [PAIR[0], {"role": "assistant", "content": float("nan")}, PAIR[1]],
+        [PAIR[0], float("nan"), PAIR[1]],
+        [{**PAIR[1], "timestamp": "2026-01-01T10:01:00Z"}, {**PAIR[0], "timestamp": "2026-01-01T10:00:00Z"}],
+        [{**PAIR[1], "ts": "1700000060.000100"}, {**PAIR[0], "ts": "1700000000.000200"}],
+        [{**PAIR[0], "ts": "1700000000.000200"}, {**PAIR[1], "ts": "1700000060.000100"}],
+    ],
+)
+def test_no_turn_is_lost_and_none_is_added(history):
+    assert [str(turn) for turn in read_history(history)] == TURNS
+
+
+def test_a_bot_that_speaks_first_is_the_assistant_though_only_it_is_marked():
+    greeting = {"author": {"username": "help", "bot": True}, "content": "Welcome!"}
+    asked = {"author": {"username": "ada"}, "content": ASKED}
+    assert [str(turn) for turn in read_history([greeting, asked])] == ["S: Welcome!", f"U: {ASKED}"]
+
+
+def test_the_input_of_an_instruction_is_part_of_the_question():
+    [asked, told] = read_history({"instruction": "Summarise.", "input": ASKED, "output": TOLD})
+    assert (asked.text, told.text) == (f"Summarise.\n{ASKED}", TOLD)
+
+
+def test_a_question_and_its_answer_follow_the_turns_before_it():
+    asked = {"instruction": "And Bergen?", "output": "A city.", "history": [[ASKED, TOLD]]}
+    assert [str(turn) for turn in read_history(asked)] == [*TURNS, "U: And Bergen?", "S: A city."]
+
+
+def test_two_marks_of_one_side_are_two_speakers():
+    texts = ["Me: Where is Lima?", "You: In Peru.", "Me: And Quito?"]
+    assert [str(turn) for turn in read_history(texts)] == ["U: Where is Lima?", "S: In Peru.", "U: And Quito?"]
+    assert read_history("\n".join(texts)) == read_history(texts)
+
+
+def test_texts_in_a_list_of_parts_stay_apart():
+    assert read_history([{"role": "user", "content": ["One.", "Two."]}])[0].text == "One.\nTwo."

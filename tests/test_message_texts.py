@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from acqo_rl.conversations import Turn, read_history
@@ -86,3 +88,43 @@ def test_a_question_that_begins_with_the_word_system_is_a_turn_of_the_user():
 )
 def test_a_text_that_only_looks_so_is_one_turn(text):
     assert [turn.text for turn in read_history(text)] == [text]
+
+
+ROWS = [{"role": "user", "content": ASKED}, {"role": "assistant", "content": TOLD}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + json.dumps(ROWS),
+        f"```json\n{json.dumps(ROWS)}\n```",
+        json.dumps(json.dumps(ROWS)),
+        str([("user", ASKED), ("assistant", TOLD)]),
+        str((("user", ASKED), ("assistant", TOLD))),
+        f"role,content\nuser,{ASKED}\nassistant,{TOLD}\n",
+        f'"Speaker";"Text"\r\n"User";"{ASKED}"\r\n"Bot";"{TOLD}"\r\n',
+        f"turn\tsender\tmessage\n1\tcustomer\t{ASKED}\n2\tagent\t{TOLD}\n",
+    ],
+)
+def test_a_text_that_a_program_wrote_is_read_as_messages(text):
+    assert read_history(text) == TALK
+
+
+@pytest.mark.parametrize(
+    "title", ["Chat transcript\n", "# Peru\n\n", "---\ntitle: Peru\n---\n\n", "Conversation of 12 May\n\n"]
+)
+@pytest.mark.parametrize("mark", ["{}: ", "**{}:** ", "## {}\n\n", "### \U0001f464 {}\n"])
+@pytest.mark.parametrize("rule", ["", "\n\n---", "\n***"])
+def test_titles_and_rules_of_an_exported_chat_are_no_turns(title, mark, rule):
+    text = f"{title}{mark.format('User')}{ASKED}{rule}\n\n{mark.format('Assistant')}{TOLD}{rule}\n"
+    assert read_history(text) == TALK
+
+
+def test_a_sentence_before_the_first_mark_is_a_turn():
+    turns = [str(turn) for turn in read_history(f"Hi! How can I help?\nUser: {ASKED}\nBot: {TOLD}")]
+    assert turns == ["S: Hi! How can I help?", f"U: {ASKED}", f"S: {TOLD}"]
+
+
+def test_a_header_without_a_speaker_is_text():
+    text = f"name,price\nOslo,{ASKED}"
+    assert read_history(text) == (Turn("user", text),)
