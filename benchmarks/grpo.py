@@ -5,7 +5,8 @@ r"""Time and memory of a GRPO step: plain TRL versus processing each distinct pr
 
 Each case runs in a separate process with the same random prompts, the same batch and a trivial reward. The time of a
 step includes generation, log-probabilities, backward pass and update. The model is not trained for the task, so its
-completions always reach the token limit. The first step is a warm-up and is not counted.
+completions always reach the token limit. The first step is a warm-up and is not counted. On a GPU, generation is always
+TRL's.
 """
 
 from __future__ import annotations

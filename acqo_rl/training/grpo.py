@@ -95,7 +95,7 @@ class AcqoTrainer(GRPOTrainer):
     """TRL's trainer with changes.
 
     - Prompts are drawn by their reward history.
-    - The prompt of a group is processed only once, for sampling and for log-probabilities.
+    - The prompt of a group is processed only once, for log-probabilities and, on a CPU, for sampling.
     - Advantages may differ between the sub-queries of a completion.
     - Evaluation runs the search path on dev queries.
     """
@@ -173,7 +173,8 @@ class AcqoTrainer(GRPOTrainer):
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **more: Any
     ) -> tuple[list[list[int]], Any]:
-        if self.use_vllm or not self._shared_prefix:
+        # On a GPU, this would save no memory and take more time.
+        if self.use_vllm or not self._shared_prefix or self.accelerator.device.type != "cpu":
             return super()._generate_single_turn(prompt_ids, *others, **more)
         with (
             unwrap_model_for_generation(
