@@ -16,7 +16,9 @@ THOUGHT_TAG = re.compile(
 _WRAPPED = re.compile(
     r"\A\s*<(answer|response|final_answer|output)>\s*|</(?:answer|response|final_answer|output)>\s*\Z"
 )
-_ENDS = re.compile(r"(?:<\|(?:return|end|im_end|eot_id|endoftext)\|>\s*)+\Z")
+_ENDS = re.compile(
+    r"(?:(?:<\|(?:return|end|im_end|eot_id|eom_id|endoftext)\|>|<end_of_turn>|<eos>|(?<!\w<s>)</s>)\s*)+\Z"
+)
 
 
 def without_thoughts(text: str) -> str:

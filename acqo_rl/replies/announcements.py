@@ -12,6 +12,28 @@ _ANNOUNCED = re.compile(
     re.I,
 )
 _COURTESY = re.compile(rf"(?:{SURE})\s?[,.!\uff0c\u3002\uff01\u3001]\s*(?=\S+ \S)", re.I)
+_NO_SEARCH = (
+    r"no (?:(?:further|additional|more|other|extra|new|separate|web|search) )?"
+    r"(?:search(?:es|ing)?|quer(?:y|ies)|sub-?quer(?:y|ies)|sub-?questions?|look-?ups?|retrieval)"
+    r" (?:(?:is|are) )?(?:needed|necessary|required)"
+    r"|(?:es (?:ist|sind) )?keine? (?:(?:weiteren?|zusätzlichen?) )?"
+    r"(?:such(?:e|en|anfragen?)|(?:an|ab)fragen?|teilfragen?) (?:ist |sind )?(?:nötig|notwendig|erforderlich)"
+    r"|aucune (?:autre )?(?:requête|recherche|sous-question)(?: supplémentaire)? (?:n'est )?(?:nécessaire|requise)"
+    r"|no (?:se (?:necesitan?|requieren?)|es necesari[ao]|son necesarias|hacen? falta) (?:más |otras? |ninguna )?"
+    r"(?:consultas?|búsquedas?|subconsultas?)(?: adicional(?:es)?)?"
+    r"|nessuna (?:altra )?(?:query|ricerca|domanda)(?: aggiuntiva| ulteriore)? (?:è )?(?:necessaria|richiesta)"
+    r"|nenhuma (?:outra )?(?:consulta|pesquisa|busca)(?: adicional)? (?:é )?necessária"
+    r"|(?:er zijn )?geen (?:verdere |extra |aanvullende )?(?:zoekopdracht|zoekvraag|zoekvragen|deelvragen)(?:en)?"
+    r" (?:zijn |is )?nodig"
+    r"|(?:żadne )?(?:dalsze |dodatkowe )?(?:zapytania|wyszukiwania) nie są (?:potrzebne|konieczne)"
+    r"|(?:дополнительн\w+ |дальнейш\w+ )?(?:запрос(?:ы|ов)?|поиски?|поиска) не (?:требу[ею]тся|нуж(?:ен|ны))"
+    r"|(?:ek |başka )?(?:sorgu|arama)(?:ya|lara)? (?:gerek yok|gerekmiyor|gerekli değil)"
+    r"|(?:无需|無需|不需要|不用)(?:再|进一步|額外|额外|更多)?的?(?:搜索|查询|检索|搜尋|查詢)"
+    r"|(?:追加の|これ以上の)?(?:検索|クエリ)は?(?:不要|必要(?:は)?(?:ありません|ない))\w*"
+    r"|(?:추가 )?(?:검색|쿼리)(?:이|가|은|는)? ?(?:필요 ?없|필요하지 않|불필요)\w*"
+    r"|لا (?:حاجة|داعي) (?:إلى|ل)\s?(?:مزيد من |إجراء )?(?:البحث|بحث|الاستعلامات|استعلامات)"
+    r"|(?:और |अतिरिक्त |किसी )?(?:खोज|प्रश्न|क्वेरी)\S* की (?:कोई )?(?:आवश्यकता|ज़रूरत|जरूरत) नहीं(?: है)?"
+)
 _UNNEEDED = re.compile(
     r"(?:no (?:re-?)?(?:writ(?:e|ing)|word(?:ing)?|formulation|phras(?:e|ing)|changes?|modifications?|expansion)s?"
     r" (?:(?:is|are|was|were) )?(?:needed|necessary|required)"
@@ -32,7 +54,8 @@ _UNNEEDED = re.compile(
     r"|(?:переформулировка|переформулирование|изменений) не (?:требуется|нужн[оаы])"
     r"|yeniden yazmaya gerek yok|(?:该?问题|查询)?(?:无需|無需|不需要|不用)(?:改写|重写|修改)\w*"
     r"|書き換え(?:は|る)?(?:不要|必要(?:は)?(?:ありません|ない))\w*|재작성(?:이|은)? ?(?:필요 ?없|불필요)\w*"
-    r")\s*(?:[.!,;\u3002\uff01\u2013\u2014(-].*)?",
+    rf"|{_NO_SEARCH}"
+    r")\s*(?:[.!,;\u0964\u3002\uff01\u2013\u2014(-].*)?",
     re.I,
 )
 

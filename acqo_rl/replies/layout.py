@@ -30,6 +30,10 @@ _ITEM = re.compile(r"\s*(?:\\item(?:\s*\[[^\]\n]*\])?|\[\*\])\s*")
 _COMMAND = re.compile(r"\\[a-z]{2,10}\{([^{}]*)\}|``((?:(?!``|'').)+)''")
 _BREAK = re.compile(r"\s*(?:-\s?){3,}|\s*(?:\*\s?){3,}|\s*(?:_\s?){3,}")
 _ITALIC = re.compile(r"\s*(?:\*(?![*\s])[^*]+\*|_(?![_\s])[^_]+_)[.!]?\s*")
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.I)
+_ARGUMENT = r"\(\s*(?:\w+\s*=\s*)?(?:\"[^\"]+\"|'[^']+')"
+_CALL = rf"(?:\w+_)?(?:search|retrieve|query|lookup)(?:_\w+)?{_ARGUMENT}(?:\s*,\s*\w+\s*=\s*[\w.]+)*\s*\)"
+_CALLS = re.compile(rf"\s*(?:[-*]\s+|\d{{1,2}}[.)]\s+)?\[?{_CALL}(?:\s*,\s*{_CALL})*\]?;?\s*", re.I)
 _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 
 
@@ -40,10 +44,19 @@ def rows_of(text: str, read: str = "") -> list[str]:
         text: the reply.
         read: the text that the model read; fields about its words stay.
     """
+    text = text if "<br" in read.lower() else _LINE_BREAK.sub("\n", text)
     rows = [part for row in _without_list_code(text).splitlines() for part in _BETWEEN_TAGS.split(row)]
+    rows = [part for row in rows for part in _called(row, read)]
     rows = [row for row in rows if not row.lstrip().startswith("```")]
     rows = _without_table(under_labels(_without_keys(_without_fields(rows, read)), read))
     return _without_notes(_without_groups(_without_closing_note(rows)))
+
+
+def _called(row: str, read: str) -> list[str]:
+    """The texts in a row of calls of a search function, such as ``[search(query="a"), search(query="b")]``."""
+    if not _CALLS.fullmatch(row) or row.partition("(")[0].strip("-*[ ") in read:
+        return [row]
+    return [f"- {argument[0].rstrip()[:-1].partition(argument[0][-1])[2]}" for argument in re.finditer(_ARGUMENT, row)]
 
 
 def _without_list_code(text: str) -> str:

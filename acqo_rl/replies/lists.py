@@ -24,7 +24,7 @@ from acqo_rl.replies.only_entry import without_label
 from acqo_rl.replies.ordinals import without_counting_labels
 from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.remarks import is_remark
-from acqo_rl.replies.values import cut_value, value_at
+from acqo_rl.replies.values import arguments_of, cut_value, value_at
 from acqo_rl.replies.wording import LABEL, NONE, names_queries
 from acqo_rl.text import MAX_CHARACTERS, UNSPACED, normalised, one_line, unnumbered
 from acqo_rl.thoughts import without_thoughts
@@ -278,6 +278,8 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _texts(one)
+    elif isinstance(value, dict) and (given := arguments_of(value)) is not None:
+        yield from _texts(given)
     elif isinstance(value, dict):
         named = [one for key, one in value.items() if names_queries(str(key))]
         lists = [one for one in value.values() if isinstance(one, list)]

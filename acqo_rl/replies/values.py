@@ -12,6 +12,8 @@ from typing import Any
 _MOST_TRIED = 20
 _DEEPEST = 20
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.S)
+_CALLED = ("name", "tool", "tool_name", "function", "action")
+_ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
 _CLOSING = {"[": "]", "{": "}"}
 
 
@@ -38,6 +40,17 @@ def value_at(text: str, start: int) -> tuple[Any, int] | None:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return (value, end) if isinstance(value, (dict, list)) else None
+
+
+def arguments_of(value: dict[str, Any]) -> Any:
+    """The arguments of a call of a tool, which may be JSON in a text; ``None`` if the object is something else."""
+    call = value["function"] if isinstance(value.get("function"), dict) else value
+    names = [key for key in _CALLED if isinstance(call.get(key), str)]
+    given = next((call[key] for key in _ARGUMENTS if key in call), None)
+    if not names or given is None or set(call) - {*_CALLED, *_ARGUMENTS, "id", "type", "index"}:
+        return None
+    read = value_at(given, 0) if isinstance(given, str) and given[:1] in _CLOSING else None
+    return given if read is None else read[0]
 
 
 def cut_value(text: str, start: int) -> Any:

@@ -82,3 +82,35 @@ def test_a_query_after_such_a_remark_is_read():
 )
 def test_queries_that_only_look_like_announcements_survive(text):
     assert entries_of(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No queries needed.",
+        "No further searches are required.",
+        "no search needed",
+        "Keine weiteren Suchanfragen nötig.",
+        "Aucune recherche supplémentaire n'est nécessaire.",
+        "No se necesitan más búsquedas.",
+        "Nessuna ricerca aggiuntiva è necessaria.",
+        "Nenhuma pesquisa adicional é necessária.",
+        "Geen verdere zoekopdrachten nodig.",
+        "Żadne dodatkowe zapytania nie są potrzebne.",
+        "Дополнительные запросы не требуются.",
+        "Ek sorguya gerek yok.",
+        "不需要进一步的搜索。",
+        "追加の検索は不要です。",
+        "추가 검색이 필요하지 않습니다.",
+        "لا حاجة إلى مزيد من البحث.",
+        "अतिरिक्त खोज की आवश्यकता नहीं है।",
+    ],
+)
+def test_a_reply_that_no_search_is_needed_is_not_searched(said):
+    assert entries_of(said) == []
+    assert entries_of(f"- rent in Oslo\n- rent in Bergen\n\n{said}") == ["rent in Oslo", "rent in Bergen"]
+
+
+@pytest.mark.parametrize("text", ["No search warrant needed law", "searches required by law", "no query needed bug"])
+def test_a_query_about_searches_is_searched(text):
+    assert entries_of(text) == [text]
