@@ -12,6 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 from acqo_rl.errors import AcqoError, ConfigError
 
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _OF_PROXIES = frozenset({403, 407, 502, 503, 504})
 """HTTP statuses that a proxy may answer with in place of the server."""
 
@@ -40,26 +41,36 @@ def checked_url(url: str, parse: Callable[[str], object]) -> str:
         parse: the function of the HTTP client that parses URLs.
 
     Raises:
-        ConfigError: the client cannot parse it.
+        ConfigError: the client cannot parse it, or it has no host or another scheme than http and https.
     """
     try:
         parse(url)
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not (parts.hostname or "").strip():
+            raise ValueError("it must begin with http://HOST or https://HOST")
     except Exception as error:  # an InvalidURL of the client, which is no ValueError
         raise ConfigError(f"{url!r} is no URL of a server ({error}); give one such as http://HOST:8000.") from error
     return url
 
 
 @contextmanager
-def checked_proxies() -> Iterator[None]:
-    """Reports a proxy in the environment that the HTTP client cannot use.
+def checked_environment() -> Iterator[None]:
+    """Reports a proxy or certificates in the environment that an HTTP client cannot use when it is created.
 
     Raises:
-        ConfigError: the proxy's package is missing, or its URL is malformed.
+        ConfigError: the proxy's package is missing, its URL is malformed, or the certificates cannot be read.
     """
     try:
         yield
     except AcqoError:
         raise
+    except OSError as error:
+        names = [f"{name}={os.environ[name]}" for name in _CERTIFICATES if os.environ.get(name)]
+        if not names:
+            raise
+        raise ConfigError(
+            f"The certificates in {' and '.join(names)} cannot be read ({error}); correct or unset the variable."
+        ) from error
     except Exception as error:  # httpx raises ImportError, ValueError and an InvalidURL of its own
         names = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
         if not names:

@@ -130,7 +130,9 @@ def test_no_proxy_is_named_if_none_was_used(monkeypatch, exempt):
     assert proxy_note(httpx.ConnectError("refused", request=httpx.Request("GET", "http://localhost:1"))) == ""
 
 
-@pytest.mark.parametrize("url", ["http://host:port", "http://[::1"])
+@pytest.mark.parametrize(
+    "url", ["http://host:port", "http://[::1", "localhost:8000/v1", "host", "ftp://host", "http://", "http:///v1"]
+)
 def test_an_invalid_url_is_refused_whether_or_not_there_is_a_proxy(monkeypatch, url):
     for proxy in ("", "http://127.0.0.1:9"):
         monkeypatch.setenv("HTTP_PROXY", proxy)
@@ -144,3 +146,19 @@ def test_an_exception_that_is_its_own_cause_has_no_note():
     error.__cause__ = error
 
     assert proxy_note(error) == ""
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "\u201ckey\u201d", "one\ntwo"])
+def test_a_key_that_cannot_be_sent_is_refused_by_its_name(monkeypatch, client, key):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "RERANK_API_KEY", "ACQO_RETRIEVER_KEY"):
+        monkeypatch.setenv(name, key)
+    with pytest.raises(ConfigError, match="_KEY"):
+        CLIENTS[client]()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_certificates_that_cannot_be_read_are_named(monkeypatch, tmp_path, client):
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(ConfigError, match=r"SSL_CERT_FILE=.*none\.pem"):
+        CLIENTS[client]()

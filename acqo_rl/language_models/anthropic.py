@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.remote import (
     ODD_ANSWERS,
@@ -17,7 +18,7 @@ from acqo_rl.language_models.remote import (
     failed,
     seen_in,
 )
-from acqo_rl.loopback import checked_proxies
+from acqo_rl.loopback import checked_environment
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ class AnthropicModel:
                 "A model of Anthropic needs the package anthropic; run: pip install 'acqo-rl[anthropic]'"
             ) from error
         base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
-        key = os.environ.get("ANTHROPIC_API_KEY")
+        key = key_in("ANTHROPIC_API_KEY")
         if not key:
             raise ConfigError("ANTHROPIC_API_KEY is not set; set it to use a model of Anthropic.")
         self.name = name
-        with checked_proxies():
+        with checked_environment():
             http_client = anthropic.DefaultHttpxClient(**client_settings(base_url, timeout))
         self._client = anthropic.Anthropic(
             api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client

@@ -36,11 +36,13 @@ def prepare_template(tokenizer: Any, name: str) -> None:
     """Adapts a chat template so that it accepts plain texts and a system message.
 
     If the template has no system role, the system text is put at the beginning of the first user turn. Templates of
-    models with image input get each text as a part. The token that ends a turn becomes a special token. The tokenizer
-    is changed in place, and the changed template is saved with it.
+    models with image input get each text as a part. The token that ends a turn becomes a special token, and also the
+    padding token if there is neither one nor an ``eos_token``. The tokenizer is changed in place, and the changed
+    template is saved with it.
 
     Raises:
-        ConfigError: the tokenizer has no chat template, or the template cannot render a conversation.
+        ConfigError: the tokenizer has no chat template, the template cannot render a conversation, or no token ends a
+            turn.
     """
     from jinja2 import TemplateSyntaxError
 
@@ -50,11 +52,12 @@ def prepare_template(tokenizer: Any, name: str) -> None:
             f" instruction-tuned model of the same family, or add a chat_template.jinja to the folder of its tokenizer."
         )
     try:
-        if not _writes(tokenizer, "user"):
+        fault = _fault(tokenizer, "user")
+        if fault:
             tokenizer.chat_template = _IN_PARTS + tokenizer.get_chat_template()
-        if not _writes(tokenizer, "user"):
-            raise ValueError("it does not write the user's message")
-        if not _writes(tokenizer, "system"):
+        if fault and _fault(tokenizer, "user"):
+            raise ValueError(fault)
+        if _fault(tokenizer, "system"):
             tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
     except (TemplateSyntaxError, ValueError) as error:
         raise ConfigError(
@@ -63,6 +66,19 @@ def prepare_template(tokenizer: Any, name: str) -> None:
     end = _turn_end(tokenizer)
     if end is not None and end not in tokenizer.all_special_ids:
         tokenizer.add_tokens([tokenizer.convert_ids_to_tokens(end)], special_tokens=True)
+    _check_end(tokenizer, name)
+
+
+def _check_end(tokenizer: Any, name: str) -> None:
+    """Pads with an end token if the tokenizer has no padding token."""
+    ends = end_tokens(tokenizer)
+    if not ends:
+        raise ConfigError(
+            f"The tokenizer of {name!r} has no eos_token, and its chat template writes no token at the end of a turn,"
+            " so completions would never end; set eos_token in its tokenizer_config.json."
+        )
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(ends[0])
 
 
 def folded(conversation: Conversation) -> Conversation:
@@ -103,8 +119,8 @@ def _turn_end(tokenizer: Any) -> int | None:
     return next((token for token in ids if token in tokenizer.added_tokens_decoder), None)
 
 
-def _writes(tokenizer: Any, role: str) -> bool:
-    """Whether the template writes the messages of a role.
+def _fault(tokenizer: Any, role: str) -> str:
+    """Why the template does not write the messages of a role; empty if it does.
 
     Raises:
         TemplateSyntaxError: the template is not valid Jinja.
@@ -116,8 +132,9 @@ def _writes(tokenizer: Any, role: str) -> bool:
     if role != "user":
         talk.append({"role": "user", "content": "?"})
     try:
-        return _PROBE in str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True))
+        written = str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True))
     except TemplateSyntaxError:
         raise
-    except (TemplateError, TypeError, LookupError, AttributeError):
-        return False
+    except (TemplateError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        return str(error) or type(error).__name__
+    return "" if _PROBE in written else f"it does not write the {role}'s message"

@@ -226,8 +226,6 @@ class TransformersModel:
             ) from error
         prepare_template(tokenizer, name)
         tokenizer.clean_up_tokenization_spaces = False
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token = tokenizer.eos_token
         return tokenizer
 
     def count_tokens(self, text: str) -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import folded
 from acqo_rl.language_models.remote import (
@@ -22,7 +23,7 @@ from acqo_rl.language_models.remote import (
     failed_call,
     seen_in,
 )
-from acqo_rl.loopback import checked_proxies
+from acqo_rl.loopback import checked_environment
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -175,10 +176,10 @@ def connect(base_url: str | None, timeout: float, max_retries: int) -> tuple[Ope
     except ImportError as error:
         raise ConfigError("A model on a server needs the package openai; run: pip install 'acqo-rl[openai]'") from error
     base_url = base_url or os.environ.get("OPENAI_BASE_URL")
-    key = os.environ.get("OPENAI_API_KEY") or ("none" if base_url else None)
+    key = key_in("OPENAI_API_KEY") or ("none" if base_url else None)
     if key is None:
         raise ConfigError("OPENAI_API_KEY is not set; set it, or give the URL of your own server: openai:NAME@URL.")
-    with checked_proxies():
+    with checked_environment():
         http_client = openai.DefaultHttpxClient(**client_settings(base_url, timeout))
     client = openai.OpenAI(
         api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries, http_client=http_client

@@ -66,7 +66,7 @@ def complete_each(
 
 def failed(why: str) -> Completion:
     """The completion of a call that returned no text; API keys in the message are masked."""
-    for key in (os.environ.get(name, "") for name in _KEYS):
+    for key in (os.environ.get(name, "").strip() for name in _KEYS):
         if len(key) >= _SHORTEST_KEY:
             why = why.replace(key, "***")
     return Completion("", 0, finished=False, problem=one_line(why)[:300])
@@ -74,7 +74,14 @@ def failed(why: str) -> Completion:
 
 def failed_call(error: Exception) -> Completion:
     """The completion of a call that raised an exception, with the server's error message if there is one."""
-    return failed(f"{type(error).__name__}: {complaint_of(error) or error}{proxy_note(error)}")
+    return failed(f"{type(error).__name__}: {complaint_of(error) or _with_cause(error)}{proxy_note(error)}")
+
+
+def _with_cause(error: Exception) -> str:
+    """The message of an error; with the URL and the cause if there was no response."""
+    said = str(error)
+    request, cause = getattr(error, "request", None), error.__cause__
+    return f"{said.rstrip('.')}: {request.url} ({cause or type(cause).__name__})" if request and cause else said
 
 
 def complaint_of(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.errors import MissingPackageError
-from acqo_rl.loopback import checked_proxies, checked_url, is_loopback
+from acqo_rl.loopback import checked_environment, checked_url, is_loopback
 
 if TYPE_CHECKING:
     import httpx
@@ -37,8 +37,8 @@ def connect(url: str, key: str | None, timeout: float, what: str) -> httpx.Clien
         ) from error
     base_url = checked_url(url, httpx.URL)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    direct = httpx.HTTPTransport() if is_loopback(url) else None  # an explicit transport ignores proxies
-    with checked_proxies():
+    with checked_environment():
+        direct = httpx.HTTPTransport() if is_loopback(url) else None  # an explicit transport ignores proxies
         return httpx.Client(base_url=base_url, timeout=timeout, headers=headers, transport=direct)
 
 

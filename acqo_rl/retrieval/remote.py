@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 import weakref
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.loopback import proxy_note
 from acqo_rl.retrieval.engines.location import is_engine
@@ -165,7 +165,7 @@ class RemoteRetriever:
         self.cosine = cosine
         self._url = url.rstrip("/")
         longest_call = timeout if seconds is None else min(timeout, seconds)
-        self._client = connect(self._url, os.environ.get(KEY_VARIABLE), longest_call, "A retriever server")
+        self._client = connect(self._url, key_in(KEY_VARIABLE), longest_call, "A retriever server")
         self._closing = weakref.finalize(self, self._client.close)  # commands do not close their retrievers
         self._breaker = breaker or CircuitBreaker()
         self._retrying = retrying(attempts, longest_pause, seconds)

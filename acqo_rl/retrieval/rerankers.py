@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from itertools import groupby
 from threading import Lock
 from typing import Any
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.load import on_server
@@ -139,7 +139,7 @@ class RerankServer:
         self.name = name
         self._url = f"{url.rstrip('/')}/rerank"
         longest_call = timeout if seconds is None else min(timeout, seconds)
-        self._client = connect(self._url, os.environ.get(KEY_VARIABLE), longest_call, "A rerank server")
+        self._client = connect(self._url, key_in(KEY_VARIABLE), longest_call, "A rerank server")
         weakref.finalize(self, self._client.close)  # commands do not close their rerankers
         self._retrying = retrying(attempts, 5.0, seconds)
         self._batch_size = batch_size

@@ -176,6 +176,30 @@ def test_a_template_that_cannot_write_a_conversation_is_refused(template):
         prepare_template(tokenizer, "mine")
 
 
+def test_the_reason_of_a_template_that_fails_is_told():
+    tokenizer = tokenizer_of("plain")
+    tokenizer.chat_template = "{{ raise_exception('Give a date') }}"
+    with pytest.raises(ConfigError, match="Give a date"):
+        prepare_template(tokenizer, "mine")
+
+
+def test_a_model_without_an_eos_token_is_trained_and_asked_with_the_end_of_its_template(tmp_path):
+    folder_of("qwen base", tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    tokenizer.eos_token = tokenizer.pad_token = None
+    tokenizer.save_pretrained(tmp_path)
+    model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
+    assert model.tokenizer.pad_token == "<|im_end|>"
+    assert len(model.generate([TALK, TALK[:2]])) == 2
+
+
+def test_a_model_without_any_end_is_refused():
+    tokenizer = tokenizer_of("plain")
+    tokenizer.eos_token = None
+    with pytest.raises(ConfigError, match="eos_token"):
+        prepare_template(tokenizer, "mine")
+
+
 @pytest.mark.parametrize("load", [TransformersModel.from_pretrained, lambda name: load_trainable(name, 4, 0)])
 def test_a_model_without_a_template_is_refused_at_loading(tmp_path, load):
     folder_of("qwen base", tmp_path)

@@ -243,6 +243,14 @@ def test_a_key_that_the_server_repeats_is_not_told(connect, monkeypatch):
     assert "key-12345" not in answer.problem
 
 
+@pytest.mark.parametrize("written", ["key-12345\r\n", " key-12345 "])
+def test_white_space_around_a_key_is_not_sent(connect, server, monkeypatch, written):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, written)
+    assert connect().generate([say("a")])[0].text == "reply to a"
+    assert server.requests[0][2]["authorization"] == "Bearer key-12345"
+
+
 def test_a_password_in_an_address_is_refused():
     with pytest.raises(ConfigError, match="_API_KEY"):
         load_language_model("openai:m@http://user:secret@localhost/v1", max_new_tokens=5)
@@ -296,7 +304,10 @@ def test_a_server_that_is_not_there(connect, server):
     model = connect()
     server.shutdown()
     server.server_close()
-    assert model.generate([say("a")])[0].problem.startswith("APIConnectionError")
+    problem = model.generate([say("a")])[0].problem
+    assert problem.startswith("APIConnectionError")
+    assert server.url in problem
+    assert "refused" in problem
 
 
 def test_nothing_asked_nothing_answered(connect):

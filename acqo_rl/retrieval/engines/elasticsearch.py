@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import elasticsearch
 from elasticsearch import helpers
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.retrieval.engines.elastic import ElasticEngine
 from acqo_rl.retrieval.engines.engine import COSINE
 from acqo_rl.retrieval.http_calls import TEMPORARY
@@ -24,7 +24,7 @@ class ElasticsearchEngine(ElasticEngine):
 
     def connect(self, url: str, login: tuple[str, ...] | None, seconds: float) -> Any:
         """The client of a server."""
-        key: dict[str, Any] = {"basic_auth": login} if login else {"api_key": os.environ.get(KEY_VARIABLE)}
+        key: dict[str, Any] = {"basic_auth": login} if login else {"api_key": key_in(KEY_VARIABLE)}
         return elasticsearch.Elasticsearch(url, request_timeout=seconds, max_retries=0, **key)
 
     @staticmethod

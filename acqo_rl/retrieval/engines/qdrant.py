@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import os
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
+from acqo_rl.api_keys import key_in
 from acqo_rl.loopback import is_loopback
 from acqo_rl.retrieval.engines.conditions import in_utc
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema, norms_of
@@ -231,7 +231,7 @@ def _server(location: Location) -> QdrantClient:
     url = f"{'https' if tls else 'http'}://{location.place}"
     return QdrantClient(
         url=url,
-        api_key=os.environ.get(KEY_VARIABLE),
+        api_key=key_in(KEY_VARIABLE),
         timeout=max(1, round(location.seconds)),
         check_compatibility=False,
         trust_env=not is_loopback(url),
