@@ -127,8 +127,9 @@ class FederatedRetriever:
         for ranking in rankings:
             if ranking.doc_ids and ranking.ceiling is None:
                 raise ConfigError(
-                    f"The scores of {ranking.retriever!r} cannot be merged with those of other collections, because"
-                    " their maximum is unknown (it is known for cosines and BM25). Search that collection separately."
+                    f"The scores of the collection {split_id(ranking.doc_ids[0])[0]!r} cannot be merged with those of"
+                    " other collections, because their maximum is unknown (it is known for cosines and BM25). Search"
+                    " this collection separately."
                 )
             for doc_id, score in zip(ranking.doc_ids[:k], ranking.scores[:k], strict=True):
                 if score > 0 or not self._is_mixed:

@@ -198,8 +198,8 @@ class ServerEncoder:
         text = f" the text {texts[0][:80]!r} ({len(texts[0]):,} characters)" if _is_refused(error) else ""
         reason = (failed_call(error).problem or "").rstrip(".")
         return SearchError(
-            f"{self.settings['model']} did not embed{text}: {reason}. Check the server, the model's"
-            " name and the length of the texts; what was embedded before is kept."
+            f"{self.settings['model']} did not embed{text}: {reason}. Check the server, its key"
+            " (OPENAI_API_KEY), the model's name and the length of the texts; what was embedded before is kept."
         )
 
     def _first_answer(self) -> list[NDArray[np.float32]]:

@@ -49,7 +49,10 @@ class Collection:
         if self.has_tenants and scope.tenant is None:
             raise ConfigError(f"The collection {self.name} has tenants; name one in the field tenant.")
         if not self.has_tenants and scope.tenant is not None:
-            raise ConfigError(f"The collection {self.name} has no tenants; omit the field tenant.")
+            raise ConfigError(
+                f"The collection {self.name} has no tenants; omit the field tenant, or name only collections with"
+                " tenants in the field knowledge_pool_ids."
+            )
         if scope == UNRESTRICTED:
             return self
         retrievers = tuple(retriever.restrict(scope) for retriever in self.retrievers)

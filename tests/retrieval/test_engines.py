@@ -113,7 +113,10 @@ def test_an_interrupted_update_leaves_a_collection_that_can_be_searched_and_goes
     ("engine", "refused"),
     [
         ("postgresql", Document("n", "", "a\0b")),
+        ("postgresql", Document("n", "", " ".join(map(str, range(150_000))))),
+        ("postgresql", Document("n" * 3000, "", "a")),
         ("milvus", Document("n", "", "long " * 20_000)),
+        ("milvus", Document("n", "", "a", {"of": [{"large": 2**64}]})),
         ("opensearch", Document("n" * 513, "", "a")),
     ],
 )
@@ -238,6 +241,25 @@ def test_what_does_not_fit_is_refused(built, index):
 def test_malformed_locations_are_refused(location):
     with pytest.raises(ConfigError):
         read_location(location)
+
+
+@pytest.mark.parametrize("location", ["postgres://me:secret@host/db/t", "weaviate://host/t", "Qdrant://host/t"])
+def test_an_engine_that_is_not_known_is_refused_without_the_password(location):
+    with pytest.raises(ConfigError) as caught:
+        load_retriever(location)
+
+    assert "secret" not in str(caught.value)
+
+
+def test_metadata_that_are_no_json_numbers_are_null_and_encoded_once(index):
+    documents = [Document("a", "", "a", {"n": float("nan"), "m": [float("inf"), 1.5]})]
+    build_engine_index(index, documents, UnitEncoder())
+    encoder = UnitEncoder()
+
+    build_engine_index(index, documents, encoder, update=True)
+
+    assert encoder.encoded == []
+    assert documents_of(index)["a"].metadata == {"n": None, "m": [None, 1.5]}
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,12 @@ def test_a_name_that_is_too_long_is_refused(postgres):
 
 
 @pytest.mark.parametrize(
-    ("query", "asks_whether_it_runs"), [("SELECT 1/0", False), ("SELECT pg_terminate_backend(pg_backend_pid())", True)]
+    ("query", "asks_whether_it_runs"),
+    [
+        ("SELECT 1/0", False),
+        ("SELECT to_tsvector(string_agg(n::text, ' ')) FROM generate_series(1, 150000) AS n", False),
+        ("SELECT pg_terminate_backend(pg_backend_pid())", True),
+    ],
 )
 def test_only_a_lost_connection_asks_whether_the_engine_runs(postgres, query, asks_whether_it_runs):
     with (

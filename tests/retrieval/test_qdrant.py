@@ -6,7 +6,7 @@ import pytest
 from engine_cases import UnitEncoder
 from qdrant_client import models
 
-from acqo_rl.errors import ConfigError, IndexMismatchError
+from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.build import build_engine_index
@@ -143,6 +143,31 @@ def test_fields_may_have_spaces_and_points_without_the_id_are_left_out(tmp_path)
         load_retriever(f"qdrant:{tmp_path}/odd?id=page%20no&text=the%20body", encoder=UnitEncoder())
 
 
+def test_conditions_reach_fields_of_an_object_whose_name_has_spaces(tmp_path):
+    client = qdrant._folder(str(tmp_path))
+    client.create_collection("odd", vectors_config=models.VectorParams(size=16, distance=models.Distance.COSINE))
+    vectors = UnitEncoder().encode_queries(TEXTS)
+    payloads = [{"text": TEXTS[row], "meta data": {"owner": "ab"[row % 2], "of": {"n": row}}} for row in range(3)]
+    payloads[2]["No."] = "third"
+    points = [models.PointStruct(id=row, vector=vectors[row].tolist(), payload=payloads[row]) for row in range(3)]
+    client.upsert("odd", points)
+    index = f"qdrant:{tmp_path}/odd?metadata=meta%20data"
+
+    retriever = load_retriever(index, encoder=UnitEncoder())
+    assert restrict(retriever, Scope(read_filter({"of.n": 1}))).search(["a"], 5)[0].doc_ids == ("1",)
+    tenants = load_retriever(f"{index}&tenant=owner", encoder=UnitEncoder())
+    assert set(restrict(tenants, Scope(tenant="a")).search(["a"], 5)[0].doc_ids) == {"0", "2"}
+    named = load_retriever(f"qdrant:{tmp_path}/odd?id=No.", encoder=UnitEncoder())
+    assert named.search(["a"], 5)[0].doc_ids == ("third",)
+
+
+def test_a_folder_that_is_a_file_is_reported(tmp_path):
+    (tmp_path / "file").write_text("text")
+
+    with pytest.raises(SearchError):
+        load_retriever(f"qdrant:{tmp_path}/file/odd", encoder=UnitEncoder())
+
+
 @pytest.mark.parametrize("doc_id", ["²", "\u0661", "01", "-1", "a", "", "99999999999999999999999"])
 def test_an_id_that_no_point_can_have_is_not_found(folder, doc_id):
     assert doc_id not in documents_of(f"qdrant:{folder}/pages?text=body")
@@ -170,7 +195,9 @@ def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path
             for row, vector in enumerate(scaled)
         ])  # fmt: skip
 
-    [ranking] = load_retriever(f"qdrant:{tmp_path}/unit?text=body", encoder=UnitEncoder()).search(["a stone"], 3)
+    retriever = load_retriever(f"qdrant:{tmp_path}/unit?text=body", encoder=UnitEncoder())
+    [ranking] = retriever.search(["a stone"], 3)
+    assert retriever.cosine
     assert (ranking.doc_ids[0], ranking.scores[0]) == ("1", pytest.approx(1, abs=1e-6))
     with pytest.raises(IndexMismatchError):
         load_retriever(f"qdrant:{tmp_path}/long?text=body", encoder=UnitEncoder())

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from acqo_rl.retrieval.engines.engine import Schema
 from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.opening import connect
+from acqo_rl.retrieval.engines.rows import as_row
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.types import Document, Encoder
 
@@ -140,8 +141,7 @@ def _encoded(
 
 def _digest(document: Document) -> bytes:
     """Of everything that an engine stores of a document; the order of the metadata does not matter."""
-    row = {**asdict(document), "metadata": dict(document.metadata)}
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest()
+    return hashlib.sha256(json.dumps(as_row(document), sort_keys=True).encode()).digest()
 
 
 def _check(documents: Sequence[Document], encoder: Encoder, embeddings: NDArray[np.float32] | None) -> None:

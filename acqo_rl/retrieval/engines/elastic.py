@@ -28,7 +28,14 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("date", "date_nanos"), "date"),
     "boolean": "truth",
 }
-_AS_KEYWORDS = {"match_mapping_type": "string", "path_match": "metadata.*", "mapping": {"type": "keyword"}}
+_MOST_INDEXED = 8191
+"""Characters of a text in the metadata that a filter can find; a text of more than 32,766 bytes would be refused."""
+
+_AS_KEYWORDS = {
+    "match_mapping_type": "string",
+    "path_match": "metadata.*",
+    "mapping": {"type": "keyword", "ignore_above": _MOST_INDEXED},
+}
 
 
 class ElasticEngine(ABC):

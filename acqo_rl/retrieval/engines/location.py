@@ -16,6 +16,7 @@ Mode = Literal["dense", "text", "hybrid"]
 _SERVERS = ("qdrant", "milvus", "postgresql", "elasticsearch", "opensearch")
 _FOLDERS = ("qdrant", "milvus", "lancedb")
 _SCHEME = re.compile(rf"({'|'.join(dict.fromkeys(_SERVERS + _FOLDERS))}):")
+_OTHER_SCHEME = re.compile(r"(?!https?:)([A-Za-z][A-Za-z0-9+.-]+)://")
 _FIELDS = ("id", "title", "text", "vector", "metadata")
 _ENCODER = ("encoder", "revision", "query_prompt", "passage_prompt", "dimensions")
 _OPTIONS = ("mode", "timeout", "tenant", "tls", *_FIELDS, *_ENCODER)
@@ -137,8 +138,20 @@ class Location:
 
 
 def is_engine(index: str | Path) -> bool:
-    """Whether an index location is a collection of a search engine."""
-    return bool(_SCHEME.match(str(index)))
+    """Whether an index location is a collection of a search engine.
+
+    Raises:
+        ConfigError: it has the form of such a location, but names no engine that can be searched.
+    """
+    if _SCHEME.match(str(index)):
+        return True
+    if other := _OTHER_SCHEME.match(str(index)):
+        known = ", ".join(f"{scheme}://" for scheme in _SERVERS)
+        raise ConfigError(
+            f"A location that begins with {other[1]}:// cannot be searched; there are {known} and, for an index server,"
+            " http:// and https://."
+        )
+    return False
 
 
 def read_location(index: str) -> Location:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "MILVUS_TOKEN"
 """Environment variable with the token of a server, or ``USER:PASSWORD``."""
 
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs stacks of errors that are reported anyway
+
 _NOTE = "acqo_rl"
 _SPARSE = "passage_bm25"
 _MOST_BYTES = 65_535
+_LEAST, _MOST = -(2**63), 2**64 - 1
 _PAGE = 1000
 _SAMPLED = 100
 _METRICS = {"COSINE": COSINE, "IP": DOT}
@@ -168,7 +172,7 @@ class MilvusEngine:
         """Refuses documents that Milvus cannot hold.
 
         Raises:
-            DataError: a text is longer than Milvus can hold.
+            DataError: a text is longer, or a whole number larger, than Milvus can hold.
         """
         for document in documents:
             row = as_row(document)
@@ -177,6 +181,11 @@ class MilvusEngine:
                 raise DataError(
                     f"A field of the document {document.id[:80]!r} has {size:,} bytes; Milvus holds at most"
                     f" {_MOST_BYTES:,}. Split it."
+                )
+            if large := [number for number in _whole_numbers(row[Fields().metadata]) if not _LEAST <= number <= _MOST]:
+                raise DataError(
+                    f"The metadata of the document {document.id[:80]!r} have the number {large[0]}; Milvus holds whole"
+                    " numbers of 64 bits. Write it as a text."
                 )
 
     def create(self, dimension: int) -> None:
@@ -367,6 +376,15 @@ def _server(location: Location) -> MilvusClient:
     tls = "https" if location.given.get("tls") == "true" else "http"
     token = os.environ.get(TOKEN_VARIABLE, "")
     return MilvusClient(f"{tls}://{location.place}", token=token, timeout=location.seconds)
+
+
+def _whole_numbers(value: Any) -> Iterator[int]:
+    """All whole numbers in a JSON value."""
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _whole_numbers(inner)
 
 
 def _quoted(value: object) -> str:

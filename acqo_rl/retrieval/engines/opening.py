@@ -127,7 +127,7 @@ def retriever_of(
     return EngineRetriever(
         opened.calls,
         encoder=fitting,
-        cosine=opened.kind == "dense" and opened.schema.metric == COSINE,
+        cosine=opened.kind == "dense",  # the inner product too, because vectors of other lengths are refused
         fingerprint=opened.fingerprint,
         tenant_field=opened.location.tenant,
     )

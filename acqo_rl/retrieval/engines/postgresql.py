@@ -20,7 +20,7 @@ from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval.engines.engine import COSINE, Hits, Schema
 from acqo_rl.retrieval.engines.location import Fields, Location
 from acqo_rl.retrieval.engines.postgresql_conditions import sql_of
-from acqo_rl.retrieval.engines.rows import as_documents
+from acqo_rl.retrieval.engines.rows import as_documents, as_json
 from acqo_rl.types import Document, Filter
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ _WRITES = (
 )
 """Number of rows of a table, or of its partitions, that were ever written; another program's count may be late."""
 
+_TEMPORARY = ("08", "40", "53", "55", "57")
+"""First two characters of the codes of errors after which the same call may succeed."""
+
 _SEARCHED = ("vector", "halfvec")
 """Types of vectors that are searched."""
 
@@ -59,6 +62,12 @@ _UNKNOWN = -1
 
 _SAMPLED = 100
 _MOST_BYTES_OF_A_NAME = 63
+_MOST_BYTES_OF_AN_ID = 2600
+"""An index of PostgreSQL holds keys of 2,704 bytes, with their headers."""
+
+_SURELY_HELD = 100_000
+"""Characters of a passage that PostgreSQL's full text surely holds: 1 MB of distinct words with their positions."""
+
 _MOST_INDEXED = 2000
 """The most dimensions of which pgvector makes an HNSW index; vectors of more are compared one by one."""
 
@@ -95,7 +104,9 @@ class PostgresqlEngine:
     @staticmethod
     def is_temporary(error: BaseException) -> bool:
         """Whether the same call may succeed later."""
-        return isinstance(error, psycopg.OperationalError) and not isinstance(error, psycopg.errors.QueryCanceled)
+        if not isinstance(error, psycopg.OperationalError) or isinstance(error, psycopg.errors.QueryCanceled):
+            return False
+        return error.sqlstate is None or error.sqlstate[:2] in _TEMPORARY  # a lost connection has no code
 
     def schema(self) -> Schema | None:
         """What the table is; ``None`` if there is no such table."""
@@ -169,12 +180,19 @@ class PostgresqlEngine:
         """Refuses documents that PostgreSQL cannot hold.
 
         Raises:
-            DataError: a document contains the character NUL.
+            DataError: a document contains the character NUL, its id is too long, or it has too many words.
         """
         for document in documents:
             metadata = json.dumps(dict(document.metadata))
             if "\0" in document.id + document.title + document.text or "\\u0000" in metadata:
                 raise DataError(f"The document {document.id!r} contains the character NUL; PostgreSQL cannot hold it.")
+            if (size := len(document.id.encode())) > _MOST_BYTES_OF_AN_ID:
+                raise DataError(
+                    f"The document id {document.id[:80]!r} has {size:,} bytes; PostgreSQL holds ids of at most"
+                    f" {_MOST_BYTES_OF_AN_ID:,}. Give the document another id."
+                )
+            if len(document.title) + len(document.text) > _SURELY_HELD:
+                self._check_words(document)
 
     def create(self, dimension: int) -> None:
         """Creates the table; its indexes follow when it is full."""
@@ -196,7 +214,7 @@ class PostgresqlEngine:
     def write(self, documents: Sequence[Document], vectors: NDArray[np.float32]) -> None:
         """Adds documents, and replaces those of equal ids; float32[documents, dim]."""
         rows = [
-            (document.id, document.title, document.text, Jsonb(dict(document.metadata)), Vector(vector).to_text())
+            (document.id, document.title, document.text, Jsonb(as_json(document.metadata)), Vector(vector).to_text())
             for document, vector in zip(documents, vectors, strict=True)
         ]
         query = self._format(
@@ -257,6 +275,17 @@ class PostgresqlEngine:
         numbers = [column for column, kind in self._columns.items() if kind.removeprefix("_") in _FRACTIONS]
         for doc_id, row in rows:
             yield doc_id, {**row, **{name: _without_texts(row[name]) for name in numbers}}
+
+    def _check_words(self, document: Document) -> None:
+        made = _WORDS.format(title=sql.Literal(document.title), text=sql.Literal(document.text))
+        try:
+            with self._pool.connection() as connection:
+                connection.execute(sql.SQL("SELECT length({})").format(made))
+        except psycopg.errors.ProgramLimitExceeded as error:
+            raise DataError(
+                f"The document {document.id[:80]!r} has {len(document.text):,} characters and too many different words"
+                " for the full text of PostgreSQL, which holds 1 MB of a document; split it."
+            ) from error
 
     def _hidden(self) -> sql.Literal:
         vectors = [column for column, kind in self._columns.items() if kind in (*_SEARCHED, "sparsevec")]

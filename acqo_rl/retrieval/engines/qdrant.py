@@ -35,7 +35,10 @@ _NOTE = "acqo_rl"
 _POINTS = uuid.UUID("0b6f4a0e-3c5b-5c0e-8a59-1f2d8f6f5d11")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PLAIN_PATH = re.compile(r"[\w-]+(\.[\w-]+)*")
+_PLAIN_NAME = re.compile(r"[\w-]+")
+_DOT = re.compile(r"(?<=\S)\.(?=\S)")
+"""The dot of a path, but not that of the name ``No.``."""
+
 _LARGEST = 2**53
 """The largest number up to which a range is exact."""
 
@@ -47,7 +50,7 @@ _METRICS = {models.Distance.COSINE: COSINE, models.Distance.DOT: DOT}
 class QdrantEngine:
     """A Qdrant collection; its metadata hold the note of our build."""
 
-    errors = (ApiException, QdrantException, ValueError, RuntimeError)
+    errors = (ApiException, QdrantException, ValueError, RuntimeError, OSError)
     largest_k = 10_000
 
     def __init__(self, location: Location) -> None:
@@ -265,5 +268,5 @@ def _equal(key: str, value: str | int | float | bool) -> Iterator[models.FieldCo
 
 
 def _path(name: str) -> str:
-    """The path of a payload field; a name with other signs than letters, digits, ``_``, ``-`` and dots is quoted."""
-    return name if _PLAIN_PATH.fullmatch(name) else f'"{name}"'
+    """The path of a payload field; names with other signs than letters, digits, ``_`` and ``-`` are quoted."""
+    return ".".join(part if _PLAIN_NAME.fullmatch(part) else f'"{part}"' for part in _DOT.split(name))

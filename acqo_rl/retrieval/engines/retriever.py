@@ -113,7 +113,10 @@ class EngineRetriever:
     def _where(self) -> Filter:
         tenant, field = self._scope.tenant, self._tenant_field
         if tenant is None and field:
-            raise ConfigError(f"{self._calls.shown} has tenants (field {field!r}); name the tenant of the search.")
+            raise ConfigError(
+                f"{self._calls.shown} has tenants (field {field!r}), but the search names none. Name the tenant, or"
+                " omit the option tenant in the location to search the documents of all tenants."
+            )
         if tenant is None:
             return self._scope.where
         if not field:

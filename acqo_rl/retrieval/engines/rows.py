@@ -24,7 +24,7 @@ def as_row(document: Document) -> dict[str, Any]:
         fields.id: document.id,
         fields.title: document.title,
         fields.text: document.text,
-        fields.metadata: dict(document.metadata),
+        fields.metadata: as_json(document.metadata),
         fields.words: passage_text(document),
     }
 
