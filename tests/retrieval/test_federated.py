@@ -238,7 +238,7 @@ def test_scores_without_a_known_maximum_are_refused():
     counted = Scored({"q": {"a": 3.0}}, name="counted")
     counted.cosine = False
     parts = [InCollection(counted, "one", "1"), InCollection(Scored({"q": {"b": 0.5}}), "two", "2")]
-    with pytest.raises(ConfigError, match="'1'"):
+    with pytest.raises(ConfigError, match="'one'"):
         FederatedRetriever(parts).search(["q"], 3)
 
 
