@@ -111,6 +111,8 @@ class Query:
         def __init__(self, id: str, text: str, history: object = (), feedback: tuple[Snippet, ...] = ()) -> None: ...
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise ConfigError(f"A query is a {type(self.text).__name__}; give its text, a string.")
         object.__setattr__(self, "history", _without_query(read_history(self.history), self.text))
         _write_well_formed(self, "id", "text")
 

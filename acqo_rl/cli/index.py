@@ -167,6 +167,8 @@ def check(config: BuildIndexConfig) -> None:
     if config.kind == "hybrid" and not config.data:
         raise ConfigError("The bm25 part of a hybrid index is built from text; give data as well.")
     if not config.data and not (config.embeddings and (config.ids or config.embeddings.endswith(".npz"))):
+        if config.embeddings:
+            raise ConfigError(f"{config.embeddings} has no ids; give ids, or the data of the embeddings.")
         raise ConfigError("There is nothing to index; give data, or embeddings and ids.")
     if config.update and not is_engine(config.output):
         raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")

@@ -20,6 +20,7 @@ from acqo_rl.surrogates import well_formed
 
 _log = logging.getLogger(__name__)
 
+_POINTER = "version https://git-lfs."
 SHOWN = 20
 """Maximum number of faults that an error lists; it gives only the number of the others."""
 
@@ -95,6 +96,9 @@ def read_lines(path: Path, faults: Faults, *, blank: bool = False) -> Iterator[t
                     remedy = 'convert the file to UTF-8 (in Excel: save it as "CSV UTF-8")'
                     faults.add(path, number, f"not UTF-8 ({error.reason}); {remedy}.")
                     continue
+                if number == 1 and text.startswith(_POINTER):
+                    faults.add(path, None, "a pointer of Git LFS instead of the data; run: git lfs pull")
+                    return
                 if blank or text.strip():
                     yield number, text.rstrip("\r\n")
     except UnicodeDecodeError as error:

@@ -37,7 +37,7 @@ try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import ToolAnnotations
-    from pydantic import BaseModel, Field, WithJsonSchema
+    from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 except ImportError as error:
     raise missing("mcp", error) from error
 
@@ -45,12 +45,26 @@ _INSTRUCTIONS = """Searches documents. Give the question in the user's words, wi
 conversation. If needed, the question is split or disambiguated, and the results of all searches are merged.
 Collections: {collections}. Strategies: {strategies}."""
 
+_DEFAULT_LIMIT = 5
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
+
+def _listed(names: Any) -> Any:
+    """Models often give a single name as a text, and null for a parameter that they omit."""
+    return () if names is None else (names,) if isinstance(names, str) else names
+
+
 Question = Annotated[str, Field(description="The question, in the user's words.")]
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of documents.")]
-Names = Annotated[tuple[str, ...], Field(max_length=50, description="Collections to search; by default all.")]
+Limit = Annotated[
+    int | None, Field(ge=1, le=MAX_LIMIT, description=f"Maximum number of documents; by default {_DEFAULT_LIMIT}.")
+]
+Names = Annotated[
+    tuple[str, ...],
+    Field(max_length=50, description="Collections to search; by default all."),
+    BeforeValidator(_listed, json_schema_input_type=list[str] | str | None),
+]
 Strategy = Annotated[str | None, Field(description="Reformulation strategy; by default the server's first one.")]
 History = Annotated[Any, WithJsonSchema({**HISTORY_SCHEMA, "description": ACCEPTED})]
 Notes = Annotated[list[str], Field(description="Parts of the request that were shortened, dropped or replaced.")]
@@ -174,14 +188,14 @@ def make_server(service: Service) -> MCPServer[None]:
     @server.tool(annotations=read_only)
     @_with_tool_errors
     def search(
-        query: Question, k: Limit = 5, collections: Names = (), strategy: Strategy = None, history: History = ()
+        query: Question, k: Limit = None, collections: Names = (), strategy: Strategy = None, history: History = ()
     ) -> SearchReply:
         """Find documents for a question. A compound question is split; an ambiguous one is searched in each meaning."""
         chosen = service.collections.named(collections)
         asked, notes = as_query(query, history)
         found = service.search(asked, service.strategy(strategy), None, chosen)
         return SearchReply(
-            documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[:k]],
+            documents=[DocumentReply.of(*hit) for hit in hits(found, DocumentsOf(chosen))[: k or _DEFAULT_LIMIT]],
             reformulation=ReformulationReply.of(found.reformulation),
             failures=failures(found),
             notes=notes,

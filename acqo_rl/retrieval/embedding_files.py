@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acqo_rl.data.lines import Faults
+from acqo_rl.data.lines import Faults, read_lines, shorten
 from acqo_rl.errors import DataError
 
 if TYPE_CHECKING:
@@ -50,11 +50,13 @@ def read_ids(path: str) -> list[str]:
     Raises:
         DataError: the file cannot be read, or an id is empty or contains white space.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as a list of ids in UTF-8: {error}") from error
-    ids = [line.strip() for line in text.rstrip().split("\n")]
+    faults = Faults()
+    ids = [line.strip() for _, line in read_lines(Path(path), faults, blank=True)]
+    faults.check()
+    while ids and not ids[-1]:
+        ids.pop()
+    if not ids:
+        raise DataError(f"{path} contains no id; write one id per line.")
     _check_ids(path, ids)
     return ids
 
@@ -80,5 +82,7 @@ def _check_ids(path: str, ids: list[str]) -> None:
         if not doc_id:
             faults.add(Path(path), number, "the line is blank; write one id per line, without blank lines.")
         elif len(doc_id.split()) > 1:
-            faults.add(Path(path), number, f"the id {doc_id!r} contains white space; replace it, for example by '_'.")
+            faults.add(
+                Path(path), number, f"the id {shorten(doc_id)} contains white space; replace it, for example by '_'."
+            )
     faults.check()

@@ -20,6 +20,17 @@ _SARA_AM = re.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32|([\u0e48-\u0e4b])\u0e4d\u0
 _TONE_FIRST = re.compile("([\u0e48-\u0e4c])([\u0e31\u0e34-\u0e3a\u0e47])")
 """A Thai tone mark typed before the vowel above or below the same consonant."""
 
+_NASALS = re.compile(
+    "\u0901|\u0919\u094d(?=[\u0915-\u0918])|\u091e\u094d(?=[\u091a-\u091d])|\u0923\u094d(?=[\u091f-\u0922])"
+    "|\u0928\u094d(?=[\u0924-\u0927])|\u092e\u094d(?=[\u092a-\u092d])"
+)
+"""The candrabindu, and a nasal without a vowel before a consonant of its class."""
+
+
+def with_anusvara(text: str) -> str:
+    """Writes Hindi nasals as an anusvara, because both spellings of a word such as "Hindi" are common."""
+    return _NASALS.sub("\u0902", text)
+
 
 def one_form(text: str) -> str:
     """Returns the text with ASCII digits and one form of each letter.

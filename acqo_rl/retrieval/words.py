@@ -9,7 +9,7 @@ Accents are removed from Latin and Greek letters, unless the accented letter bel
 Speakers of some languages often type their own letters without accents (Polish "Lodz" for "Łódź"). There, a
 word with such letters gives two tokens, with and without accents: both spellings match, and the same one scores higher.
 Digits of all scripts are the same, and so are the Arabic and Persian forms of a letter
-(:mod:`acqo_rl.retrieval.letters`).
+(:mod:`acqo_rl.retrieval.letters`). Hindi nasals have one spelling.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.letters import one_form
+from acqo_rl.retrieval.letters import one_form, with_anusvara
 from acqo_rl.text import compatible, folded
 
-_VERSION_OF_ALL, _VERSION_OF_BOTH_FORMS = 7, 8
+_VERSION_OF_MOST, _VERSION_OF_SOME = 7, 8
 """Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
@@ -102,7 +102,7 @@ _VERSION = re.compile(r"\d+(?:[.,]\d+){2,4}")
 
 def version_of(language: str) -> int:
     """The version of the tokenization of a language."""
-    return _VERSION_OF_BOTH_FORMS if language in _TYPED_WITHOUT_ACCENTS else _VERSION_OF_ALL
+    return _VERSION_OF_SOME if language in (*_TYPED_WITHOUT_ACCENTS, "hindi") else _VERSION_OF_MOST
 
 
 def make_tokenizer(language: str) -> Callable[[str], list[str]]:
@@ -146,6 +146,7 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
 
     def tokenize(text: str) -> list[str]:
         text = one_form(compatible(text))
+        text = with_anusvara(text) if language == "hindi" else text
         words = list(_words(text))
         shouted = len(words) > 1 and text.isupper()
         keys = [key_of(word) for word, _ in words]

@@ -240,9 +240,22 @@ def test_embeddings_of_an_npz_file_and_ids_with_a_byte_order_mark(tmp_path, buil
     assert sorted(plain.search(["x"], 3)[0].doc_ids) == ["d1", "d2", "d3"]
     assert plain.search(["x"], 3) == packed.search(["x"], 3)
     assert plain.fingerprint == packed.fingerprint
+    (tmp_path / "ids16.txt").write_text("d1\nd2\nd3\n", encoding="utf-16")
+    build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids16.txt", "--output", tmp_path / "of utf-16")
+    assert load_retriever(tmp_path / "of utf-16").search(["x"], 3) == plain.search(["x"], 3)
     (tmp_path / "ids.txt").write_text("d1\n\nd 3\n")
     with pytest.raises(DataError, match=r"(?s)ids\.txt, line 2: .*ids\.txt, line 3: "):
         build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.txt", "--output", tmp_path / "gap")
+
+
+def test_a_list_of_ids_in_one_line_is_told_in_a_few_words(tmp_path, build, vectors):
+    np.save(tmp_path / "plain.npy", vectors)
+    (tmp_path / "ids.json").write_text(str([f"d{i}" for i in range(1000)]))
+    with pytest.raises(DataError, match=r"ids\.json, line 1: ") as raised:
+        build("--embeddings", tmp_path / "plain.npy", "--ids", tmp_path / "ids.json", "--output", tmp_path / "index")
+    assert len(str(raised.value)) < 400
+    with pytest.raises(ConfigError, match=r"plain\.npy has no ids"):
+        build("--embeddings", tmp_path / "plain.npy", "--output", tmp_path / "index")
 
 
 @pytest.mark.parametrize("ids", [["d1", "d2", "d3"], [11, 12, 13], [b"d1", b"d2", b"d3"]])
@@ -278,7 +291,7 @@ def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
         (["--embeddings", "E.npy", "--ids", "I", "--split_passages"], "split_passages"),
         (["--embeddings", "E.npy", "--data", "D", "--split_passages"], "split_passages"),
         (["--data", "D", "--kind", "bm25", "--split_passages"], "split_passages"),
-        (["--embeddings", "E.npy"], "embeddings and ids"),
+        (["--embeddings", "E.npy"], "has no ids"),
         ([], "embeddings and ids"),
         (["--colour", "red"], "colour"),
     ],

@@ -177,6 +177,18 @@ def test_conversations_come_in_many_shapes_and_are_written_in_one(folder, histor
     assert read_queries(folder) == queries
 
 
+@pytest.mark.parametrize("name", ["chat_history", "messages", "conversation", "turns"])
+def test_a_list_of_turns_under_another_usual_name_is_the_history(folder, name):
+    turns = [{"role": "user", "content": "Peru?"}, {"role": "assistant", "content": "A country."}]
+    path = folder / "queries.jsonl"
+    for row in ({"_id": "q1", "text": "t", name: turns}, {"_id": "q1", "text": "t", "metadata": {name: turns}}):
+        path.write_text(json.dumps(row) + "\n")
+        assert read_queries(folder) == [Query("q1", "t", ("U: Peru?", "S: A country."))]
+    path.write_text(json.dumps({"_id": "q1", "text": "t", "metadata": {name: "c-12"}}) + "\n")
+    assert read_queries(folder) == [Query("q1", "t")]
+    assert read_query_metadata(folder)["q1"] == {name: "c-12"}
+
+
 HEADERS = [
     "query-id\tcorpus-id\tscore",
     "query_id\tdoc_id\trelevance",

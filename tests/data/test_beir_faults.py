@@ -193,6 +193,13 @@ def test_bytes_that_are_not_text(folder):
         read_corpus(folder)
 
 
+def test_a_pointer_of_git_lfs_is_one_fault(folder):
+    (folder / "corpus.jsonl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 12\n")
+    with pytest.raises(DataError, match="git lfs pull") as raised:
+        read_corpus(folder)
+    assert "\n" not in str(raised.value)
+
+
 IDS = st.sampled_from(["d1", "d2", "q1", 1, 1.0, "1", "d 1", " d1", "caf\u00e9", "cafe\u0301", "", None, True, [], {}])
 
 

@@ -93,6 +93,12 @@ def test_documents_and_details(retriever):
     assert "Tokyo" not in repr(retriever)
 
 
+@pytest.mark.parametrize("query", [HumanMessage(QUERY), {"input": QUERY}, None, 5])
+def test_a_query_that_is_no_text_is_refused(retriever, query):
+    with pytest.raises(ConfigError, match=type(query).__name__):
+        retriever.invoke(query)
+
+
 def test_document_metadata_is_added():
     more = {"franc": {"source": "franc.txt", "rank": "first class"}}
     [franc] = AdaptiveRetriever(searcher=make_searcher(), corpus=CORPUS, k=1, document_metadata=more).invoke(QUERY)

@@ -127,6 +127,17 @@ async def test_notes_report_long_queries_and_dropped_turns(service):
             assert len(answer.structured_content["notes"]) == 4
 
 
+@pytest.mark.parametrize("collections", [None, "world", ["world"], []])
+@pytest.mark.parametrize("k", [None, 2])
+async def test_null_is_the_default_and_one_name_needs_no_list(service, collections, k):
+    async with Client(make_server(service)) as client:
+        settings = {"query": QUERY, "k": k, "collections": collections, "strategy": None, "history": None}
+        answer = await client.call_tool("search", settings)
+        assert not answer.is_error
+        default = await client.call_tool("search", {"query": QUERY})
+        assert answer.structured_content["documents"] == default.structured_content["documents"][: k or 5]
+
+
 async def test_collection_strategy_and_conversation_are_used(service):
     async with Client(make_server(service)) as client:
         assert "Collections: world. Strategies: rules, turns, raw." in client.instructions

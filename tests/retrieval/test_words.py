@@ -202,6 +202,10 @@ def test_capitals_of_other_languages_are_known(language, document, query):
         ("danish", "café", "cafe"),
         ("swedish", "crème", "creme"),
         ("russian", "за\u0301мок", "замок"),
+        ("hindi", "हिन्दी", "हिंदी"),
+        ("hindi", "सम्पर्क", "संपर्क"),
+        ("hindi", "ठण्डा", "ठंडा"),
+        ("hindi", "माँग", "मांग"),
     ],
 )
 def test_accents_that_are_no_letters_of_the_language_make_no_difference(language, one, other):
@@ -217,6 +221,7 @@ def test_accents_that_are_no_letters_of_the_language_make_no_difference(language
         ("finnish", "näin", "nain"),
         ("spanish", "año", "ano"),
         ("hindi", "सोना", "सेना"),
+        ("hindi", "जन्म", "जंम"),
         ("none", "бой", "бои"),
         ("none", "पल", "पुल"),
         ("none", "か", "が"),
