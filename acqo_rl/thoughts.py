@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 
-_NAMES = r"(?:seed:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|scratchpad|analysis|inner_monologue)"
+_NAMES = r"(?:seed:|ant)?(?:think|thinking|thoughts?|reason|reasoning|reflection|scratchpad|analysis|inner_monologue)"
 THOUGHT_TAG = re.compile(
     rf"(?<!`)(?:(?P<open><{_NAMES}>|\[THINK\]|\u25c1think\u25b7|<\|(?:begin_of_thought|START_THINKING)\|>"
-    r"|<\|channel\|>(?:analysis|commentary)\b|<\|channel>thought\b|(?-i:\A\s*analysis(?=[A-Z\"'\d])))"
+    r"|<\|channel\|>(?:analysis|commentary)\b|<\|channel>thought\b|<unused94>thought\b|(?-i:\A\s*analysis(?=[A-Z\"'\d])))"
     rf"|</{_NAMES}>|\[/THINK\]|\u25c1/think\u25b7|<\|(?:end_of_thought|END_THINKING)\|>"
-    r"|<\|channel\|>final\b[^<\n]{0,40}<\|message\|>|<channel\|>|(?-i:assistantfinal))",
+    r"|<\|channel\|>final\b[^<\n]{0,40}<\|message\|>|<channel\|>|<unused95>|(?-i:assistantfinal))",
     re.I,
 )
 """Thought marks of common models. Decoding gpt-oss without special tokens leaves "analysis...assistantfinal"."""
 _WRAPPED = re.compile(
-    r"\A\s*<(answer|response|final_answer|output)>\s*|</(?:answer|response|final_answer|output)>\s*\Z"
+    r"\A\s*(?:<(?:answer|response|final_answer|output)>|<\|(?:START_RESPONSE|begin_of_solution)\|>)\s*"
+    r"|(?:</(?:answer|response|final_answer|output)>|<\|(?:END_RESPONSE|end_of_solution)\|>)\s*\Z"
 )
-_ENDS = re.compile(
-    r"(?:(?:<\|(?:return|end|im_end|eot_id|eom_id|endoftext)\|>|<end_of_turn>|<eos>|(?<!\w<s>)</s>)\s*)+\Z"
-)
+_ENDS = re.compile(r"(?:(?:<\|(?:return|end|im_end|eot_id|eom_id|endoftext)\|>|<end_of_turn>|<eos>|</s>)\s*)+\Z")
 
 
 def without_thoughts(text: str) -> str:

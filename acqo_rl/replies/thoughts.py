@@ -11,7 +11,7 @@ from acqo_rl.thoughts import THOUGHT_TAG, without_thoughts
 from acqo_rl.types import Completion
 
 _MAY_BECOME_A_TAG = re.compile(
-    r"(?:[<\[\u25c1][^\s<>\[\]\u25b7]{0,24}|<\|channel(?:\|>[^<\n]{0,40}(?:<\|?\w*\|?)?|>\w*)|assist\w{0,8}"
+    r"(?:[<\[\u25c1][^\s<>\[\]\u25b7]{0,24}|<unused94>\w*|<\|channel(?:\|>[^<\n]{0,40}(?:<\|?\w*\|?)?|>\w*)|assist\w{0,8}"
     r"|\A\s*a(?:n(?:a(?:l(?:y(?:s(?:is?)?)?)?)?)?)?)\Z"
 )
 
@@ -67,7 +67,7 @@ class Spoken:
 
     def _forward(self, text: str) -> None:
         said = without_thoughts(text)
-        if not said.strip():
+        if not said.strip() or self._forwarded.startswith(said):  # the rest is held back
             return
         new = said.removeprefix(self._forwarded)
         self._forwarded = said

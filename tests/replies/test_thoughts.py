@@ -17,7 +17,9 @@ MARKS = [
     ("\u25c1think\u25b7", "\u25c1/think\u25b7"), ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
-    ("<|channel>thought\n", "<channel|>"), ("analysis", "assistantfinal"),
+    ("<|channel>thought\n", "<channel|>"), ("<unused94>thought\n", "<unused95>"), ("<antThinking>", "</antThinking>"),
+    ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>\n\n<|begin_of_solution|>\n\n"), ("analysis", "assistantfinal"),
 ]  # fmt: skip
 THOUGHT = "The user asks, so Lima?\nOr Quito."
 UNCLEAR = "Lima?\nOr Quito."
@@ -79,6 +81,8 @@ class TestEveryMark:
         ("What is a <think> tag?", "What is a <think> tag?"),
         ("analysis of variance", "analysis of variance"),
         (" Lima\n", " Lima\n"),
+        ("<think>hm</think>Lima</s>", "Lima"),
+        ("<|START_RESPONSE|>Lima<|END_RESPONSE|>", "Lima"),
     ],
 )
 def test_several_thoughts_and_texts_that_only_name_a_mark(reply, said):
@@ -92,6 +96,12 @@ def test_thoughts_within_thoughts():
 
 def test_pieces_are_passed_on_as_they_come():
     assert heard(["Li", "ma", " is."]) == ["Li", "ma", " is."]
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_a_word_like_the_beginning_of_a_mark_is_heard_once(size):
+    reply = "Let me assist: an assistant assists, as analysts analyse </s> and <b>."
+    assert "".join(heard([reply[i : i + size] for i in range(0, len(reply), size)])) == reply
 
 
 @given(st.lists(WORDS, max_size=6))
