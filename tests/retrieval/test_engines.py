@@ -243,6 +243,19 @@ def test_malformed_locations_are_refused(location):
         read_location(location)
 
 
+@pytest.mark.parametrize("engine", ["qdrant", "milvus", "lancedb"])
+def test_a_search_creates_no_folder_and_a_build_does(tmp_path, engine):
+    folder = tmp_path / "new" / "deep" / "here.db"
+    index = f"{engine}:{folder}/places"
+
+    with pytest.raises(IndexMismatchError):
+        load_retriever(index, encoder=UnitEncoder())
+
+    assert not (tmp_path / "new").exists()
+    build_engine_index(index, CORPUS[:2], UnitEncoder())
+    assert folder.exists()
+
+
 @pytest.mark.parametrize("location", ["postgres://me:secret@host/db/t", "weaviate://host/t", "Qdrant://host/t"])
 def test_an_engine_that_is_not_known_is_refused_without_the_password(location):
     with pytest.raises(ConfigError) as caught:

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from engine_cases import UnitEncoder, nearest
 from milvus_lite.adapter.grpc.servicer import MilvusServicer
+from milvus_lite.db import MilvusLite
 from pymilvus import DataType, MilvusClient
 
-from acqo_rl.errors import IndexMismatchError
+from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import load_retriever
-from acqo_rl.retrieval.engines import milvus
+from acqo_rl.retrieval.engines import milvus_clients
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.types import Document, Scope, restrict
@@ -24,7 +25,7 @@ TEXTS = ["the river", "a stone", "the river and a stone"]
 def pages(tmp_path):
     """A collection with a whole number as its key and a second one as a field."""
     path = str(tmp_path / "here.db")
-    client = milvus._file(path)
+    client = milvus_clients.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("page", DataType.INT32)
@@ -83,7 +84,7 @@ def test_a_field_that_is_missing_is_refused(pages, field):
 def dynamic(tmp_path):
     """A collection whose fields are not declared, except key and vectors."""
     path = str(tmp_path / "here.db")
-    client = milvus._file(path)
+    client = milvus_clients.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=True)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=16)
@@ -133,7 +134,7 @@ def test_dynamic_fields_may_be_rare_and_have_spaces(dynamic):
 
 def test_a_collection_without_an_index_is_refused_with_the_field(tmp_path):
     path = str(tmp_path / "here.db")
-    client = milvus._file(path)
+    client = milvus_clients.of_file(path)
     schema = MilvusClient.create_schema(auto_id=True)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("embedding", DataType.FLOAT_VECTOR, dim=16)
@@ -145,7 +146,7 @@ def test_a_collection_without_an_index_is_refused_with_the_field(tmp_path):
 
 def written(path, name, vectors, owners, *, index="AUTOINDEX", metric="COSINE"):
     """Creates a collection, and loads it again so that its vector index is used."""
-    client = milvus._file(path)
+    client = milvus_clients.of_file(path)
     schema = MilvusClient.create_schema(auto_id=False)
     schema.add_field("key", DataType.INT64, is_primary=True)
     schema.add_field("owner", DataType.VARCHAR, max_length=20)
@@ -213,6 +214,18 @@ def test_a_large_file_may_take_longer_to_open_than_a_search(tmp_path, monkeypatc
     retriever = load_retriever(f"{location}&timeout=0.5", encoder=UnitEncoder(), remote_timeout=0.5)
 
     assert retriever.search(["a stone"], 1)[0].doc_ids == ("1",)
+
+
+def test_a_file_that_another_process_has_open_is_reported_with_the_reason(tmp_path):
+    path = str(tmp_path / "here.db")
+    other = MilvusLite(path)
+
+    with pytest.raises(SearchError, match="lock"):
+        load_retriever(f"milvus:{path}/pages", encoder=UnitEncoder())
+
+    other.close()
+    with pytest.raises(IndexMismatchError):
+        load_retriever(f"milvus:{path}/pages", encoder=UnitEncoder())
 
 
 def test_inner_products_are_searched_only_if_the_vectors_are_normalised(tmp_path):

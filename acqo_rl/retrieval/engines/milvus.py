@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -19,17 +16,13 @@ from acqo_rl.errors import DataError, IndexMismatchError
 from acqo_rl.retrieval.engines.conditions import SIGNS, Kind, fitting, holds, in_utc
 from acqo_rl.retrieval.engines.engine import COSINE, DOT, Hits, Schema, norms_of
 from acqo_rl.retrieval.engines.location import Fields, Location
+from acqo_rl.retrieval.engines.milvus_clients import of_file, of_server
 from acqo_rl.retrieval.engines.rows import as_documents, as_numbers, as_row, at
 from acqo_rl.types import Condition, Document, Filter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-TOKEN_VARIABLE = "MILVUS_TOKEN"
-"""Environment variable with the token of a server, or ``USER:PASSWORD``."""
-
-logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs stacks of errors that are reported anyway
 
 _NOTE = "acqo_rl"
 _SPARSE = "passage_bm25"
@@ -81,11 +74,11 @@ _NOT_LOADED = 101
 class MilvusEngine:
     """A Milvus collection; its properties hold the note of our build."""
 
-    errors = (MilvusException, grpc.RpcError, ValueError, RuntimeError)
+    errors = (MilvusException, grpc.RpcError, ValueError, RuntimeError, OSError)
     largest_k = 16_384
 
     def __init__(self, location: Location) -> None:
-        self._client = _server(location) if location.is_server else _file(location.absolute().place)
+        self._client = of_server(location) if location.is_server else of_file(location.absolute().place)
         self._location = location
         self._name = location.collection
         self._seconds = location.seconds
@@ -364,18 +357,6 @@ class MilvusEngine:
     def _documents(self, rows: Iterable[dict[str, Any]]) -> Iterator[Document]:
         readable = ({n: v for n, v in row.items() if self._types.get(n) not in _VECTORS} for row in rows)
         return as_documents(((row.get(self._fields.id), row) for row in readable), self._fields)
-
-
-@cache
-def _file(path: str) -> MilvusClient:
-    """The client of a file; one for all collections in it, because it locks the file."""
-    return MilvusClient(path)
-
-
-def _server(location: Location) -> MilvusClient:
-    tls = "https" if location.given.get("tls") == "true" else "http"
-    token = os.environ.get(TOKEN_VARIABLE, "")
-    return MilvusClient(f"{tls}://{location.place}", token=token, timeout=location.seconds)
 
 
 def _whole_numbers(value: Any) -> Iterator[int]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, MissingPackageError
@@ -85,11 +86,14 @@ def open_collection(index: str, seconds: float | None = None) -> OpenCollection:
         SearchError: the engine does not answer.
     """
     location = read_location(index)
+    shown = location.shown
+    missing = IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
+    if not location.is_server and not Path(location.place).exists():
+        raise missing  # the clients would create the folder
     calls = connect(location, seconds)
     schema = calls.opening(calls.engine.schema)
-    shown = location.shown
     if schema is None:
-        raise IndexMismatchError(f"There is no collection {shown}; build it with acqo index --output {shown}.")
+        raise missing
     note = read_note(shown, schema.note) if schema.note is not None else None
     if note and not note.finished:
         raise IndexMismatchError(
