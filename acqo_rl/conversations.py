@@ -229,7 +229,8 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
         return [*({"question": q, "answer": a} for q, a in pairs), {"question": field(history, ("text",))}]
     listed = None if exchange_in(history) else listed_in(history)
     if depth and listed is not None:
-        return [*_opening(history), *_items(listed, depth - 1), *_after(history)]
+        turns = [*_opening(history), *_items(listed, depth - 1)]
+        return [*turns, *_after(history, turns[-1:])]
     if isinstance(history, Mapping):
         return by_id if (by_id := messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
@@ -243,12 +244,13 @@ def _opening(history: object) -> list[object]:
     return [source] if _is_message(source) else []
 
 
-def _after(history: object) -> list[object]:
-    """The answer beside a list of earlier turns, with its question."""
+def _after(history: object, last: Sequence[object]) -> list[object]:
+    """The answer beside a list of earlier turns, with its question unless that is the last turn of the list."""
     if (answer := field(history, _ANSWER_KEYS)) is None:
         return []
     asked = field(history, _QUESTION_KEYS)
-    question = [{"role": "user", "content": asked}] if isinstance(asked, str) else []
+    is_listed = any(asked in (turn, content_of(turn)) for turn in last)
+    question = [{"role": "user", "content": asked}] if isinstance(asked, str) and not is_listed else []
     return [*question, {"role": "assistant", "content": answer}]
 
 

@@ -10,16 +10,19 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from acqo_rl.message_fields import ROLE_KEYS, TEXT_KEYS, unreadable
+from acqo_rl.message_fields import unreadable
+from acqo_rl.speaker_marks import role_of
 
 _IN_HTML = re.compile(r"\s*<(?P<tag>p|div)(?:\s[^<>]*)?>.*</(?P=tag)>\s*", re.S | re.I)
 _LINE_END = re.compile(r"<br\s*/?>|</(?:p|div|li|h\d|tr)>\s*", re.I)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _PRINTED = re.compile(r"\s*\[\s*[A-Z]\w*Message(?:Chunk)?\(")
 
-_SERIALISED_LIST = re.compile(r"\s*(?:[\[(]\s*(?:[{\"']|[\[(]\s*[\"'])|\{\s*[\"']|\"\s*[\[{]\s*[{\\])")
+_SERIALISED_LIST = re.compile(r"\s*(?:\[\s*[{\"']|[\[(]\s*[\[(]\s*[\"']|\{\s*[\"']|\"\s*[\[{]\s*[{\\])")
 """The beginning of a list of turns in JSON or in Python syntax."""
 _YAML_LIST = re.compile(r"\s*(?:\w+:\s*\n\s*)?- (?:role|speaker|from|author|content|text): ")
+_SPEAKERS = ("role", "speaker", "from", "author", "sender")
+_TEXTS = ("content", "text", "message", "utterance", "body")
 _FENCED = re.compile(r"\s*```\w*\n(?P<text>.*?)\n?```\s*", re.S)
 
 
@@ -47,15 +50,20 @@ def _json_lines(text: str) -> list[Any]:
 
 
 def _csv_rows(text: str) -> list[dict[str, str]]:
-    """The rows of a table whose header names a speaker and a text; empty if the text is something else."""
+    """The rows of a table with a speaker and a text in each row; empty if the text is something else."""
     lines = text.lstrip().splitlines(keepends=True)
     for separator in ",\t;":
         names = [name.strip(' "\r\n').lower() for name in lines[0].split(separator)] if len(lines) > 1 else []
-        if not {*names}.isdisjoint(ROLE_KEYS) and not {*names}.isdisjoint(TEXT_KEYS):
-            return [
-                {key: value for key, value in row.items() if isinstance(key, str) and isinstance(value, str)}
-                for row in csv.DictReader(lines[1:], names, delimiter=separator, skipinitialspace=True)
-            ]
+        speaker, said = (next((name for name in names if name in known), "") for known in (_SPEAKERS, _TEXTS))
+        if speaker and said:
+            found: list[dict[str, str]] = []
+            with suppress(csv.Error):  # a field is too long
+                rows = csv.DictReader(lines[1:], names, delimiter=separator, skipinitialspace=True)
+                found = [{"role": row[speaker] or "", "content": row[said] or ""} for row in rows]
+            is_talk = all(row["role"] and row["content"] for row in found) and any(
+                role_of(row["role"]) for row in found
+            )
+            return found if is_talk else []
     return []
 
 

@@ -251,6 +251,12 @@ def test_a_question_and_its_answer_follow_the_turns_before_it():
     assert [str(turn) for turn in read_history(asked)] == [*TURNS, "U: And Bergen?", "S: A city."]
 
 
+def test_a_question_that_is_the_last_turn_of_the_list_is_read_once():
+    logged = {"query": ASKED, "messages": [PAIR[0]], "response": TOLD}
+    assert [str(turn) for turn in read_history(logged)] == TURNS
+    assert [str(turn) for turn in read_history({"question": ASKED, "history": [ASKED], "answer": TOLD})] == TURNS
+
+
 def test_two_marks_of_one_side_are_two_speakers():
     texts = ["Me: Where is Lima?", "You: In Peru.", "Me: And Quito?"]
     assert [str(turn) for turn in read_history(texts)] == ["U: Where is Lima?", "S: In Peru.", "U: And Quito?"]

@@ -125,6 +125,19 @@ def test_a_sentence_before_the_first_mark_is_a_turn():
     assert turns == ["S: Hi! How can I help?", f"U: {ASKED}", f"S: {TOLD}"]
 
 
-def test_a_header_without_a_speaker_is_text():
-    text = f"name,price\nOslo,{ASKED}"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,price\nOslo,12",
+        "type;data\nfoo;bar",
+        "sender, text\nplease explain these two columns",
+        "from,message\nOslo,hello",
+        "role,content",
+        "role,content\nuser," + "x" * 200_000,
+        '("quoted") words',
+        "(see above) why?",
+        '"quoted" words',
+    ],
+)
+def test_other_tables_and_brackets_are_text(text):
     assert read_history(text) == (Turn("user", text),)
