@@ -84,7 +84,8 @@ class AnthropicModel:
         system = "\n\n".join(m["content"] for m in conversation if m["role"] == "system")
         turns = [m for m in conversation if m["role"] != "system"]
         reply = self._create(system, cast(Any, turns))
-        text = "".join(block.text for block in getattr(reply, "content", None) or [] if block.type == "text")
+        blocks = getattr(reply, "content", None)
+        text = "".join(b.text or "" for b in blocks if b.type == "text") if isinstance(blocks, list) else ""
         if not text and getattr(reply, "stop_reason", None) == "max_tokens":
             return failed(f"the limit of {self._max_new_tokens} tokens left no answer; raise max_new_tokens")
         if not text:

@@ -104,10 +104,10 @@ class OpenAIModel:
             with self._create(conversation, stream=True) as pieces:
                 for piece in pieces:
                     tokens = counted(getattr(piece.usage, "completion_tokens", None)) or tokens
-                    for choice in piece.choices[:1]:
+                    for choice in (piece.choices or [])[:1]:
                         reason = choice.finish_reason or reason
                         has_thoughts |= _has_thoughts(choice.delta)
-                        if piece_text := _text_of(choice.delta.content):
+                        if piece_text := _text_of(getattr(choice.delta, "content", None)):
                             text += piece_text
                             on_text(piece_text)
         except self._errors as error:

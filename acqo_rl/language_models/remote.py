@@ -117,7 +117,7 @@ def accepted_limit(complaint: str, sent: int) -> int | None:
 def seen_in(reply: Any) -> str:
     """The beginning of a server's reply, in JSON."""
     to_json = getattr(reply, "to_json", None)
-    return str(to_json(indent=None) if callable(to_json) else reply)[:150]
+    return str(to_json(indent=None, warnings=False) if callable(to_json) else reply)[:150]
 
 
 def _strings(value: Any) -> Iterator[str]:

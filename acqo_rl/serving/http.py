@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -121,6 +121,13 @@ def _paths(app: FastAPI) -> Collection[str]:
     return [path for route in app.routes if (path := getattr(route, "path", ""))]
 
 
+_REASONS = {
+    "string_pattern_mismatch": "The text is empty; write at least one letter, digit or sign.",
+    "extra_forbidden": "There is no such field; /docs lists the fields.",
+}
+"""Type of a schema error -> message."""
+
+
 async def _refuse(_: Request, error: Exception, *, status: int) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status, headers={"Retry-After": "1"} if status == 503 else None)
 
@@ -137,13 +144,19 @@ async def _refuse_schema(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if any(problem["type"] == "json_invalid" for problem in error.errors()):
         return await _refuse_unreadable(request, error)
-    shown = [{"type": e["type"], "loc": [_plain(part) for part in e["loc"]], "msg": e["msg"]} for e in error.errors()]
-    for problem in shown:
-        if problem["type"] == "string_pattern_mismatch":
-            problem["msg"] = "The text is empty; write at least one letter, digit or sign."
+    shown: list[dict[str, Any]] = [
+        {"type": one["type"], "loc": [_plain(part) for part in one["loc"]], "msg": _reason(one)}
+        for one in error.errors()
+    ]
     if shown[0]["loc"] == ["body"] and not isinstance(error.body, dict):
         shown[0]["msg"] = reason_of(request, await request.body(), None, error.body)
     return JSONResponse({"detail": shown}, 422)
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    """The message of a schema error; our own sentence where the message of pydantic names no remedy."""
+    said: str = problem["msg"]
+    return _REASONS.get(problem["type"], said.removeprefix("Value error, "))
 
 
 async def _refuse_history(_: Request, error: Exception) -> JSONResponse:

@@ -82,6 +82,14 @@ def test_a_failure_is_told(model, server):
     assert completion.problem.startswith("InternalServerError")
 
 
+@pytest.mark.parametrize("chunk", [{}, {"choices": None}, {"choices": []}, {"choices": [{"index": 0, "delta": None}]}])
+def test_a_chunk_without_text_changes_nothing(model, server, chunk):
+    server.odd = f"data: {json.dumps({'id': '1', 'object': 'chat.completion.chunk', **chunk})}\n\n".encode()
+    server.heard.set()
+    completion = model.stream(SAY, lambda _: None)
+    assert (completion.text, completion.problem) == ("Lima.", None)
+
+
 def test_json_that_is_too_deep_is_a_problem(model, server):
     server.odd = b"data: " + b'{"a":' * 100_000 + b"\n\n"
     server.heard.set()

@@ -109,6 +109,12 @@ class TestErrors:
         assert (answer.status_code, problem["loc"]) == (422, ["body", "query"])
         assert "\\p{" not in problem["msg"]
 
+    @pytest.mark.parametrize("body", [{"top_k": 3}, {"filter": {"year": {"$gt": 3}}}])
+    def test_messages_name_a_remedy_and_no_class_of_python(self, client, body):
+        [problem] = client.post("/v1/search", json={"query": "a", **body}).json()["detail"]
+        assert ";" in problem["msg"]
+        assert "Value error" not in problem["msg"]
+
     @pytest.mark.parametrize("path", ["/v1/search", "/v1/reformulate", "/v1/answer"])
     def test_null_means_the_default_of_every_optional_field(self, client, path):
         """Required and unknown fields may not be null; the schema agrees."""
