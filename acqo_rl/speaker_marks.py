@@ -293,18 +293,21 @@ def _role_of_speaker(name: str) -> Role | None:
 
 
 def named_speakers(texts: Sequence[str]) -> list[Said]:
-    """Reads three or more texts that each start with one of two names; returns nothing for other texts.
+    """Reads texts that each start with one of two names; returns nothing for other texts.
 
-    The first name is the user, unless one of the two names is a role name.
+    The first name is the user, unless one of the two names is a role name. Two texts are enough if both names have the
+    same role ("Me", "You").
     """
     matches = [_NAMED.match(text) for text in texts]
     names = [_key(match["name"]) for match in matches if match]
     first, *others = dict.fromkeys(names) or ("",)
     if len(names) < len(texts) or not (len(others) == 1 or _are_numbered(names)):
         return []
-    if len(texts) < 3 and not _person_and_name(list(zip(range(2), names, strict=True)), "".join(t[0] for t in texts)):
-        return []
     roles = [_role_of_speaker(name) for name in (first, others[0])]
+    is_one_side = roles[0] is not None and roles[0] == roles[1]
+    initials = "".join(text[0] for text in texts)
+    if len(texts) < 3 and not (is_one_side or _person_and_name(list(zip(range(2), names, strict=True)), initials)):
+        return []
     if (None not in roles and roles[0] != roles[1]) or not {"system", "left out"}.isdisjoint(roles):
         return []
     is_user = roles[0] == roles[1] or roles[0] == "user" or (roles[0] is None and roles[1] != "user")

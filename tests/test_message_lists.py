@@ -261,6 +261,7 @@ def test_two_marks_of_one_side_are_two_speakers():
     texts = ["Me: Where is Lima?", "You: In Peru.", "Me: And Quito?"]
     assert [str(turn) for turn in read_history(texts)] == ["U: Where is Lima?", "S: In Peru.", "U: And Quito?"]
     assert read_history("\n".join(texts)) == read_history(texts)
+    assert read_history(texts[:2]) == read_history(texts)[:2]
 
 
 def test_texts_in_a_list_of_parts_stay_apart():
