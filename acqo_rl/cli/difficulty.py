@@ -3,7 +3,8 @@ r"""Score how difficult each training query is for a policy, and report which qu
     acqo difficulty --data BEIR_DIR --index INDEX_DIR --model RUN/model --output_dir OUT
 
 The policy is sampled --rollouts times per query, and the completions are scored with the Stage I reward. OUT contains
-difficulty.jsonl (for acqo grpo --difficulty), report.md and histogram.png. The same command resumes an interrupted run.
+difficulty.jsonl (for acqo grpo --difficulty), report.md and histogram.png. The same command resumes an interrupted run,
+and with another band it writes only another report.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def main(config: DifficultyConfig) -> None:
     from acqo_rl.training.run_folder import open_run
 
     folder = Path(config.output_dir)
-    open_run(folder, asdict(config))
+    open_run(folder, asdict(config), free_to_change=["min_mean_reward", "max_mean_reward"])  # of the report only
     file = folder / "difficulty.jsonl"
     policy = Policy.from_pretrained(
         config.model, temperature=config.temperature, top_p=config.top_p, batch_size=config.batch_size

@@ -183,6 +183,22 @@ def test_score_difficulty(difficulty):
         assert (folder / name).stat().st_size > 0
 
 
+def test_another_band_needs_no_new_scores(difficulty, tmp_path):
+    script = module_of("difficulty")
+    folder = tmp_path / "run"
+    shutil.copytree(difficulty[0], folder)
+    settings = {**json.loads((folder / "config.json").read_text()), "output_dir": str(folder)}
+    (folder / "config.json").write_text(json.dumps(settings))
+    config = script.DifficultyConfig(**settings)
+
+    with pytest.raises(ConfigError, match="No query is kept"):
+        script.main(replace(config, min_mean_reward=8.0, max_mean_reward=9.0))
+    script.main(replace(config, min_mean_reward=-9.0, max_mean_reward=9.0))
+
+    assert (folder / "difficulty.jsonl").read_bytes() == (difficulty[0] / "difficulty.jsonl").read_bytes()
+    assert json.loads((folder / "config.json").read_text())["max_mean_reward"] == 9
+
+
 def test_difficulty_resumes_after_the_last_scored_batch(shared, tmp_path, monkeypatch):
     script = module_of("difficulty")
     settings = {**shared, "output_dir": tmp_path / "run", "rollouts": 2, "temperature": 1.0, "top_p": 1.0}
