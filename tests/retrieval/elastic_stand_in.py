@@ -76,13 +76,16 @@ class Handler(BaseHTTPRequestHandler):
         lines, items = [json.loads(line) for line in body.splitlines()], []
         while lines:
             [(operation, meta)] = lines.pop(0).items()
-            rows = self.server.indices[meta["_index"]]["rows"]
+            index = self.server.indices[meta["_index"]]
+            item = {"_id": meta["_id"], "status": 200}
             if operation == "delete":
-                rows.pop(meta["_id"], None)
+                index["rows"].pop(meta["_id"], None)
+            elif has_immense_term(index["mappings"], row := lines.pop(0)):
+                item |= {"status": 400, "error": {"type": "illegal_argument_exception", "reason": "immense term"}}
             else:
-                rows[meta["_id"]] = lines.pop(0)
-            items.append({operation: {"_id": meta["_id"], "status": 200}})
-        return {"errors": False, "items": items}
+                index["rows"][meta["_id"]] = row
+            items.append({operation: item})
+        return {"errors": any("error" in item for [item] in map(dict.values, items)), "items": items}
 
     def search(self, found, query):
         rows = found["rows"]
@@ -130,6 +133,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def has_immense_term(mappings, row):
+    """Whether the metadata have a text that is too long for a keyword, and that the mapping does not leave out."""
+    [template] = mappings.get("dynamic_templates", [{"metadata": {"mapping": {}}}])
+    most = template["metadata"]["mapping"].get("ignore_above", 2**31)
+    texts = [value for value in row.get("metadata", {}).values() if isinstance(value, str)]
+    return any(len(text.encode()) > 32_766 and len(text) <= most for text in texts)
 
 
 def part_of(row, paths):

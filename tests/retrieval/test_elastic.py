@@ -13,6 +13,7 @@ from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.types import Document
 
 
 @pytest.fixture
@@ -30,6 +31,16 @@ def test_the_texts_of_a_batch_are_one_call(server, scheme):
 
     assert [len(lines) for lines in server.searches] == [4, 4]
     assert {line["size"] for lines in server.searches for line in lines[1::2]} == {3}
+
+
+@pytest.mark.parametrize("scheme", ["elasticsearch", "opensearch"])
+def test_metadata_may_be_longer_than_a_keyword(server, scheme):
+    index = f"{scheme}://127.0.0.1:{server.server_address[1]}/pages"
+    long = Document("long", "", "a stone", {"body": "stone " * 6000})
+
+    build_engine_index(index, [long], UnitEncoder())
+
+    assert documents_of(index)["long"] == long
 
 
 @pytest.mark.parametrize("scheme", ["elasticsearch", "opensearch"])
