@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 from acqo_rl.chat_exports import read_export, sides_of
 from acqo_rl.errors import ConversationError
+from acqo_rl.exchanges import answer_in, asked_in, exchange_in, is_exchange, question_in, replies_in
 from acqo_rl.message_fields import (
     ROLE_KEYS,
     TEXT_KEYS,
@@ -42,51 +43,13 @@ from acqo_rl.message_fields import (
     speaker_of,
     unreadable,
 )
-from acqo_rl.message_lists import exchange_in, is_list, listed_in, messages_by_id, oldest_first
+from acqo_rl.message_lists import is_list, listed_in, messages_by_id, oldest_first
 from acqo_rl.message_texts import printed_messages, without_html, written_value
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
 from acqo_rl.thoughts import outside_thoughts
 
 Speaker = Literal["user", "assistant"]
-
-ACCEPTED = (
-    "Earlier turns, oldest first. Each turn is a string, with or without a speaker mark (U: and S:, User: and"
-    " Assistant:, ...), or a chat message with role and content. Pairs of question and answer, or one text or object"
-    " with the whole conversation, are also accepted. Turns without a mark alternate, starting with the user; system"
-    " and tool messages are skipped."
-)
-"""Description of the accepted shapes, for schemas and web pages."""
-_PART: dict[str, Any] = {"type": "object", "description": "A part of a message; only its text is used."}
-_CONTENT: dict[str, Any] = {
-    "anyOf": [
-        {"type": ["string", "null"]},
-        _PART,
-        {"type": "array", "items": {"anyOf": [{"type": ["string", "null"]}, _PART]}},
-    ]
-}
-_TURNS: dict[str, Any] = {
-    "type": "array",
-    "items": {
-        "anyOf": [
-            {"type": ["string", "null"]},
-            {"type": "object", "properties": {"role": {}, "content": _CONTENT}, "required": ["content"]},
-            *(
-                {"type": "object", "properties": {"question": _CONTENT, "answer": _CONTENT}, "required": [key]}
-                for key in ("question", "answer")
-            ),
-            {"type": "array", "items": _CONTENT, "minItems": 2, "maxItems": 2},
-        ]
-    },
-}
-HISTORY_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        _TURNS,
-        {"type": "string"},
-        {"type": "object", "properties": {"messages": _TURNS}, "required": ["messages"]},
-    ]
-}
-"""JSON schema of the common shapes. :func:`read_history` accepts more, and its errors name the invalid turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +63,6 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_QUESTION_KEYS = ("question", "query", "prompt", "instruction", "input")
-_ALPACA = ("instruction", "input")
-_ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
 _PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal", "conversation", "body", "input_text")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
 _WRITTEN_TURN = re.compile(r"[US]: ")
@@ -161,7 +121,7 @@ def _by_name(items: Sequence[object]) -> list[Said]:
     names = [speaker_of(item) for item in spoken]
     if len(spoken) < sum(is_missing(item) or _says(item) for item in items):
         return []
-    has_sides = not any(names) and bool(names := side_names(spoken))
+    has_sides = not any(names) and not any(map(is_exchange, spoken)) and bool(names := side_names(spoken))
     roles = [role_in(name) for name in names]
     if not all(names) or (None not in roles and not has_sides):
         return []
@@ -246,9 +206,9 @@ def _opening(history: object) -> list[object]:
 
 def _after(history: object, last: Sequence[object]) -> list[object]:
     """The answer beside a list of earlier turns, with its question unless that is the last turn of the list."""
-    if (answer := field(history, _ANSWER_KEYS)) is None:
+    if (answer := answer_in(history)) is None:
         return []
-    asked = field(history, _QUESTION_KEYS)
+    asked = asked_in(history)
     is_listed = any(asked in (turn, content_of(turn)) for turn in last)
     question = [{"role": "user", "content": asked}] if isinstance(asked, str) and not is_listed else []
     return [*question, {"role": "assistant", "content": answer}]
@@ -328,7 +288,8 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if role is not None:
         if role == "user" and content is None and not has_field(item, TEXT_KEYS):
             raise unreadable(item)
-        return [*_said(role, content), *_first_reply(item)]
+        replies = [part for one in replies_in(item) for part in _said(role_in(field(one, ROLE_KEYS)), content_of(one))]
+        return [*_said(role, content), *replies]
     if depth and (inner := field(item, _WRAPPER_KEYS)) is not None:
         if role_in(field(inner, ROLE_KEYS)) is not None:
             return _read(inner, depth - 1)
@@ -339,9 +300,9 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if choices := field(item, ("choices",)):  # a completion of OpenAI's protocol
         return _read(choices[0], depth - 1)
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
-    if content is None and (asked := _asked(item)) is not None:
+    if content is None and (asked := asked_in(item)) is not None:
         first = _said("user", asked) if role_in(field(asked, ROLE_KEYS)) is None else _read(asked)
-        return [*first, *_said("assistant", field(item, _ANSWER_KEYS))]
+        return [*first, *_said("assistant", answer_in(item))]
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
         return [one for key, value in pair for one in _said(role_of(key), value)]
     if depth and content is None and is_list(listed := listed_in(item)):
@@ -352,25 +313,12 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
         return []  # a message without text, such as a tool call
     if content is None:
         raise unreadable(item)
-    if (answer := field(item, _ANSWER_KEYS)) is not None:
+    if (answer := answer_in(item)) is not None:
         return [*_said("user", content), *_said("assistant", answer)]
+    if (question := question_in(item)) is not None:
+        return [*_said("user", question), *_said("assistant", content)]
     text = _text(content)
     return [] if text is None else read_text(without_html(text))
-
-
-def _asked(item: object) -> Any:
-    """The question of an exchange; in the format of Alpaca, the instruction and its input."""
-    parts = [one for key in _ALPACA if isinstance(one := field(item, (key,)), str) and one.strip()]
-    return "\n".join(parts) if len(parts) > 1 else field(item, _QUESTION_KEYS)
-
-
-def _first_reply(item: object) -> list[Said]:
-    """The first reply in a tree of messages, and the first reply to it, and so on."""
-    said: list[Said] = []
-    while replies := [one for one in field(item, ("replies",)) or () if role_in(field(one, ROLE_KEYS))]:
-        item = replies[0]
-        said += _said(role_in(field(item, ROLE_KEYS)), content_of(item))
-    return said
 
 
 def _may_be_said(value: object, depth: int = _MAX_NESTING) -> bool:

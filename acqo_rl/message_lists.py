@@ -20,10 +20,6 @@ _OF_A_CONVERSATION = re.compile(
     "|events?|exchanges?|interactions?|context|comments?"
 )
 """Words in the names of fields with a conversation: ``previous_turns``, ``chatLog``."""
-
-
-_ASKED = ("queryText", "query_text", "inputTranscript")
-_FULFILMENTS = ("fulfillmentText", "fulfillment_text", "messages", "responseMessages", "response_messages")
 _TIMES = ("created_at", "createdAt", "createdDateTime", "timestamp", "ts", "sent_at", "time", "date")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*|\d{9,13}(?:\.\d+)?")
 """A point in time, of which a later one is greater as a text: ISO 8601, or seconds since 1970."""
@@ -73,15 +69,6 @@ def oldest_first(items: list[Any]) -> list[Any]:
         or all(isinstance(time, str) and _TIME.fullmatch(time) for time in times)
     )
     return items[::-1] if is_known and all(time > after for time, after in pairwise(times)) else items
-
-
-def exchange_in(item: object) -> tuple[str, Any] | None:
-    """The question and the answer in a response of Dialogflow or Lex; ``None`` if this is something else."""
-    result = field(item, ("queryResult", "query_result"))
-    asked = field(result, (*_ASKED, "text", "transcript")) or field(item, _ASKED)
-    if not isinstance(asked, str):
-        return None
-    return asked, field(result or item, _FULFILMENTS)
 
 
 def is_list(value: object) -> bool:

@@ -21,7 +21,7 @@ from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from acqo_rl import __version__
-from acqo_rl.conversations import ACCEPTED, HISTORY_SCHEMA
+from acqo_rl.conversation_schema import ACCEPTED, HISTORY_SCHEMA
 from acqo_rl.errors import AcqoError
 from acqo_rl.integrations import missing
 from acqo_rl.integrations.hits import failures, hits

@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from acqo_rl.conversations import ACCEPTED, HISTORY_SCHEMA
+from acqo_rl.conversation_schema import ACCEPTED, HISTORY_SCHEMA
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.federated import split_id
 from acqo_rl.retrieval.filters import FILTER_SCHEMA, read_filter

@@ -19,7 +19,7 @@ from shared import ACQO
 from small_world import CORPUS, FOUND_BY, HISTORY, PARTS, QUERY, SCORES
 from stand_ins import BrokenRetriever
 
-from acqo_rl.conversations import ACCEPTED
+from acqo_rl.conversation_schema import ACCEPTED
 from acqo_rl.integrations.mcp import make_server
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service

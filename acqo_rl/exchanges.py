@@ -1,0 +1,69 @@
+"""Finds the question and the answer in an object that has both, or a message and the replies to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from acqo_rl.message_fields import ROLE_KEYS, field, role_in, words_of
+
+_ASKED = ("queryText", "query_text", "inputTranscript")
+_FULFILMENTS = ("fulfillmentText", "fulfillment_text", "messages", "responseMessages", "response_messages")
+_QUESTION_KEYS = ("question", "query", "prompt", "instruction", "input")
+_ALPACA = ("instruction", "input")
+_ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
+_QUESTION_WORDS = frozenset(("question", "query"))
+_ANSWER_WORDS = frozenset(("answer", "response", "reply", "completion", "passage"))
+_FORMS = frozenset(("text", "str", "string", "content", "body", "message"))
+"""Last words of the names of fields, which say nothing about their meaning: ``reply_text``, ``query_str``."""
+
+
+def exchange_in(item: object) -> tuple[str, Any] | None:
+    """The question and the answer in a response of Dialogflow or Lex; ``None`` if this is something else."""
+    result = field(item, ("queryResult", "query_result"))
+    asked = field(result, (*_ASKED, "text", "transcript")) or field(item, _ASKED)
+    if not isinstance(asked, str):
+        return None
+    return asked, field(result or item, _FULFILMENTS)
+
+
+def asked_in(item: object) -> Any:
+    """The question of an exchange; in the format of Alpaca, the instruction and its input."""
+    parts = [one for key in _ALPACA if isinstance(one := field(item, (key,)), str) and one.strip()]
+    if len(parts) > 1:
+        return "\n".join(parts)
+    return asked if (asked := field(item, _QUESTION_KEYS)) is not None else question_in(item)
+
+
+def question_in(item: object) -> str | None:
+    """The text of a field whose name says that it is a question."""
+    return _named(item, _QUESTION_WORDS)
+
+
+def answer_in(item: object) -> Any:
+    """The answer of an exchange; ``None`` if there is none."""
+    return answer if (answer := field(item, _ANSWER_KEYS)) is not None else _named(item, _ANSWER_WORDS)
+
+
+def is_exchange(item: object) -> bool:
+    """Whether a field has the name of a question or of an answer."""
+    return _named(item, _QUESTION_WORDS | _ANSWER_WORDS) is not None
+
+
+def replies_in(item: object) -> list[object]:
+    """The first reply to a message in a tree of messages, the first reply to that reply, and so on."""
+    found: list[object] = []
+    while replies := [one for one in field(item, ("replies",)) or () if role_in(field(one, ROLE_KEYS))]:
+        item = replies[0]
+        found.append(item)
+    return found
+
+
+def _named(item: object, words: frozenset[str]) -> str | None:
+    if not isinstance(item, Mapping):
+        return None
+    for key, value in item.items():
+        *first, last = words_of(key) or [""]
+        if isinstance(value, str) and value.strip() and (last in words or (last in _FORMS and words & {*first})):
+            return value
+    return None
