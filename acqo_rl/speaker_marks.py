@@ -308,9 +308,9 @@ def named_speakers(texts: Sequence[str]) -> list[Said]:
     initials = "".join(text[0] for text in texts)
     if len(texts) < 3 and not (is_one_side or _person_and_name(list(zip(range(2), names, strict=True)), initials)):
         return []
-    if (None not in roles and roles[0] != roles[1]) or not {"system", "left out"}.isdisjoint(roles):
+    if (None not in roles and not is_one_side) or not {"system", "left out"}.isdisjoint(roles):
         return []
-    is_user = roles[0] == roles[1] or roles[0] == "user" or (roles[0] is None and roles[1] != "user")
+    is_user = is_one_side or roles[0] == "user" or (roles[0] is None and roles[1] != "user")
     return [
         Said("user" if (name == first) == is_user else "assistant", text[match.end() :])
         for name, match, text in zip(names, matches, texts, strict=True)
