@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.replies.headings import under_labels
-from acqo_rl.replies.marks import is_marked, plain
+from acqo_rl.replies.marks import is_marked, plain, with_colon
 from acqo_rl.replies.wording import LABEL, names_queries
 from acqo_rl.text import UNSPACED, unnumbered
 
@@ -73,7 +73,7 @@ def _without_fields(rows: Sequence[str], read: str) -> list[str]:
     A field that has a word of the other rows or of the text that the model read is an entry: "Rust: lifetimes".
     """
     filled = [place for place, row in enumerate(rows) if row.strip()]
-    labelled = {place for place in filled if LABEL.match(plain(unnumbered(rows[place].strip())))}
+    labelled = {place for place in filled if LABEL.match(with_colon(plain(unnumbered(rows[place].strip()))))}
     fields = {p: m for p in filled if p not in labelled and (m := _FIELD.fullmatch(plain(rows[p].strip())))}
     if labelled:
         fields = {p: m for p, m in fields.items() if p > min(labelled) and not m["number"]}

@@ -139,6 +139,11 @@ def test_a_refusal_holds_no_search(text):
     assert read(text) == []
 
 
+def test_the_last_of_assigned_labels_before_a_closing_remark():
+    text = "SUB_QUERY_1 = Bergen\nSUB_QUERY_2 = Oslo\n\nLet me know if you need more."
+    assert read(text) == ["Bergen", "Oslo"]
+
+
 def test_no_more_than_asked_for():
     assert read("a\nb\nc", most=2) == ["a", "b"]
 

@@ -20,6 +20,7 @@ from acqo_rl.data.public import HELD_OUT, draw
 from acqo_rl.data.qrels import read_judged
 from acqo_rl.data.tally import Tally, without_text
 from acqo_rl.errors import ConfigError, ConversationError
+from acqo_rl.text import one_line
 from acqo_rl.types import Document, Qrels, Query
 
 _MISSING = ("NaN", "nan", "<NA>")
@@ -61,14 +62,14 @@ def write_files(
     corpus: dict[str, Document] = {}
     for record in _records(documents, Fields.of(DOCUMENT, document_fields), faults, left_out):
         document = Document(record.id(corpus), record.text("title"), record.text("text"), record.others())
-        if (document.title or document.text).strip():
+        if one_line(f"{document.title} {document.text}"):
             corpus[document.id] = document
         else:
             left_out.add("document without text", document.id)
     asked: dict[str, Query] = {}
     metadata: dict[str, dict[str, Any]] = {}
     for record in _records(queries, Fields.of(QUERY, query_fields), faults, left_out):
-        query = Query(record.id(asked), " ".join(record.text("text").split()), record.history())
+        query = Query(record.id(asked), one_line(record.text("text")), record.history())
         if query.text:
             asked[query.id], metadata[query.id] = query, record.others()
         else:
