@@ -1,7 +1,8 @@
-"""Build a search index from a BEIR folder or from precomputed embeddings.
+r"""Build a search index from a BEIR folder or from precomputed embeddings.
 
     acqo index --data data/my_corpus --output indexes/my_corpus
-    acqo index --config configs/index/hnsw.yaml --data data/my_corpus --output indexes/hnsw
+    acqo index --data data/my_corpus --output indexes/hnsw --factory HNSW64 --build_parameters efConstruction=2000 \
+        --search_parameters efSearch=256
     acqo index --data data/my_corpus --output indexes/bm25 --kind bm25
     acqo index --data data/my_corpus --output indexes/both --kind hybrid
     acqo index --embeddings vectors.npy --ids ids.txt --encoder my/model --output indexes/vectors

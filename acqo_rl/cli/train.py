@@ -15,6 +15,7 @@ folder and the folders of later stages.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shlex
 import subprocess
@@ -345,15 +346,16 @@ def launcher_of(config: RecipeConfig) -> list[str]:
 
 
 def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
-    """The number of processes and the sharding of a launcher, from the file given by ``--config_file``."""
+    """The number of processes and the sharding of a launcher, from its ``--num_processes`` and ``--config_file``."""
     import yaml
 
-    if "--config_file" not in launcher:
-        return 1, ""
-    file = Path(launcher[launcher.index("--config_file") + 1])
-    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(settings["distributed_type"], "")
-    return settings["num_processes"], sharding
+    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
+    parser.add_argument("--config_file", type=Path)
+    parser.add_argument("--num_processes", type=int)
+    given = parser.parse_known_args(launcher)[0]
+    settings = yaml.safe_load(given.config_file.read_text(encoding="utf-8")) if given.config_file else {}
+    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(settings.get("distributed_type"), "")
+    return given.num_processes or settings.get("num_processes", 1), sharding
 
 
 def check(stage: Stage) -> Any:

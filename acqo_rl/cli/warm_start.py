@@ -2,8 +2,8 @@ r"""Warm start: fine-tune a model on reformulations that the reward has selected
 
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
         --output_dir outputs/warm_start
-    accelerate launch train/warm_start.py --config configs/warm_start/beir.yaml --data BEIR_DIR --index INDEX_DIR \
-        --output_dir outputs/warm_start
+    accelerate launch train/warm_start.py --data BEIR_DIR --index INDEX_DIR --model Qwen/Qwen2.5-3B-Instruct \
+        --examples 4000 --learning_rate 1e-4 --output_dir outputs/warm_start
     acqo warm-start --config configs/warm_start/conversations.yaml --data BEIR_DIR --index INDEX_DIR \
         --model outputs/warm_start/model --rollouts_per_query 8 --output_dir outputs/second_round
 

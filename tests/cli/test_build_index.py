@@ -72,14 +72,6 @@ def test_documents_without_text_are_counted_and_named(tmp_path, build, capsys):
     assert "without text" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "index").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_config_is_accepted(script, path):
-    (config,) = command.parse(script.make_parser(), ["--config", str(path), "--data", "D", "--output", "O"])
-    script.check(config)
-    assert path.read_text().startswith("# ")
-    assert f"--config {path.relative_to(ROOT)} --data BEIR_DIR --output INDEX_DIR" in path.read_text()
-
-
 @pytest.mark.slow
 def test_two_processes_build_the_same_index_as_one(data, tmp_path):
     """On a CPU, ``--multi_gpu`` only makes accelerate start several processes."""
