@@ -91,9 +91,7 @@ class TestPlan:
         )
         one = planned("hotpotqa.yaml", *arguments, "--launcher", "python", data="nowhere")
         assert "passages: 30.7 GB in memory\n" in one
-        four = planned(
-            "hotpotqa.yaml", *arguments, "--launcher", "accelerate launch --num_processes 4", data="nowhere"
-        )
+        four = planned("hotpotqa.yaml", *arguments, "--launcher", "accelerate launch --num_processes 4", data="nowhere")
         assert "30.7 GB in memory for each process, 122.9 GB for all 4" in four
 
     def test_the_embedded_data_need_neither_files_nor_sizes(self, planned, tmp_path):
