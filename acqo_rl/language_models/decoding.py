@@ -7,10 +7,12 @@ OSDI 2022). Most completions here are short and a few are long, so a fixed batch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn.functional import pad as extend
 from tqdm import tqdm
@@ -22,8 +24,8 @@ from acqo_rl.language_models.rows import Batch, empty_cache
 if TYPE_CHECKING:
     from acqo_rl.language_models.drafts import Drafts
 
-Forbidden = Callable[[Sequence[int], Sequence[int]], Collection[int]]
-"""Constraint on decoding: (prompt ids, ids generated so far) -> ids that are forbidden as the next token."""
+Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
+"""Constraint on decoding: (prompt ids, ids generated so far) -> ids of the tokens that are forbidden next."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,8 @@ class _Writer:
             if self._forbidden is not None:
                 for i in active:
                     row = batch.rows[i]
-                    logits[i, place][list(self._forbidden(self._prompts[row], self.completions[row]))] = -torch.inf
+                    forbidden = self._forbidden(self._prompts[row], self.completions[row])
+                    logits[i, place, torch.from_numpy(forbidden)] = -torch.inf
             tokens = _next_tokens(logits[:, place], self._temperature, self._top_p).tolist()
             for i in active:
                 self.completions[batch.rows[i]].append(tokens[i])
@@ -281,7 +284,7 @@ class _Guide(LogitsProcessor):  # type: ignore[misc]  # transformers is not type
         """The logits of the next token, float[rows, vocabulary]."""
         start = max(map(len, self._prompts))
         for row, prompt, ids in zip(scores, self._prompts, input_ids[:, start:].tolist(), strict=True):
-            row[list(self._forbidden(prompt, ids))] = -torch.inf
+            row[torch.from_numpy(self._forbidden(prompt, ids))] = -torch.inf
         return scores
 
 

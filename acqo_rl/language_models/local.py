@@ -9,18 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
 from acqo_rl.language_models.drafts import Drafts
+from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
     import torch
 
-    from acqo_rl.language_models.decoding import Prefix
+    from acqo_rl.language_models.decoding import Forbidden, Prefix
 
 _PREFIXES = 8
 """Number of system messages whose prefix is kept."""
@@ -127,6 +130,15 @@ def _seeded(seed: int | None) -> Iterator[None]:
         yield
 
 
+def _all_of(constraints: Sequence[Forbidden]) -> Forbidden:
+    """The constraint that forbids what one of several constraints forbids."""
+
+    def forbidden(prompt: Sequence[int], written: Sequence[int]) -> npt.NDArray[np.int64]:
+        return np.concatenate([constraint(prompt, written) for constraint in constraints])
+
+    return forbidden
+
+
 class TransformersModel:
     """A local chat model with its tokenizer.
 
@@ -137,7 +149,8 @@ class TransformersModel:
         temperature: 0 is greedy; above 0, tokens are sampled with ``top_p`` and torch's global generator.
         batch_size: maximum number of rows per batch; by default 32 on a CPU and 256 on a GPU.
         seed: sampling seed of every call; ``None`` uses the current state of torch's global generator.
-        forbidden: constraint on decoding; see :class:`acqo_rl.language_models.words_once.WordsOnce`.
+        forbidden: constraint on decoding (:class:`~acqo_rl.language_models.words_once.WordsOnce`,
+            :class:`~acqo_rl.language_models.guided.GuidedDecoding`), or ``None``.
         ends: ids of the tokens that end a completion.
         starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
         fixed_weights: whether the weights never change, so that the beginning that prompts with the same system message
@@ -156,6 +169,7 @@ class TransformersModel:
         batch_size: int | None = None,
         seed: int | None = None,
         words_once: bool = False,
+        regex: str | None = None,
         fixed_weights: bool = False,
     ) -> None:
         self.model = model
@@ -166,8 +180,12 @@ class TransformersModel:
         self.top_p = top_p
         self.batch_size = batch_size or (32 if model.device.type == "cpu" else 256)
         self.seed = seed
-        self.forbidden = WordsOnce(tokenizer) if words_once else None
         self.ends = end_tokens(tokenizer, model.generation_config)
+        constraints: list[Forbidden] = [WordsOnce(tokenizer)] if words_once else []
+        if regex is not None and tokenizer.is_fast:
+            vocabulary = model.config.get_text_config().vocab_size
+            constraints.append(GuidedDecoding(tokenizer, self.ends, regex, vocabulary))
+        self.forbidden = _all_of(constraints) if constraints else None
         self.starts_thinking = opens_thoughts(tokenizer)
         self.fixed_weights = fixed_weights
         self._prefixes: LRUCache[str, Prefix | None] = LRUCache(_PREFIXES)

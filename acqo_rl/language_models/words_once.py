@@ -7,6 +7,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from acqo_rl.text import bare_word, is_short, name_pairs, word_key
 
 
@@ -25,7 +28,7 @@ class WordsOnce:
         self._first_token = lru_cache(maxsize=65_536)(self._first_token_of)
         self._names = lru_cache(maxsize=1024)(lambda prompt: name_pairs(tokenizer.decode(prompt)))
 
-    def __call__(self, prompt: Sequence[int], written: Sequence[int]) -> set[int]:
+    def __call__(self, prompt: Sequence[int], written: Sequence[int]) -> npt.NDArray[np.int64]:
         """Returns the ids of the tokens that are forbidden as the next token.
 
         Args:
@@ -35,7 +38,7 @@ class WordsOnce:
         lines = self.tokenizer.decode(written).split("\n")
         words = lines[-1].removeprefix("=").split() if len(lines) > 1 else []
         if not words:
-            return set()
+            return np.empty(0, np.int64)
         keys = [word_key(word) for word in words]
         after_last = {keys[-1], *(second for first, second in pairwise(keys) if first == keys[-1])}
         names = self._names(tuple(prompt))
@@ -44,7 +47,7 @@ class WordsOnce:
             if key in after_last if is_short(word) else not _may_begin_a_name(key, keys, names):
                 bare = bare_word(word)
                 forbidden |= {self._first_token(form) for form in {bare, bare.lower(), bare.capitalize()}}
-        return forbidden - {-1}
+        return np.fromiter(forbidden - {-1}, np.int64)
 
     def _first_token_of(self, word: str) -> int:
         """The first token of a word after a space; -1 if it is a single letter that starts many words."""

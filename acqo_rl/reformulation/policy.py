@@ -128,7 +128,8 @@ class Policy:
         from acqo_rl.language_models.local import TransformersModel
 
         settings = read_settings(str(path))
-        options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, **generation}
+        regex = Grammar(settings.max_sub_queries).regex
+        options = {"max_new_tokens": settings.max_new_tokens, "words_once": True, "regex": regex, **generation}
         model = TransformersModel.from_pretrained(str(path), **options)
         return cls.of(model, settings, name=name)
 

@@ -51,6 +51,7 @@ class Spoken:
         self._on_text = on_text
         self._waits = begins_in_thoughts
         self._text = self._forwarded = ""
+        self._marks = 0  # in the text that was forwarded last
 
     def write(self, piece: str) -> None:
         """Adds the next piece of the reply; holds back text that may be the beginning of a mark."""
@@ -66,10 +67,14 @@ class Spoken:
         self._forward(self._text)
 
     def _forward(self, text: str) -> None:
-        said = without_thoughts(text)
-        if not said.strip() or self._forwarded.startswith(said):  # the rest is held back
+        said, marks = without_thoughts(text), len(THOUGHT_TAG.findall(text))
+        if not said.strip() or said == self._forwarded:
             return
+        if self._forwarded.startswith(said):
+            if marks == self._marks:  # the rest is held back
+                return
+            self._forwarded = ""  # it was a thought, which begins like the reply
         new = said.removeprefix(self._forwarded)
-        self._forwarded = said
+        self._forwarded, self._marks = said, marks
         if new:
             self._on_text(new)

@@ -1,5 +1,6 @@
 """Rows that leave and join the running batch: every completion is the one that its prompt has alone."""
 
+import numpy as np
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
@@ -133,7 +134,7 @@ def test_guesses_follow_the_constraint(model):
     """A guess is not taken where its token is forbidden."""
 
     def no_token_twice(prompt, written):
-        return {*written, END}
+        return np.array([*written, END])
 
     settings = {"ends": [END], "pad": 0, "max_new_tokens": 8, "batch_size": 2}
     drafts = Drafts()
@@ -154,7 +155,7 @@ def test_what_is_forbidden_is_not_written(model, monkeypatch, plain_cache, tempe
 
     def no_token_twice(prompt, written):
         assert list(prompt) in PROMPTS
-        return {*written, END}
+        return np.array([*written, END])
 
     torch.manual_seed(0)
     completions = complete(

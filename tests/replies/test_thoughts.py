@@ -98,6 +98,10 @@ def test_pieces_are_passed_on_as_they_come():
     assert heard(["Li", "ma", " is."]) == ["Li", "ma", " is."]
 
 
+def test_a_reply_that_the_thought_begins_with_is_heard_after_it():
+    assert heard(["Yes, because", " it is.</think>", "Yes"]) == ["Yes, because", " it is.", "Yes"]
+
+
 @pytest.mark.parametrize("size", range(1, 9))
 def test_a_word_like_the_beginning_of_a_mark_is_heard_once(size):
     reply = "Let me assist: an assistant assists, as analysts analyse </s> and <b>."
