@@ -354,7 +354,7 @@ def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
     parser.add_argument("--num_processes", type=int)
     given = parser.parse_known_args(launcher)[0]
     settings = yaml.safe_load(given.config_file.read_text(encoding="utf-8")) if given.config_file else {}
-    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(settings.get("distributed_type"), "")
+    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(str(settings.get("distributed_type")), "")
     return given.num_processes or settings.get("num_processes", 1), sharding
 
 
