@@ -23,7 +23,7 @@ from acqo_rl.errors import AcqoError, ConfigError
 _OF_EXTRA = re.compile(r"""(?P<name>[\w.-]+).*\bextra == ['"](?P<extra>[\w-]+)""")
 _NOT_WRITABLE = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
-    errno.ENOSPC, errno.EDQUOT,
+    errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
 }  # fmt: skip
 _NESTED = re.compile(r"--\w+(?:\.\w+)+(?:=.*)?", re.S)
 

@@ -315,9 +315,9 @@ def choose_queries(config: EvaluateConfig, data: Beir, seed: int) -> list[Query]
 
 def metadata_of(queries: Sequence[Query], data: Beir) -> dict[str, dict[str, Any]]:
     """Query id -> metadata with the kind of the query; the rules assign the kinds that the data set does not have."""
-    from acqo_rl.evaluation.study import query_types
+    from acqo_rl.reformulation.heuristic import kinds_of
 
-    kinds = query_types(queries, data.metadata)
+    kinds = kinds_of(queries, data.metadata)
     return {query_id: {**data.metadata.get(query_id, {}), "kind": kind} for query_id, kind in kinds.items()}
 
 

@@ -73,11 +73,11 @@ def make_parser() -> Any:
 def main(config: HeadroomConfig) -> None:
     """Scores the candidates that are not scored yet, then reports."""
     from acqo_rl.data.beir import read_beir
+    from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.rewards import Reward
     from acqo_rl.searching.path import add_feedback
     from acqo_rl.training.headroom import Headroom, advise, measure_bounds
     from acqo_rl.training.run_folder import open_run
-    from acqo_rl.training.warm_start import kinds_of
 
     models = check(config)
     data = read_beir(config.data, config.split)

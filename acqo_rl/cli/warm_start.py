@@ -192,11 +192,11 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     from collections import Counter
 
     from acqo_rl.data.beir import read_query_metadata
+    from acqo_rl.reformulation.heuristic import kinds_of
     from acqo_rl.training.warm_start import (
         balanced,
         decided_by_kind,
         improved_examples,
-        kinds_of,
         own_examples,
         read_examples,
         read_scored,

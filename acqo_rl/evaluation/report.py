@@ -106,7 +106,7 @@ def write_report(
 
 
 def answer_of(study: Study) -> str:
-    """The result in one sentence: the best system against the baseline, with its cost."""
+    """The result in two sentences: the best system against the baseline, and its cost."""
     measure, reference = study.measures[0], study.reference
     baseline = study.evaluations[reference]
     count = f"over {len(baseline.results)} queries"
@@ -119,28 +119,32 @@ def answer_of(study: Study) -> str:
         )
     best = max(others, key=lambda gain: gain.comparison.differences[measure].mean)
     evaluation, difference = study.evaluations[best.system], best.comparison.differences[measure]
+    name, against = study.name(best.system), study.name(reference)
+    score, score_before = (e.scores(measure).mean() for e in (evaluation, baseline))
+    equal = [g.system for g in others if g is not best and g.comparison.differences[measure].mean == difference.mean]
+    if difference.mean <= 0:
+        lead = f"No system is better than {against}: the best other one, {name}, has {measure}"
+    elif len(others) > 1:
+        names = " and ".join([name, *map(study.name, equal)])
+        lead = f"{names} {'have' if equal else 'has'} the highest {measure} of {len(study.evaluations)} systems,"
+    else:
+        lead = f"{name} has {measure}"
+    chance = "" if best.significant(measure) or not difference.mean else "; the difference may be due to chance"
     cost, before = cost_of(evaluation), cost_of(baseline)
     searches = cost.searches - before.searches
     more = f"{abs(searches):.1f} {'more' if searches > 0 else 'fewer'} searches"
     if abs(searches) < 0.05:
         more = "no more searches"
-    name = study.name(best.system)
-    if difference.mean <= 0:
-        name = f"No system is better than {study.name(reference)}: the best other one, {name},"
-    elif len(others) > 1:
-        name = f"{name}, the best of {len(study.evaluations)} systems,"
     found = ""
     if _RECALL in study.measures:
         share, share_before = (e.scores(_RECALL).mean() for e in (evaluation, baseline))
         found = (
-            f" finds {100 * share:.1f} % of the relevant documents among its first 10 results "
-            f"({study.baseline}: {100 * share_before:.1f} %) and"
+            f", and finds {100 * share:.1f} % of the relevant documents among its first 10 results "
+            f"({against}: {100 * share_before:.1f} %)"
         )
-    chance = "" if best.significant(measure) or not difference.mean else "; the difference may be due to chance"
     return (
-        f"{name}{found} has {measure} {evaluation.scores(measure).mean():.3f} against "
-        f"{baseline.scores(measure).mean():.3f} of {study.name(reference)}, {interval(difference, starred=False)}, "
-        f"with {more} and {cost.ms / 1000:.2g} s per query, {count}{chance}."
+        f"{lead} {score:.3f} against {score_before:.3f} of {against}, {interval(difference, starred=False)}, {count}"
+        f"{chance}. {name} uses {more}, takes {cost.ms / 1000:.2g} s per query{found}."
     )
 
 

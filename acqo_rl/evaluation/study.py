@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.significance import holm
 from acqo_rl.evaluation.summary import Comparison, compare
 from acqo_rl.evaluation.systems import Evaluations, System
-from acqo_rl.reformulation.query_types import query_type_of
-from acqo_rl.types import Query, Route
+from acqo_rl.types import Route
 
 ALPHA = 0.05
 """Results with a corrected p-value below it are marked."""
@@ -108,11 +107,6 @@ class PairedComparison:
     def significant(self, measure: str) -> bool:
         """Whether the corrected p-value is below 0.05."""
         return self.corrected[measure] < ALPHA
-
-
-def query_types(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Query id -> ``kind`` in the metadata, otherwise the type that the rules assign."""
-    return {query.id: str(metadata.get(query.id, {}).get("kind") or query_type_of(query.text)) for query in queries}
 
 
 def difficulties(baseline: Evaluation, measure: str) -> dict[str, str]:

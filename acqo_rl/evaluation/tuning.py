@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.evaluation.significance import Difference, paired_bootstrap
-from acqo_rl.types import Query, Reformulation, Reformulator
+from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
 
 FOLDS = 5
 
@@ -76,6 +76,7 @@ class Reweighted:
 
     def __init__(self, reformulator: Reformulator, weight: float) -> None:
         self.name = reformulator.name
+        self.feedback = feedback_of(reformulator)
         self._reformulator = reformulator
         self._weight = weight
 

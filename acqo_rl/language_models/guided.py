@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 
+_DECODERS = ("ByteLevel", "ByteFallback")
+
+
 class GuidedDecoding:
     """Forbids every token after which a completion could no longer match a regular expression.
 
     A completion that reaches the token limit is the beginning of a match.
 
     Attributes:
-        tokenizer: fast tokenizer of the model.
+        tokenizer: tokenizer of the model; see :meth:`supports`.
         ends: ids of the tokens that end a completion; they are forbidden until the completion matches.
         regex: regular expression.
         vocabulary: number of logits of the model; may be larger than the number of tokens.
@@ -39,6 +42,11 @@ class GuidedDecoding:
         self._matcher.reset()
         self._matcher.consume_tokens(list(written))
         return np.flatnonzero(np.frombuffer(self._matcher.compute_logit_bias(), dtype=np.uint8) == 0)
+
+    @staticmethod
+    def supports(tokenizer: Any) -> bool:
+        """Whether the texts of single tokens are known: those of byte-level BPE, and of SentencePiece with bytes."""
+        return tokenizer.is_fast and any(kind in str(tokenizer.backend_tokenizer.decoder) for kind in _DECODERS)
 
     @cached_property
     def _matcher(self) -> Any:

@@ -182,7 +182,7 @@ class TransformersModel:
         self.seed = seed
         self.ends = end_tokens(tokenizer, model.generation_config)
         constraints: list[Forbidden] = [WordsOnce(tokenizer)] if words_once else []
-        if regex is not None and tokenizer.is_fast:
+        if regex is not None and GuidedDecoding.supports(tokenizer):
             vocabulary = model.config.get_text_config().vocab_size
             constraints.append(GuidedDecoding(tokenizer, self.ends, regex, vocabulary))
         self.forbidden = _all_of(constraints) if constraints else None

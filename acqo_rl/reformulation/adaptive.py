@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.classify import Classification, classify
-from acqo_rl.types import Query, QueryType, Reformulation, Reformulator
+from acqo_rl.types import Query, QueryType, Reformulation, Reformulator, feedback_of
 
 BY_TYPE: dict[QueryType, str] = {
     "factual": "hyde",
@@ -22,7 +23,11 @@ BY_TYPE: dict[QueryType, str] = {
 
 
 class Adaptive:
-    """Classifies a batch of queries, then calls each chosen reformulator once."""
+    """Classifies a batch of queries, then calls each chosen reformulator once.
+
+    Attributes:
+        feedback: the longest feedback that one of them reads.
+    """
 
     name = "adaptive"
 
@@ -50,6 +55,8 @@ class Adaptive:
         for strategy in [forced] if forced is not None else by_type.values():
             if strategy not in reformulators:
                 raise ConfigError(f"Unknown strategy {strategy!r}; choose one of {', '.join(reformulators)}.")
+        used = {forced} if forced is not None else set(by_type.values())
+        self.feedback = max((feedback_of(reformulators[name]) for name in used), key=attrgetter("results", "words"))
         self._reformulators = reformulators
         self._by_type = by_type
         self._classifier = classifier or (lambda queries: [classify(query) for query in queries])

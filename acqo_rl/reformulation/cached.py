@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from acqo_rl.timed_cache import TimedCache, exact_key
-from acqo_rl.types import Query, Reformulation, Reformulator
+from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
 
 
 def reformulation_cache(
@@ -40,6 +40,7 @@ class Cached:
             cache: stores the reformulations.
         """
         self.name = reformulator.name
+        self.feedback = feedback_of(reformulator)
         self._reformulator = reformulator
         self._cache_key = cache_key
         self._cache = cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from acqo_rl.conversations import Turn
 from acqo_rl.reformulation.antecedents import antecedents
@@ -85,10 +86,10 @@ class Heuristic:
     def _explained(self, answer: Reformulation) -> Reformulation:
         query, number = answer.query, len(answer.sub_queries)
         if answer.route == "pass":
-            reasoning = "No rule applies, so that the raw query is searched"
+            reasoning = "No rule applies, so the raw query is searched"
         elif answer.route == "decompose":
             number -= answer.sub_queries[-1].kind == "original"
-            reasoning = f"Asks for {number} things, which are searched one by one"
+            reasoning = f"Asks for {number} things, each with a search of its own"
         elif answer.sub_queries[0].kind == "expansion":
             added = answer.sub_queries[0].text.removeprefix(one_line(query.text)).strip()
             reasoning = f"Depends on the conversation, from which {added!r} is added"
@@ -131,3 +132,14 @@ def _with_names(text: str, history: Sequence[Turn], lexicon: Lexicon) -> tuple[S
     """Appends the names of the conversation that the question refers to."""
     behind = antecedents(text, history, lexicon)
     return (SubQuery(" ".join([text, *behind]), "expansion"),) if behind else ()
+
+
+def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The kind of each query: ``kind`` in its metadata, otherwise the route that the rules choose.
+
+    Args:
+        queries: queries.
+        metadata: query id -> metadata from the BEIR folder.
+    """
+    routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(queries)}
+    return {query.id: str(metadata.get(query.id, {}).get("kind") or routes[query.id]) for query in queries}

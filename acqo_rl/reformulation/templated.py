@@ -10,7 +10,7 @@ from acqo_rl.reformulation.signals import names
 from acqo_rl.reformulation.years import years_in
 from acqo_rl.text import normalised, one_line
 from acqo_rl.timed_cache import TimedCache
-from acqo_rl.types import Query, Reformulation, Reformulator, SubQuery
+from acqo_rl.types import Query, Reformulation, Reformulator, SubQuery, feedback_of
 
 _OPEN, _CLOSE = "\u27e8", "\u27e9"
 
@@ -64,6 +64,7 @@ class Templated:
             cache: stores decompositions with slots in their sub-queries.
         """
         self.name = reformulator.name
+        self.feedback = feedback_of(reformulator)
         self._reformulator = reformulator
         self._cache_key = cache_key
         self._cache = cache

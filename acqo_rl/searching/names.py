@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import WITHOUT_MODEL
@@ -51,7 +52,9 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
         if name not in WITHOUT_MODEL:
             model = model or default_model or ""
             if not model:
-                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.")
+                alike = get_close_matches(name, WITHOUT_MODEL, n=1)
+                hint = f" Did you mean {alike[0]!r}, which needs none?" if alike else ""
+                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.{hint}")
         models[name] = model
     if not models:
         raise ConfigError(

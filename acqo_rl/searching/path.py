@@ -229,7 +229,22 @@ class SearchPath:
         return self.reranking(reformulations, fused), ()
 
     def _reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        return normalise_sub_queries(self.reformulator.reformulate(queries), split_retrievers(self.retrievers)[0])
+        return normalise_sub_queries(one_each(self.reformulator, queries), split_retrievers(self.retrievers)[0])
+
+
+def one_each(reformulator: Reformulator, queries: Sequence[Query]) -> list[Reformulation]:
+    """Calls a reformulator.
+
+    Raises:
+        ValueError: it does not return one reformulation per query.
+    """
+    answers = reformulator.reformulate(queries)
+    if len(answers) != len(queries):
+        raise ValueError(
+            f"{reformulator.name} returned {len(answers)} reformulations for {len(queries)} queries; it must return one"
+            f" per query."
+        )
+    return answers
 
 
 def search(

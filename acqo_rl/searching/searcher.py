@@ -20,7 +20,7 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules as add_rules
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten, reason_of
-from acqo_rl.searching.path import SearchPath
+from acqo_rl.searching.path import SearchPath, one_each
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.result import Failure, SearchResult
 from acqo_rl.searching.sub_queries import DEPTH, Retrievers, normalise_sub_queries, split_retrievers
@@ -285,7 +285,7 @@ class AdaptiveSearcher:
         new = _unknown(keys, queries, known)
         if new:
             timeout = _least(self._timeouts.reformulation, deadline)
-            call = partial(_one_each, self.reformulator, list(new.values()))
+            call = partial(one_each, self.reformulator, list(new.values()))
             [outcome] = self._workers.run([(f"reformulation by {self.reformulator.name}", call)], timeout)
             if isinstance(outcome, Exception):
                 fields = {"strategy": self.reformulator.name, "error": type(outcome).__name__, "queries": len(new)}
@@ -303,15 +303,6 @@ def _least(limit: float | None, deadline: float | None) -> float | None:
     """Seconds until a limit and a value of ``time.monotonic()``, whichever is first; ``None`` if there is neither."""
     limits = [limit, None if deadline is None else deadline - time.monotonic()]
     return min((seconds for seconds in limits if seconds is not None), default=None)
-
-
-def _one_each(reformulator: Reformulator, queries: list[Query]) -> list[Reformulation]:
-    answers = reformulator.reformulate(queries)
-    if len(answers) != len(queries):
-        raise ValueError(
-            f"{len(answers)} reformulations for {len(queries)} queries; a reformulator must return one per query"
-        )
-    return answers
 
 
 def read_query(given: Query | str) -> Query:

@@ -23,7 +23,6 @@ from acqo_rl.language_models.chat import missing_end
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
-from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.rewards import Reward, rank_map
 from acqo_rl.text import text_of
@@ -239,17 +238,6 @@ def improved_examples(
         _example(one.query_id, target, one.raw_reward) if target else one
         for one, target in zip(own, targets, strict=True)
     ]
-
-
-def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The kind of each query: ``kind`` in its metadata, otherwise the route that the rules choose.
-
-    Args:
-        queries: queries.
-        metadata: query id -> metadata from the BEIR folder.
-    """
-    routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(queries)}
-    return {query.id: str(metadata.get(query.id, {}).get("kind", routes[query.id])) for query in queries}
 
 
 def decided_by_kind(examples: Sequence[Example], kinds: Mapping[str, str], min_helped_share: float) -> list[Example]:

@@ -131,6 +131,11 @@ def test_the_answer_compares_the_best_system_with_the_baseline():
                  "0.4 s per query", "20 queries"):  # fmt: skip
         assert part in answer
     assert "chance" not in answer
+    assert "highest" not in answer
+    equal = replace(
+        study, evaluations={**study.evaluations, System("other", "i", "rsf"): replace(policy, name="other")}
+    )
+    assert answer_of(equal).startswith("policy and other have the highest nDCG@10 of 3 systems, 0.750")
     few = {system: replace(e, results=e.results[:3]) for system, e in study.evaluations.items()}
     assert "chance" in answer_of(replace(study, evaluations=few))
     assert answer_of(replace(study, evaluations={System("raw", "i", "rsf"): raw})).startswith("raw has nDCG@10 0.250")

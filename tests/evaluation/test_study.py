@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.claims import Claim, check_claims, read_claims
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.study import Confusion, Study, difficulties, query_types, routing_of, with_kinds
+from acqo_rl.evaluation.study import Confusion, Study, difficulties, routing_of, with_kinds
 from acqo_rl.evaluation.summary import commonest_problems, cost_of, pareto_front
 from acqo_rl.evaluation.systems import System
-from acqo_rl.types import Query
 
 MEASURES = ["nDCG@10"]
 KINDS = ["simple", "simple", "ambiguous", "compound", "compound", "compound"] * 4
@@ -122,10 +121,7 @@ def test_thirds_of_different_values_are_thirds(values):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_types_are_those_of_the_data_set_or_of_the_rules():
-    queries = [Query("a", "capital of Peru"), Query("b", "Who leads Peru and where is Chad?")]
-    types = query_types(queries, {"a": {"kind": "special"}})
-    assert types == {"a": "special", "b": "complex"}
+def test_other_kinds():
     grouped = with_kinds(evaluation("x", [0.0, 1.0]), {"q0": "one", "q1": "other"})
     assert [result.kind for result in grouped.results] == ["one", "other"]
 

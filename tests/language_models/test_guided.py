@@ -2,7 +2,9 @@
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.local import TransformersModel
@@ -54,6 +56,12 @@ def test_tokens_that_may_come_next(tokenizer, guide, written, allowed, refused):
     assert forbidden.isdisjoint(ids_of(allowed))
     assert ids_of(refused) <= forbidden
     assert set(range(len(tokenizer), len(tokenizer) + 8)) <= forbidden
+
+
+def test_tokenizers_without_the_texts_of_their_tokens_are_not_guided(tokenizer):
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"a": 0, "?": 1}, unk_token="?")))
+    assert GuidedDecoding.supports(tokenizer)
+    assert not GuidedDecoding.supports(words)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])

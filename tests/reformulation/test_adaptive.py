@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.evaluation.tuning import Reweighted
 from acqo_rl.reformulation.adaptive import BY_TYPE, Adaptive
+from acqo_rl.reformulation.cached import Cached, reformulation_cache
 from acqo_rl.reformulation.classify import Classification
 from acqo_rl.reformulation.pass_through import pass_through
-from acqo_rl.types import Query
+from acqo_rl.reformulation.templated import Templated
+from acqo_rl.types import FeedbackSpec, Query, feedback_of
 
 
 class Scripted:
@@ -110,3 +113,19 @@ def test_names_and_key_words_that_only_sound_like_a_wish_are_searched_as_they_st
     there = scripted()
     Adaptive(there).reformulate([Query("q", words)])
     assert there["raw"].batches == [[words]]
+
+
+def test_wrappers_read_the_feedback_of_what_they_wrap():
+    class Reading(Scripted):
+        feedback = FeedbackSpec(3, 50)
+
+    reading = {name: Scripted(name) for name in BY_TYPE.values()} | {"hyde": Reading("hyde")}
+    wrappers = [
+        Adaptive(reading),
+        Adaptive(reading, forced="hyde"),
+        Cached(Reading("hyde"), "", reformulation_cache()),
+        Templated(Reading("hyde"), "", reformulation_cache()),
+        Reweighted(Reading("hyde"), 0.5),
+    ]
+    assert {feedback_of(wrapper) for wrapper in wrappers} == {FeedbackSpec(3, 50)}
+    assert feedback_of(Adaptive(reading, forced="raw")) == FeedbackSpec()

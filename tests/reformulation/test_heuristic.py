@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.reformulation.classify import route_of
-from acqo_rl.reformulation.heuristic import Heuristic, rewrite
+from acqo_rl.reformulation.heuristic import Heuristic, kinds_of, rewrite
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.text import normalised
@@ -338,3 +338,13 @@ def test_a_person_is_named_with_the_particles_of_the_name(name):
     history = ("Who was it?", f"It was {name}.")
     [made] = Heuristic().reformulate([Query("q", "When was he born?", history)])
     assert [sub_query.text for sub_query in made.sub_queries] == [f"When was he born? {name}"]
+
+
+def test_the_kind_of_a_query_comes_from_its_metadata_or_from_the_route_of_the_rules():
+    queries = [
+        Query("labelled", "Who was born first, Ada Lovelace or Alan Turing?"),
+        Query("two", "Who was born first, Ada Lovelace or Alan Turing?"),
+        Query("one", "capital of Peru"),
+    ]
+    kinds = kinds_of(queries, {"labelled": {"kind": "set A"}, "two": {"n_gold": 2}})
+    assert kinds == {"labelled": "set A", "two": "decompose", "one": "pass"}

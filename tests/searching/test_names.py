@@ -44,3 +44,8 @@ def test_one_index_needs_no_name(tmp_path, monkeypatch):
     assert name_indexes(["dense", "words=bm25"]) == {"index": ("dense",), "words": ("bm25",)}
     with pytest.raises(ConfigError):
         name_indexes(["dense", "bm25"])
+
+
+def test_a_misspelt_name_is_answered_with_the_one_that_is_meant():
+    with pytest.raises(ConfigError, match="'rules'"):
+        name_reformulators(["raw", "ruls"], None)

@@ -13,7 +13,7 @@ from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.searching.feedback import document_of
-from acqo_rl.searching.path import add_feedback, search
+from acqo_rl.searching.path import SearchPath, add_feedback, search
 from acqo_rl.searching.sub_queries import RawQueryOnly, search_reformulations
 from acqo_rl.searching.threshold import fuse_similar
 from acqo_rl.types import Document, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
@@ -383,3 +383,15 @@ def test_a_threshold_is_refused_where_a_retriever_has_no_cosines():
         with pytest.raises(ConfigError):
             search([reformulation("a")], retrievers, RankScoreFusion(), score_threshold=0.0)
     assert words.calls == []
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_reformulator_must_return_one_reformulation_per_query(number):
+    class Wrong:
+        name = "wrong"
+
+        def reformulate(self, queries):
+            return [reformulation("a")] * number
+
+    with pytest.raises(ValueError, match=rf"wrong returned {number} .* 1 queries"):
+        SearchPath(Wrong(), ScriptedRetriever(FOUND), RankScoreFusion()).search([Query("q", "a")])

@@ -22,7 +22,6 @@ from acqo_rl.training.warm_start import (
     decided_by_kind,
     forms_by_cover,
     improved_examples,
-    kinds_of,
     read_scored,
     score_candidates,
     train,
@@ -172,16 +171,6 @@ class TestDecidedByKind:
 
     def test_least_share_0_changes_nothing(self, kinds):
         assert decided_by_kind(self.EXAMPLES, kinds, min_helped_share=0.0) == list(self.EXAMPLES)
-
-
-def test_the_kind_of_a_query_comes_from_its_metadata_or_from_the_route_of_the_rules():
-    queries = [
-        Query("labelled", "Who was born first, Ada Lovelace or Alan Turing?"),
-        Query("two", "Who was born first, Ada Lovelace or Alan Turing?"),
-        Query("one", "capital of Peru"),
-    ]
-    kinds = kinds_of(queries, {"labelled": {"kind": "set A"}, "two": {"n_gold": 2}})
-    assert kinds == {"labelled": "set A", "two": "decompose", "one": "pass"}
 
 
 class TestBalanced:
