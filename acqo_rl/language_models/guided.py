@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-
 _DECODERS = ("ByteLevel", "ByteFallback")
 
 
