@@ -98,7 +98,7 @@ class Query:
         history: earlier turns, oldest first; empty if there is no conversation. The constructor accepts any shape
             that :mod:`acqo_rl.conversations` can read. A last turn of the user that repeats ``text`` is dropped,
             because chat clients send it with the other messages.
-        feedback: top results of a first search for ``text``, best first; empty unless the policy reads feedback.
+        feedback: top results of a first search, best first; empty unless the policy reads feedback.
     """
 
     id: str

@@ -116,6 +116,15 @@ def test_invalid_arguments_are_rejected(parse, args, message):
         parse(None, "--data", "x", *args)
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"), [("--stagee", "did you mean --stage?"), ("--nothing_like_it=1", None), ("surplus", None)]
+)
+def test_an_unknown_argument_is_named_with_the_one_that_is_meant(parse, word, hint):
+    with pytest.raises(ConfigError, match=word.partition("=")[0]) as error:
+        parse(None, "--data", "x", word)
+    assert (hint in str(error.value)) if hint else ("did you mean" not in str(error.value))
+
+
 def test_an_output_path_that_cannot_be_written_has_no_traceback(capsys, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as ended:

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from acqo_rl.errors import AcqoError, ConfigError
 _OF_EXTRA = re.compile(r"""(?P<name>[\w.-]+).*\bextra == ['"](?P<extra>[\w-]+)""")
 _NOT_WRITABLE = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
-    errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
+    errno.ENOSPC, errno.EDQUOT,
 }  # fmt: skip
 _NESTED = re.compile(r"--\w+(?:\.\w+)+(?:=.*)?", re.S)
 
@@ -62,7 +63,14 @@ class Parser(HfArgumentParser):
             if action is None:
                 raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping")
             action.default = _with(action.default, keys, value)
-        return tuple(self.parse_args_into_dataclasses(rest))
+        *configs, unknown = self.parse_args_into_dataclasses(rest, return_remaining_strings=True)
+        if unknown:
+            raise ValueError(self._unknown(unknown[0].partition("=")[0]))
+        return tuple(configs)
+
+    def _unknown(self, word: str) -> str:
+        alike = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.75) if word.startswith("-") else []
+        return f"unknown argument {word!r}{f'; did you mean {alike[0]}?' if alike else ''}"
 
     def _read(self, name: str) -> None:
         import yaml
@@ -158,8 +166,10 @@ def find_config(name: str, command: str) -> Path:
     Raises:
         FileNotFoundError: there is no such file; the message lists the configs of the subcommand.
     """
-    if Path(name).is_file() or name.endswith((".yaml", ".yml")):
+    if Path(name).is_file():
         return Path(name)
+    if name.endswith((".yaml", ".yml")):
+        raise FileNotFoundError(f"the file {name!r} does not exist")
     folder = configs_folder()
     own = folder / command.replace("-", "_")
     for file in (own / f"{name}.yaml", folder / f"{name}.yaml"):
