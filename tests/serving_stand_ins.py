@@ -163,9 +163,9 @@ class Scripted:
 
     def __init__(self, **reformulators):
         from acqo_rl.reformulation.pass_through import PassThrough
-        from acqo_rl.serving.strategies import Offered
+        from acqo_rl.serving.strategies import ServedStrategy
 
-        self._offered = {name: Offered(r) for name, r in {**reformulators, "raw": PassThrough()}.items()}
+        self._offered = {name: ServedStrategy(r) for name, r in {**reformulators, "raw": PassThrough()}.items()}
         self.names = tuple(self._offered)
         self.default = self.names[0]
         self.asked = []

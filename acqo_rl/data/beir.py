@@ -7,7 +7,7 @@
 Each file may be gzipped (``.gz``). The reader also accepts unambiguous deviations in files of other programs: a byte
 order mark or Windows line ends; a JSON array, or a JSON table of pandas, instead of lines; other names of ``_id`` and
 ``text`` (``docid`` and ``contents`` of Anserini); white space in ids of queries, which is read as ``_``; numbers as
-ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata of documents as fields of their own
+ids, titles and texts; ``title`` and ``metadata`` missing, null or NaN; metadata of documents as top-level fields
 (``url``); ``history`` in any shape that :mod:`acqo_rl.conversations` reads, also outside ``metadata``, and as a list
 also under names such as ``messages``; judgements as in :mod:`acqo_rl.data.qrels`.
 

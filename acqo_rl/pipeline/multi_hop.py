@@ -21,24 +21,27 @@ Do the passages hold all that is needed to answer the question? Where something 
 for each gap, the most important first. Do not answer the question. Reply with these lines and nothing else:
 SUFFICIENT and MISSING."""
 
-_TOLD = """\
+_FOUND = """\
 Passages:
 (1) Eiffel Tower: The tower stands in Paris and is 330 metres tall.
 
 Question: How tall is the Eiffel Tower?"""
-_UNTOLD = """\
+_NOT_FOUND = """\
 Passages:
 (1) Jaws: Jaws is a film of 1975 by Steven Spielberg.
 
 Question: Where was the director of Jaws born?"""
 
 _GAP_EXAMPLES = (
-    (_TOLD, "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none"),
-    (_UNTOLD, "ANSWERABLE: no\nMISSING: where Steven Spielberg was born\nNEXT_QUERY: Steven Spielberg place of birth"),
+    (_FOUND, "ANSWERABLE: yes\nMISSING: none\nNEXT_QUERY: none"),
+    (
+        _NOT_FOUND,
+        "ANSWERABLE: no\nMISSING: where Steven Spielberg was born\nNEXT_QUERY: Steven Spielberg place of birth",
+    ),
 )
 _COMPLETE_EXAMPLES = (
-    (_TOLD, "SUFFICIENT: yes\nMISSING: none"),
-    (_UNTOLD, "SUFFICIENT: no\nMISSING: Steven Spielberg place of birth"),
+    (_FOUND, "SUFFICIENT: yes\nMISSING: none"),
+    (_NOT_FOUND, "SUFFICIENT: no\nMISSING: Steven Spielberg place of birth"),
 )
 
 

@@ -171,7 +171,7 @@ def _share(text: str, between: re.Pattern[str] = _BETWEEN_SIDES) -> list[str]:
 
 
 def _shared_noun(others: Sequence[str], last: str, *, has_head: bool) -> str | None:
-    """The noun of "electric and diesel cars" that "electric" shares; empty if none, ``None`` if this cannot be told.
+    """The noun of "electric and diesel cars" that "electric" shares; empty if none, ``None`` if this is not clear.
 
     "Hand and foot disease" shares its noun, and "milk and dark chocolate" does not. Of "vitamin d and iron deficiency",
     either may be true.

@@ -40,14 +40,5 @@ def years_in(text: str) -> list[int]:
     return [int(match.group()) for match in _matches(text)]
 
 
-def without_years(text: str) -> str:
-    """The text without its years."""
-    kept, end = [], 0
-    for match in _matches(text):
-        kept.append(text[end : match.start()])
-        end = match.end()
-    return "".join([*kept, text[end:]])
-
-
 def _matches(text: str) -> list[re.Match[str]]:
     return [m for m in _YEAR.finditer(text) if not _NO_YEAR_BEFORE.search(text[: m.start()][-20:])]

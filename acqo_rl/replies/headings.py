@@ -1,4 +1,4 @@
-"""Reads lists whose labels stand on lines of their own, above the entries: "**Query 1:**", then the text."""
+"""Reads lists whose labels are on separate lines above the entries: "**Query 1:**", then the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts sub-questions and their dependencies on lines of their own, with colons after the labels."""
+"""Puts sub-questions and their dependencies on separate lines, with colons after the labels."""
 
 from __future__ import annotations
 

@@ -86,14 +86,3 @@ def _singles(place: str) -> list[str]:
                 f"{place}/{name} has changed since {place} was built; delete {place} and build it again."
             )
     return [str(Path(place, name)) for name in settings.parts]
-
-
-def place_of(index: str) -> str:
-    """The index location with absolute paths, so that it does not depend on the working directory; no passwords."""
-    return "+".join(map(_absolute, split_places(index)))
-
-
-def _absolute(place: str) -> str:
-    if is_engine(place):
-        return str(read_location(place).absolute().without_password())
-    return place if is_url(place) else str(Path(place).resolve())

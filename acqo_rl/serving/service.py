@@ -22,7 +22,7 @@ from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.searching.threshold import check_cosine, check_reformulate_below
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
-from acqo_rl.serving.strategies import Offered, Strategies
+from acqo_rl.serving.strategies import ServedStrategy, Strategies
 from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation, Reranker
 
 _SEARCHERS = 256
@@ -200,7 +200,7 @@ class Service:
         """
         return reformulator_name(given) if given else self.strategies.default
 
-    def _offered(self, strategy: str, num_variants: int | None) -> Offered:
+    def _offered(self, strategy: str, num_variants: int | None) -> ServedStrategy:
         return self.strategies.get(strategy, num_variants or self.num_variants)
 
     def _searcher(

@@ -28,7 +28,7 @@ from acqo_rl.types import LanguageModel, Reformulator
 
 
 @dataclass(frozen=True)
-class Offered:
+class ServedStrategy:
     """A reformulator that a service offers.
 
     Attributes:
@@ -90,12 +90,12 @@ class Strategies:
         self._lexicon = lexicon
         self._batcher = partial(Batcher, size=batch_size, wait=batch_wait, timeout=timeout, on_batch=on_batch)
         self._language_models: dict[tuple[str, bool], LanguageModel] = {}
-        self._loaded: dict[tuple[str, int], Offered] = {}
+        self._loaded: dict[tuple[str, int], ServedStrategy] = {}
         self._lock = threading.Lock()
         for name in reversed(self.names):  # a policy is loaded before the same policy with fallback
             self.get(name, settings.num_variants)
 
-    def get(self, name: str, num_variants: int) -> Offered:
+    def get(self, name: str, num_variants: int) -> ServedStrategy:
         """Returns a reformulator.
 
         Args:
@@ -114,7 +114,7 @@ class Strategies:
                 self._loaded[name, num_variants] = self._load(name, num_variants)
             return self._loaded[name, num_variants]
 
-    def _load(self, name: str, num_variants: int) -> Offered:
+    def _load(self, name: str, num_variants: int) -> ServedStrategy:
         if name not in self._models and (policy := self._loaded.get((name.removesuffix(WITH_RULES), 0))):
             return _with_rules(policy, name, self._lexicon)
         model = self._models.get(name, "")
@@ -125,8 +125,8 @@ class Strategies:
         if model and not asks:  # a policy: the batch includes the creation of its prompts
             logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
         if name == REWRITE_RETRIEVE_READ:  # logged by the service, together with its first search
-            return Offered(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
-        return Offered(logged, max_calls(name, settings))
+            return ServedStrategy(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
+        return ServedStrategy(logged, max_calls(name, settings))
 
     def _language_model(self, name: str, model: str) -> LanguageModel:
         key = (model, name == "prompted")  # "prompted" uses different generation settings
@@ -135,7 +135,7 @@ class Strategies:
         return self._language_models[key]
 
 
-def _with_rules(policy: Offered, name: str, lexicon: Lexicon | None) -> Offered:
+def _with_rules(policy: ServedStrategy, name: str, lexicon: Lexicon | None) -> ServedStrategy:
     """The loaded policy combined with the rules; a reformulation of both is logged once."""
     alone = policy.reformulator.reformulator if isinstance(policy.reformulator, Logged) else policy.reformulator
     return replace(policy, reformulator=Logged(with_rules(alone, lexicon, name)))

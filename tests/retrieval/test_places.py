@@ -3,8 +3,7 @@
 import pytest
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.places import parts_of, place_of, split_places
-from acqo_rl.searching.names import name_indexes
+from acqo_rl.retrieval.places import split_places
 
 
 @pytest.fixture
@@ -42,22 +41,3 @@ def test_a_plus_joins_what_is_there(here, text, places):
 def test_a_plus_between_what_is_not_there_is_refused(here, text):
     with pytest.raises(ConfigError):
         split_places(text)
-
-
-def test_a_joined_place_is_the_same_from_every_folder(here):
-    assert place_of("dense+bm25") == f"{here}/dense+{here}/bm25"
-    assert place_of("http://one:8100+bm25") == f"http://one:8100+{here}/bm25"
-    assert place_of("a+b") == f"{here}/a+b"
-    assert parts_of(place_of("dense+bm25")) == [f"{here}/dense", f"{here}/bm25"]
-
-
-def test_a_comparison_joins_names_and_places_alike(here):
-    given = ["meaning=dense", "words=bm25", "both=meaning+words", "same=dense+bm25", "mixed=meaning+bm25@original"]
-    assert name_indexes(given) == {
-        "meaning": ("dense",),
-        "words": ("bm25",),
-        "both": ("meaning", "words"),
-        "same": ("dense", "bm25"),
-        "mixed": ("meaning", "bm25@original"),
-    }
-    assert name_indexes(["x=a+b", "y=http://one:8100/a+c"]) == {"x": ("a+b",), "y": ("http://one:8100/a+c",)}

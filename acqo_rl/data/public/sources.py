@@ -90,7 +90,7 @@ def find_source(name: str) -> Source:
         ),
         "qrecc": Source(
             tables=(qrecc, qrecc_passages),
-            licence="CC BY-SA 3.0 (questions); the passages are web pages of Common Crawl under terms of their own",
+            licence="CC BY-SA 3.0 (questions); the passages are web pages of Common Crawl under their own terms",
             judgements="the passages that hold the answer, as judged for SCAI-QReCC 2021",
             splits={"test": "test", "train": "train"},
             read=partial(_read_rows, qrecc, readers.QRECC, readers.read_qrecc),

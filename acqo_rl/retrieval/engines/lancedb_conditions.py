@@ -58,8 +58,8 @@ def quoted(value: str | int | float | bool) -> str:
 def is_json(name: str, columns: pa.Schema) -> bool:
     """Whether a column holds JSON."""
     there = columns.get_field_index(name) >= 0
-    told = (columns.field(name).metadata or {}) if there else {}
-    return bool(told.get(b"ARROW:extension:name") == b"lance.json")
+    metadata = (columns.field(name).metadata or {}) if there else {}
+    return bool(metadata.get(b"ARROW:extension:name") == b"lance.json")
 
 
 def _kind(path: str, columns: pa.Schema) -> Kind | None:

@@ -102,20 +102,20 @@ class MilvusEngine:
         opening_seconds = self._seconds if self._location.is_server else _LOADING_SECONDS
         if not self._client.has_collection(self._name, timeout=opening_seconds):
             return None
-        told = self._client.describe_collection(self._name, timeout=self._seconds)
-        written = (told.get("properties") or {}).get(_NOTE)
-        self._types = {f["name"]: f["type"] for f in told["fields"]}
-        self._elements = {f["name"]: f["element_type"] for f in told["fields"] if f["type"] == DataType.ARRAY}
-        self._is_dynamic = bool(told.get("enable_dynamic_field"))
-        vectors = {f["name"]: f["params"]["dim"] for f in told["fields"] if f["type"] == DataType.FLOAT_VECTOR}
+        described = self._client.describe_collection(self._name, timeout=self._seconds)
+        written = (described.get("properties") or {}).get(_NOTE)
+        self._types = {f["name"]: f["type"] for f in described["fields"]}
+        self._elements = {f["name"]: f["element_type"] for f in described["fields"] if f["type"] == DataType.ARRAY}
+        self._is_dynamic = bool(described.get("enable_dynamic_field"))
+        vectors = {f["name"]: f["params"]["dim"] for f in described["fields"] if f["type"] == DataType.FLOAT_VECTOR}
         self._fields = self._location.fields(built_here=written is not None)
-        key = next(f["name"] for f in told["fields"] if f.get("is_primary"))
+        key = next(f["name"] for f in described["fields"] if f.get("is_primary"))
         self._fields = replace(
             self._fields,
             id=self._fields.id or key,
             vector=self._fields.vector or (next(iter(vectors)) if len(vectors) == 1 else ""),
         )
-        words = [f["output_field_names"][0] for f in told.get("functions", []) if f["type"] == FunctionType.BM25]
+        words = [f["output_field_names"][0] for f in described.get("functions", []) if f["type"] == FunctionType.BM25]
         self._sparse = words[0] if words else ""
         self._check_indexes()
         self._client.load_collection(self._name, timeout=_LOADING_SECONDS)
