@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
     from acqo_rl.types import Document, Encoder
 
+WHOLE_DOCUMENTS = (
+    "A search engine stores whole documents; split long ones in the data, or build an index folder with"
+    " --split_passages."
+)
+
 
 @dataclass
 class BuildIndexConfig:
@@ -135,7 +140,8 @@ def main(config: BuildIndexConfig) -> None:
         long = long_documents(documents, encoder)
         passages = split_passages(documents, encoder, long) if config.split_passages else documents
         if long and not finished and state.is_main_process:
-            print(length_note(documents, passages, long, encoder), flush=True)
+            remedy = "Use --split_passages to split them."
+            print(length_note(documents, passages, long, encoder, remedy), flush=True)
     if not finished and state.is_main_process:
         warn_of_empty(documents or [])
         print(estimate(config, documents, passages, encoder), flush=True)
@@ -193,7 +199,9 @@ def check_engine(config: BuildIndexConfig) -> None:
     read_location(config.output)
     if not config.data or config.ids:
         raise ConfigError("A search engine stores the documents; give data, and omit ids.")
-    of_folders = ("kind", "split_passages", "factory", "build_parameters", "search_parameters", "language", "k1", "b")
+    if config.split_passages:
+        raise ConfigError(WHOLE_DOCUMENTS)
+    of_folders = ("kind", "factory", "build_parameters", "search_parameters", "language", "k1", "b")
     defaults = BuildIndexConfig(output="")
     if given := [name for name in of_folders if getattr(config, name) != getattr(defaults, name)]:
         raise ConfigError(
@@ -205,8 +213,10 @@ def check_engine(config: BuildIndexConfig) -> None:
 def build_in_engine(config: BuildIndexConfig) -> None:
     """Writes the corpus to a collection of a search engine."""
     from acqo_rl.data.beir import read_corpus
+    from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
     from acqo_rl.retrieval.encoders import load_encoder
     from acqo_rl.retrieval.engines.build import build_engine_index
+    from acqo_rl.retrieval.splitting import long_documents
 
     documents = list(read_corpus(config.data or "").values())
     warn_of_empty(documents)
@@ -214,6 +224,10 @@ def build_in_engine(config: BuildIndexConfig) -> None:
     embeddings = read_embeddings(config.embeddings)[0] if config.embeddings else None
     if embeddings is None and (cost := cost_of(documents, encoder)):
         print(cost, flush=True)
+    if embeddings is None and isinstance(encoder, SentenceTransformerEncoder):
+        long = long_documents(documents, encoder)
+        if long:
+            print(length_note(documents, documents, long, encoder, WHOLE_DOCUMENTS), flush=True)
     note = build_engine_index(config.output, documents, encoder, embeddings=embeddings, update=config.update)
     shown = read_location(config.output).shown
     print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
@@ -255,13 +269,17 @@ def warn_of_empty(documents: list[Document]) -> None:
 
 
 def length_note(
-    documents: list[Document], passages: list[Document], long: list[int], encoder: SentenceTransformerEncoder
+    documents: list[Document],
+    passages: list[Document],
+    long: list[int],
+    encoder: SentenceTransformerEncoder,
+    remedy: str,
 ) -> str:
-    """A note on documents that exceed the maximum length of the encoder."""
+    """A note on documents that exceed the maximum length of the encoder, with a remedy if they are not split."""
     counted = f"{len(long):,} of {len(documents):,} passages are longer than {encoder.max_tokens} tokens"
     if len(passages) > len(documents):
         return f"{counted}; they are split, which gives {len(passages):,} passages in total."
-    return f"{counted}; the text beyond is not searched. Use --split_passages to split them."
+    return f"{counted}; the vectors do not cover the text beyond. {remedy}"
 
 
 def estimate(

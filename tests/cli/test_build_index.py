@@ -201,6 +201,16 @@ def test_long_documents_are_counted_and_split_on_request(tmp_path, build, capsys
     assert all(len(ranking.doc_ids) == len(set(ranking.doc_ids)) for ranking in found)
 
 
+def test_long_documents_of_a_search_engine_are_counted_and_not_split(tmp_path, build, capsys):
+    filler = "The committee met and discussed the agenda. " * 60
+    write_beir(tmp_path / "data", [Document("a", "", filler), Document("b", "", "A short note.")], [], {})
+    given = ["--data", tmp_path / "data", "--output", f"qdrant:{tmp_path}/engine/pages"]
+    build(*given)
+    assert "1 of 2 passages are longer than 256 tokens" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="whole documents"):
+        build(*given, "--split_passages", "True")
+
+
 def test_embeddings_are_indexed_with_their_ids_or_those_of_the_data(data, tmp_path, build):
     documents = list(read_corpus(data).values())
     embeddings = SentenceTransformerEncoder("embedded:minilm").encode_passages([passage_text(d) for d in documents])
