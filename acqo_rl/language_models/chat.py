@@ -13,6 +13,8 @@ from acqo_rl.thoughts import ends_in_open_thoughts
 from acqo_rl.types import Conversation
 
 _PROBE = "acqo-probe"
+_WHITE_SPACE = " \n\r\t\u2581"
+"""White space in texts and in tokens; SentencePiece writes a space as "\u2581"."""
 _FOLDED = (
     "{%- if messages and messages[0]['role'] == 'system' -%}"
     "{%- set rest = messages[1:] -%}"
@@ -44,8 +46,6 @@ def prepare_template(tokenizer: Any, name: str) -> None:
         ConfigError: the tokenizer has no chat template, the template cannot render a conversation, or no token ends a
             turn.
     """
-    from jinja2 import TemplateSyntaxError
-
     if not tokenizer.chat_template:
         raise ConfigError(
             f"The tokenizer of {name!r} has no chat template, which is needed to write prompts. Use the"
@@ -59,7 +59,7 @@ def prepare_template(tokenizer: Any, name: str) -> None:
             raise ValueError(fault)
         if _fault(tokenizer, "system"):
             tokenizer.chat_template = _FOLDED + tokenizer.get_chat_template()
-    except (TemplateSyntaxError, ValueError) as error:
+    except ValueError as error:
         raise ConfigError(
             f"The chat template of {name!r} cannot be used ({error}); fix its chat_template.jinja, or use another one."
         ) from error
@@ -89,8 +89,7 @@ def folded(conversation: Conversation) -> Conversation:
 
 def opens_thoughts(tokenizer: Any) -> bool:
     """Whether the chat template opens a thought block before every reply."""
-    talk = [{"role": "user", "content": "?"}]
-    return ends_in_open_thoughts(str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)))
+    return ends_in_open_thoughts(_written(tokenizer, [{"role": "user", "content": "?"}], add_generation_prompt=True))
 
 
 def end_tokens(tokenizer: Any, generation_config: Any = None) -> list[int]:
@@ -112,29 +111,41 @@ def missing_end(tokenizer: Any) -> str:
 
 
 def _turn_end(tokenizer: Any) -> int | None:
-    """The first added token after the text of an assistant turn; ``None`` if there is none."""
+    """The first added token after the text of an assistant turn; ``None`` if there is none.
+
+    White space is skipped, because it is an added token of some tokenizers (Gemma, GPT-NeoX) but also occurs in texts.
+    """
     talk = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _PROBE}]
-    behind = str(tokenizer.apply_chat_template(talk, tokenize=False)).rpartition(_PROBE)[2]
+    try:
+        behind = _written(tokenizer, talk).rpartition(_PROBE)[2]
+    except ValueError:  # the template only writes prompts, which end with the user's turn
+        return None
+    added = tokenizer.added_tokens_decoder
     ids = tokenizer(behind, add_special_tokens=False)["input_ids"]
-    return next((token for token in ids if token in tokenizer.added_tokens_decoder), None)
+    return next((token for token in ids if token in added and added[token].content.strip(_WHITE_SPACE)), None)
 
 
 def _fault(tokenizer: Any, role: str) -> str:
-    """Why the template does not write the messages of a role; empty if it does.
-
-    Raises:
-        TemplateSyntaxError: the template is not valid Jinja.
-        ValueError: there are several templates, and none is the default.
-    """
-    from jinja2 import TemplateError, TemplateSyntaxError
-
+    """Why the template does not write the messages of a role; empty if it does."""
     talk = [{"role": role, "content": _PROBE}]
     if role != "user":
         talk.append({"role": "user", "content": "?"})
     try:
-        written = str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True))
-    except TemplateSyntaxError:
-        raise
-    except (TemplateError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        return str(error) or type(error).__name__
+        written = _written(tokenizer, talk, add_generation_prompt=True)
+    except ValueError as error:
+        return str(error)
     return "" if _PROBE in written else f"it does not write the {role}'s message"
+
+
+def _written(tokenizer: Any, talk: Conversation, *, add_generation_prompt: bool = False) -> str:
+    """The text that the template writes.
+
+    Raises:
+        ValueError: the template fails, or there are several templates, and none is the default.
+    """
+    from jinja2 import TemplateError
+
+    try:
+        return str(tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=add_generation_prompt))
+    except (TemplateError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
