@@ -13,7 +13,7 @@ from typing import Any
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.beir import write_atomic, write_beir
 from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
-from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, ending, read_table
+from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, ending, read_query_lines, read_table
 from acqo_rl.data.files.trec import is_trec, read_trec
 from acqo_rl.data.lines import Faults, shorten
 from acqo_rl.data.public import HELD_OUT, draw
@@ -48,7 +48,7 @@ def write_files(
         folder: output folder.
         documents: tables (CSV, TSV, JSON, JSON lines), TREC collections, pages (Markdown, HTML, text, PDF) or folders
             of pages.
-        queries: tables or TREC topics.
+        queries: tables, TREC topics, or text files with one query per line.
         qrels: ``SPLIT=FILE`` entries, or a ``FILE`` whose queries are divided into train, dev and test.
         document_fields: ``id=NAME``, ``title=NAME`` or ``text=NAME``, for fields with unusual names.
         query_fields: ``id=NAME``, ``text=NAME`` or ``history=NAME``, for fields with unusual names.
@@ -196,6 +196,8 @@ def _read(file: Path, suffix: str, fields: Fields, faults: Faults) -> Iterable[t
         return read_table(file, fields, faults)
     if is_trec(file):
         return read_trec(file, faults)
+    if suffix == ".txt" and "history" in fields.usual:
+        return read_query_lines(file, fields, faults)
     return [(None, read_page(file, faults))] if suffix in PAGES else None
 
 

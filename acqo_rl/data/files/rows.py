@@ -106,6 +106,13 @@ def read_table(path: Path, fields: Fields, faults: Faults) -> Rows:
     return _read_columns(path, fields, faults, is_csv=suffix == ".csv")
 
 
+def read_query_lines(path: Path, fields: Fields, faults: Faults) -> Rows:
+    """Yields the queries of a text file: its lines, or the rows of a table if its first line has tabs."""
+    if "\t" in next(read_lines(path, Faults()), (0, ""))[1]:
+        return _read_columns(path, fields, faults, is_csv=False)
+    return ((number, {"text": line}) for number, line in read_lines(path, faults))
+
+
 def ending(file: Path) -> str:
     """The suffix in lower case, without ``.gz``; ``.tsv`` for the "Unicode Text" of Excel, whose files end in .txt."""
     suffix = Path(file.name.removesuffix(".gz")).suffix.lower()

@@ -147,6 +147,23 @@ def judgements(folder, content):
     return read_beir(folder / "out", "test").qrels["test"]
 
 
+@pytest.mark.parametrize(
+    ("content", "queries"),
+    [
+        ("capital, of Peru?\n\n  the <b> tag \n", [("1", "capital, of Peru?"), ("2", "the <b> tag")]),
+        ("7\tcapital?\n9\tcity?\n", [("7", "capital?"), ("9", "city?")]),
+        ("qid\tquery\na\tcapital?\n", [("a", "capital?")]),
+        ("<top><num> Number: 301 <title> crime </top>", [("301", "crime")]),
+    ],
+)
+def test_a_text_file_has_one_query_per_line_unless_it_is_a_table_or_topics(tmp_path, content, queries):
+    (tmp_path / "d.txt").write_text("one\ntwo")
+    (tmp_path / "q.txt").write_text(content)
+    write_files(tmp_path / "out", [tmp_path / "d.txt"], [tmp_path / "q.txt"])
+    assert [(query.id, query.text) for query in read_queries(tmp_path / "out")] == queries
+    assert [document.text for document in read_corpus(tmp_path / "out").values()] == ["one\ntwo"]
+
+
 def test_ids_of_queries_in_a_beir_folder_may_have_spaces(tmp_path):
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
     (tmp_path / "queries.jsonl").write_text('{"_id": " topic 1", "text": "x"}\n')
