@@ -98,14 +98,16 @@ _WRITTEN = re.compile(  # User: User (Anna): User [10:02]: Agent Anna: Anna (Use
     re.I,
 )
 _TEMPLATE = re.compile(
-    # <|user|> <|USER_TOKEN|>
-    r"[<\[][|\uff5c](?P<token>user|human|assistant|system|tool|bot|chatbot)(?:_token)?[|\uff5c][>\]]\s*"
-    # <|im_user|>user<|im_middle|> <message role="user">
-    r"|<\|im_(?:user|assistant|system)\|>(?P<middle>\w+)<\|im_middle\|>\s*"
+    # <|im_user|>user<|im_middle|>
+    r"<\|im_(?:user|assistant|system)\|>(?P<middle>\w+)<\|im_middle\|>\s*"
+    # <|user|> <|USER_TOKEN|> <|hy_User|>
+    r"|[<\[][|\uff5c](?:[a-z]{1,9}_)?(?P<token>user|human|assistant|system|tool|bot|chatbot)(?:_token)?[|\uff5c][>\]]\s*"
+    # <message role="user">
     r"|<(?:message|turn) (?:role|speaker)=[\"'](?P<attribute>\w+)[\"']>\s*"
     # <|im_start|>user <|start_header_id|>user<|end_header_id|> <|start|>assistant<|channel|>final<|message|>
-    r"|(?:<[|\uff5c]\w{0,20}start\w{0,20}[|\uff5c]>|<start_of_turn>)\s*(?P<named>\w+)"
-    r"(?:<\|channel\|>(?P<channel>\w+)[^<\n]{0,40})?(?:<\|(?:end_header_id|end_of_role|message)\|>)?\s*"
+    # <|im_start|>user<|im_sep|> <|turn>user <seed:bos>user ]~b]user
+    r"|(?:<[|\uff5c]\w{0,20}start\w{0,20}[|\uff5c]>|<start_of_turn>|<\|turn>|<\w{1,20}:bos>|\]~b\])\s*(?P<named>\w+)"
+    r"(?:<\|channel\|>(?P<channel>\w+)[^<\n]{0,40})?(?:<\|(?:end_header_id|end_of_role|message|im_sep)\|>)?\s*"
     r"|(?P<inst>\[/?INST\])\s*"
     # <user>hi</user><assistant>hello</assistant>
     r"|<(?P<element>user|human|assistant|system)>\s*(?=[^<]*(?:<(?!/?(?:user|human|assistant|system)>)[^<]*)*</(?P=element)>)"
@@ -115,11 +117,12 @@ _TEMPLATE = re.compile(
 )
 _BETWEEN = re.compile(
     r"<[|\uff5c][^<>|\uff5c\s]{0,30}(?:begin|start|end|eot|return)[^<>|\uff5c\s]{0,30}[|\uff5c]>"
-    r"|<end_of_turn>|</?s>|<[be]os(?:_token)?>|\[gMASK\]|<sop>|\[\|endofturn\|\]|</(?:message|turn|user|human|assistant|system)>"
+    r"|<end_of_turn>|<turn\|>|</?s>|<(?:\w{1,20}:)?[be]os(?:_token)?>|\]~!b\[|\[e~\[|\[gMASK\]|<sop>|\[\|endofturn\|\]|</(?:message|turn|user|human|assistant|system)>"
     r"|</?(?:conversation|chat|dialogue|messages|history)>",
     re.I,
 )
 """Tokens between turns that do not name a speaker."""
+_FIRST_TOKEN = re.compile(r"\s*<[|\uff5c][^<>|\uff5c\s]{0,30}(?:begin|start)[^<>|\uff5c\s]{0,30}[|\uff5c]>", re.I)
 _FRONT_MATTER = r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,30}?---[ \t]*\n\s*"
 _TITLES = [
     re.compile(_FRONT_MATTER),
@@ -191,11 +194,17 @@ def transcript(text: str) -> list[str]:
     """Splits a text at the lines that start with a mark or with one of two alternating names."""
     if _by_template(text):
         return [text]
-    text = _without_title(text)
+    text = _without_title(_without_tokens(text))
     lines = [match.start() for match in re.finditer(r"^(?=.)", text, re.M)]
     starts = _lines_of_two_speakers(text, lines) or _marked_lines(text, lines)
     cuts = sorted({0, *starts, len(text)})
     return [_RULE.sub("", text[start:end]) for start, end in pairwise(cuts) if text[start:end].strip()]
+
+
+def _without_tokens(text: str) -> str:
+    """The text with line ends for tokens, if one starts it and a mark follows: "<|begin_of_sentence|>User: ..."."""
+    without = _BETWEEN.sub("\n", text).strip() if _FIRST_TOKEN.match(text) else text
+    return without if read_text(without)[0].role is not None else text
 
 
 def _without_title(text: str) -> str:
@@ -257,7 +266,7 @@ def read_text(text: str) -> list[Said]:
 def _by_template(text: str) -> list[Said]:
     """The turns of a rendered chat template, without the system prompt; empty if the text is not one."""
     tokens = list(_TEMPLATE.finditer(text))
-    if not tokens:
+    if not any(token["inst"] or role_of(_named(token)) for token in tokens):
         return []
     before = text[: tokens[0].start()].strip()
     if before and not _BETWEEN.match(before):
@@ -272,8 +281,12 @@ def _speaker(token: re.Match[str]) -> Role:
         return "assistant" if "/" in token["inst"] else "user"
     if token["channel"] and token["channel"].lower() != "final":
         return "left out"
+    return role_of(_named(token)) or "left out"
+
+
+def _named(token: re.Match[str]) -> str | None:
     groups = ("named", "token", "middle", "attribute", "capitals", "element")
-    return role_of(next(token[group] for group in groups if token[group])) or "left out"
+    return next((token[group] for group in groups if token[group]), None)
 
 
 def _without_system_prompt(text: str) -> str:

@@ -141,3 +141,35 @@ def test_a_sentence_before_the_first_mark_is_a_turn():
 )
 def test_other_tables_and_brackets_are_text(text):
     assert read_history(text) == (Turn("user", text),)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "end"),
+    [
+        ("<|im_start|>user<|im_sep|>", "<|im_start|>assistant<|im_sep|>", "<|im_end|>"),
+        ("<|turn>user\n", "<|turn>model\n", "<turn|>\n"),
+        ("<bos><|turn>system\nBe brief.<turn|>\n<|turn>user\n", "<|turn>model\n", "<turn|>\n"),
+        ("]~!b[]~b]user\n", "]~b]ai\n", "[e~[\n"),
+        ("<seed:bos>user\n", "<seed:bos>assistant\n", "<seed:eos>"),
+        ("<\uff5chy_begin\u2581of\u2581sentence\uff5c><\uff5chy_User\uff5c>", "<\uff5chy_Assistant\uff5c>", ""),
+        ("<|begin_of_sentence|>User: ", "Assistant: ", "<|end_of_sentence|>"),
+        ("<|begin_of_sentence|>User: ", "\nAssistant: ", ""),
+    ],
+)
+def test_a_rendered_template_is_read_whatever_its_tokens_are(first, second, end):
+    assert read_history(f"{first}{ASKED}{end}{second}{TOLD}{end}") == TALK
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What does <|turn>user mean?",
+        "Is ]~b]user a token?",
+        "Where does <seed:bos>user stand?",
+        "<|begin_of_text|> is the first token of which model?",
+        "<|turn> or <turn|>: which one opens?",
+        "<|im_start|> or <s>: which one?",
+    ],
+)
+def test_a_question_about_tokens_is_one_turn(text):
+    assert [turn.text for turn in read_history(text)] == [text]
