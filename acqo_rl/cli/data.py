@@ -103,7 +103,9 @@ class PrepareDataConfig:
         default_factory=list,
         metadata={"help": "files: tables, TREC collections, pages, folders of pages. collection: its location."},
     )
-    queries: list[str] = field(default_factory=list, metadata={"help": "files: tables, TREC topics, or .txt files with one query per line."})
+    queries: list[str] = field(
+        default_factory=list, metadata={"help": "files: tables, TREC topics, or .txt files with one query per line."}
+    )
     qrels: list[str] = field(default_factory=list, metadata={"help": "files: SPLIT=FILE for each split, or one FILE."})
     document_fields: list[str] = field(
         default_factory=list,

@@ -46,7 +46,13 @@ except ImportError as error:
     raise missing("langchain", error) from error
 
 
-_OF_A_SEARCH = re.compile("score|distance|similarity|rank", re.I)
+_OF_A_SEARCH = re.compile(
+    r"[_@]*(?:(?:re(?:levance|ranke?r?|trieval)|similarity|search|query|vector|dense|sparse|semantic|keyword|text|lexical"
+    r"|bm25|hybrid|fus(?:ed|ion)|rrf|cosine|embedding|normali[sz]ed|cross|encoder)[_ .-]?)*"
+    r"(?:scores?|distance|similarity|rank)",
+    re.I,
+)
+"""Names of metadata that a store adds to what it finds; ``world_rank`` and ``credit_score`` belong to a document."""
 
 
 class AdaptiveRetriever(BaseRetriever):
@@ -154,13 +160,18 @@ class LangChainSource:
         return [self._ranking(text, documents[:k]) for text, documents in zip(texts, lists, strict=True)]
 
     def _ranking(self, text: str, documents: Sequence[Document]) -> Ranking:
-        by_id: dict[str, Document] = {}
-        for document in documents:
-            by_id.setdefault(document.id or _content_id(document), document)
-        for doc_id, document in by_id.items():
-            title = str(document.metadata.get("title") or "")
-            self.documents[doc_id] = types.Document(doc_id, title, document.page_content, document.metadata)
-        return Ranking(tuple(by_id), tuple(1 / rank for rank in range(1, len(by_id) + 1)), self.name, text)
+        keys = tuple(dict.fromkeys(map(self._kept, documents)))
+        return Ranking(keys, tuple(1 / rank for rank in range(1, len(keys) + 1)), self.name, text)
+
+    def _kept(self, document: Document) -> str:
+        """Stores a document; returns its key, which is its id unless another text, such as another chunk, has that."""
+        key = document.id or _content_id(document)
+        title = str(document.metadata.get("title") or "")
+        found = types.Document(key, title, document.page_content, document.metadata)
+        if self.documents.setdefault(key, found).text != found.text:
+            key = f"{key} {_content_id(Document(found.text))}"
+        self.documents[key] = found
+        return key
 
 
 class LangChainModel:
@@ -210,6 +221,6 @@ def _is_truncated(reply: BaseMessage | str) -> bool:
 
 def _content_id(document: Document) -> str:
     """A hash of text and metadata, because pages may have equal texts; scores differ from query to query."""
-    own = {str(key): value for key, value in document.metadata.items() if not _OF_A_SEARCH.search(str(key))}
+    own = {str(key): value for key, value in document.metadata.items() if not _OF_A_SEARCH.fullmatch(str(key))}
     written = json.dumps([document.page_content, own], sort_keys=True, default=str)
     return hashlib.sha256(written.encode()).hexdigest()[:32]

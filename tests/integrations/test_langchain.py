@@ -223,15 +223,28 @@ def test_documents_without_id_are_identified_by_their_full_text():
     assert [document.metadata["title"] for document in found] == [None, None]
 
 
-def test_documents_without_id_with_equal_texts_stay_apart_and_scores_tell_nothing_apart():
+@pytest.mark.parametrize("score", ["_score", "relevance_score", "@search.rerankScore", "queryDistance", "rank"])
+@pytest.mark.parametrize("page", ["page", "world_rank", "credit_score", "distance_km", "similarity_group"])
+def test_documents_without_id_with_equal_texts_stay_apart_and_scores_tell_nothing_apart(score, page):
     class Nameless(BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
             pages = [(1, 0.9), (2, 0.8), (1, 0.7)]
-            return [Document(page_content="Left blank.", metadata={"page": p, "_score": s}) for p, s in pages]
+            return [Document(page_content="Left blank.", metadata={page: p, score: s}) for p, s in pages]
 
     found = AdaptiveRetriever.from_retriever(Nameless()).invoke("blank")
-    assert [document.metadata["page"] for document in found] == [1, 2]
+    assert [document.metadata[page] for document in found] == [1, 2]
     assert found[0].id != found[1].id
+
+
+def test_chunks_that_share_the_id_of_their_parent_stay_apart():
+    class OfParents(BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            chunks = ["one", "two", "one"] if "Peru" in query else ["two", "one"]
+            return [Document(id="parent", page_content=chunk) for chunk in chunks]
+
+    found = AdaptiveRetriever.from_retriever(OfParents()).invoke("compare Peru and Chad")
+    assert [(document.id, document.page_content) for document in found] == [("parent", "one"), ("parent", "two")]
+    assert found[0].metadata["acqo_rl"]["doc_id"] != found[1].metadata["acqo_rl"]["doc_id"]
 
 
 def test_metadata_of_a_store_is_never_lost():
