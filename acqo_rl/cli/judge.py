@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import fusion_named
+from acqo_rl.language_models.load import without_url
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.searching.names import name_reformulators
@@ -111,7 +112,7 @@ def main(config: JudgeConfig) -> None:
     pairs = [Pair(query, corpus[doc_id]) for query in queries for doc_id in pooled[query.id] if doc_id in corpus]
     judgements = Judgements(config.judge, folder / "judgements.jsonl")
     missing = judgements.missing(pairs)
-    name = config.judge.partition("@")[0]
+    name = without_url(config.judge)
     print(f"{len(pairs):,} pairs of {len(queries):,} queries; to be judged by {name}: {cost_of(missing)}.", flush=True)
     if config.plan:
         return

@@ -32,6 +32,7 @@ from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError, DataError
 from acqo_rl.fusion import fusion_named
 from acqo_rl.labelling.drafts import KINDS
+from acqo_rl.language_models.load import without_url
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 from acqo_rl.types import FusionName
@@ -122,7 +123,7 @@ def main(config: QuestionsConfig) -> None:
         replies.questions, retriever, fusion_named(config.fusion),
         longest_copy=config.longest_copy, easy=config.easy, seed=config.seed,
     )  # fmt: skip
-    write_questions(folder, corpus, replies, filtered, model=config.model.partition("@")[0], command=command_of(config))
+    write_questions(folder, corpus, replies, filtered, model=without_url(config.model), command=command_of(config))
     print(f"{len(filtered.kept):,} questions are kept: {folder}. Read {folder / 'report.md'} before you train.")
 
 
@@ -144,7 +145,7 @@ def check(config: QuestionsConfig) -> None:
 
 def command_of(config: QuestionsConfig) -> str:
     """The command that writes the data set, without paths."""
-    model = config.model.partition("@")[0]
+    model = without_url(config.model)
     return (
         f"acqo questions --model {model} --number {config.number} --kinds {' '.join(config.kinds)} --longest_copy"
         f" {config.longest_copy} --easy {config.easy:g} --seed {config.seed}"

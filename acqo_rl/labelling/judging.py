@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from tqdm import tqdm
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.language_models.load import without_url
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.replies.fields import first_of, read_fields
@@ -184,7 +185,7 @@ class Judgements:
             judge: name of the judge, part of the key; the URL of a server is not.
             file: JSON lines, one grade each.
         """
-        self._judge = judge.partition("@")[0]
+        self._judge = without_url(judge)
         self._file = file
         written = file.read_bytes() if file.exists() else b""
         whole = written[: written.rfind(b"\n") + 1]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.types import LanguageModel
+
+_WITH_URL = re.compile(r"@(?=\w+://)")
+"""The sign before a URL; names may contain the same sign: "@cf/meta/llama-3.1-8b-instruct"."""
 
 
 def load_language_model(
@@ -74,12 +78,17 @@ def on_server(name: str) -> tuple[str, str | None]:
         ConfigError: the name is missing, or the URL is not http(s) or contains a password.
     """
     provider, _, rest = name.partition(":")
-    model, _, url = rest.partition("@")
+    model, url = _WITH_URL.split(rest, maxsplit=1) if _WITH_URL.search(rest) else rest.partition("@")[::2]
     if not model:
         raise ConfigError(f"{name!r} has no model name; write {provider}:NAME@URL, or {provider}:NAME.")
     if url:
         _check_address(f"{provider}:{model}", url)
     return model, url or None
+
+
+def without_url(name: str) -> str:
+    """The name of a model without the URL of its server: ``openai:NAME``."""
+    return _WITH_URL.split(name, maxsplit=1)[0]
 
 
 def _check_address(model: str, url: str) -> None:

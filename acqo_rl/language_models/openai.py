@@ -33,13 +33,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _REFUSED = re.compile(
-    r"unsupported|not (?:be )?(?:support|permit|accept|allow|recogni[sz]e|implement)|unknown|unrecogni[sz]ed|unexpected"
+    r"unsupported|(?:not|n't) (?:be )?(?:support|permit|accept|allow|enabl|recogni[sz]e|implement)|unknown"
+    r"|unrecogni[sz]ed|unexpected"
     r"|deprecated|only (?:the )?(?:default|\d)|(?:does not|doesn't|cannot) (?:take|set|use)|extra (?:inputs?|fields?)"
     r"|greater than 0\b|(?:strictly|be) positive",
     re.I,
 )
 _SYSTEM = "system"
-_OF_SYSTEM = re.compile(r"\bsystem\b.{0,20}\b(?:role|message|prompt|instruction)|\brole.{0,20}\bsystem\b", re.I)
+_OF_SYSTEM = re.compile(
+    r"\b(?:system|developer)\b.{0,20}\b(?:role|message|prompt|instruction)|\brole.{0,20}\b(?:system|developer)\b", re.I
+)
 _ONLY_OTHERS = re.compile(r"\bonly user\b.{0,40}\broles?\b|\broles? must alternate\b|\bstart with a user\b", re.I)
 """Complaints of chat templates without a system role that do not name it."""
 _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
@@ -154,7 +157,7 @@ class OpenAIModel:
             try:
                 messages = cast(Any, folded(conversation) if _SYSTEM in refused else conversation)
                 reply = self._client.chat.completions.create(model=self.name, messages=messages, **sent)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
                 complaint = complaint_of(error)
                 if (most := accepted_limit(complaint, wanted["max_tokens"])) is not None:
                     wanted = {**wanted, "max_tokens": most}

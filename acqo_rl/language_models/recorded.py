@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from acqo_rl.language_models.load import without_url
 from acqo_rl.types import Completion, Conversation, LanguageModel
 
 _BATCH = 8
@@ -30,7 +31,7 @@ class RecordedModel:
             load: loads the model; not called if the file has every completion.
             file: JSON lines, one completion each.
         """
-        self.name = name.partition("@")[0]
+        self.name = without_url(name)
         self._load = load
         self._file = file
         self._model: LanguageModel | None = None

@@ -16,21 +16,24 @@ from acqo_rl.types import Completion, Conversation
 ODD_ANSWERS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """Exceptions after an invalid response: the clients do not catch JSON errors and do not check the shape of the data."""
 _STATUS = re.compile(r"^status \d+: ")
-_OF_TOKENS = re.compile(
-    r"max_(?:completion_|new_|output_)?tokens|completion tokens|context (?:length|window|size)", re.I
-)
+_MAX_TOKENS = r"max(?:imum)?[ _](?:(?:completion|new|output)[ _])?tokens"
+_OF_TOKENS = re.compile(rf"{_MAX_TOKENS}|completion tokens|context (?:length|window|size)", re.I)
 _TOO_LARGE = re.compile(
     r"too (?:large|high|many|long)|exceed|maximum|less than|at most|valid range|up to|larger than|greater than|[<>]",
     re.I,
 )
 _AT_MOST = re.compile(
-    r"max_(?:completion_|new_|output_)?tokens.{0,60}?(?:at most|less than or equal to|<=|up to|no more than"
-    r"|maximum (?:is|of)|\[\d+, ?|between \d+ and|from \d+ to)\D{0,12}?(\d+)",
+    rf"{_MAX_TOKENS}.{{0,60}}?(?:at most|less than or equal to|<=|up to|no more than"
+    r"|(?:maximum|limit) (?:is|of)|\[\d+, ?|between \d+ and|from \d+ to)\D{0,12}?(\d+)",
     re.I | re.S,
 )
-_CONTEXT = re.compile(r"(?:context (?:length|window|size)|model length)\D{0,20}(\d+)", re.I)
+_CONTEXT = re.compile(
+    rf"(?:context (?:length|window|size)|model length|inputs?\W{{1,2}}tokens \+ \W?{_MAX_TOKENS})\D{{0,20}}(\d+)", re.I
+)
 _PROMPT = re.compile(
-    r"(\d+) (?:input tokens|in the (?:messages|prompt)|prompt tokens)|(?:prompt|input) (?:has|contains) (\d+)", re.I
+    r"(\d+) (?:\W?inputs?\W{1,2}tokens|in the (?:messages|prompt)|prompt tokens)"
+    r"|(?:prompt|input) (?:has|contains) (\d+)",
+    re.I,
 )
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 _SHORTEST_KEY = 8

@@ -69,9 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
             name, complaint = wish.removeprefix("refuse ").split(": ", 1)
             if name in body:
                 return self.send(422, complaint if complaint[0] in "[{" else {"error": {"message": complaint}})
-        if "no system role" in wish and any(message["role"] == "system" for message in body["messages"]):
-            complaint = wish.partition(": ")[2] or "System role not supported"
-            return self.send(400, {"object": "error", "message": complaint, "code": 400})
+        if wish.startswith("no system role, ") and any(message["role"] == "system" for message in body["messages"]):
+            status, complaint = wish.removeprefix("no system role, ").split(": ", 1)
+            return self.send(int(status), {"object": "error", "message": complaint, "code": int(status)})
         if body.get("stream"):
             return self.send(200, _STREAMED, {"Content-Type": "text/event-stream"})
         if wish.startswith("at most "):

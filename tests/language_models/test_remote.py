@@ -9,7 +9,7 @@ import pytest
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.anthropic import AnthropicModel
-from acqo_rl.language_models.load import load_language_model
+from acqo_rl.language_models.load import load_language_model, on_server, without_url
 from acqo_rl.language_models.openai import OpenAIModel
 from acqo_rl.language_models.remote import failed
 from acqo_rl.reformulation.prompted import Prompted
@@ -87,6 +87,9 @@ def test_one_failure_is_one_items_problem_position_for_position(connect):
         (4096, "`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens`"),
         (4096, "Invalid max_tokens value, the valid range of max_tokens is [1, 4096]"),
         (4096, "max_tokens must be at most 4096, got {}"),
+        (4067, "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 30 `inputs` tokens and {} `max_new_tokens`"),
+        (4096, "The maximum tokens you requested exceeds the model limit of 4096. Try again with a lower value."),
+        (4096, "too many tokens: max tokens must be less than or equal to 4096, the maximum output - received {}."),
     ],
 )  # fmt: skip
 def test_a_limit_that_is_too_large_is_lowered_to_the_one_that_the_server_names(connect, server, most, complaint):
@@ -185,10 +188,12 @@ class TestWhatAServerTakes:
         "complaint",
         ["System role not supported", "Only user and assistant roles are supported!",
          "Conversation roles must alternate user/assistant/user/assistant/...",
-         "After the optional system message, conversation roles must alternate"],
+         "After the optional system message, conversation roles must alternate",
+         "Developer instruction is not enabled for models/m", "This model doesn't support system messages."],
     )  # fmt: skip
-    def test_a_server_without_a_system_role_gets_its_text_in_the_users_turn(self, model, server, complaint):
-        wish = f"no system role: {complaint}"
+    @pytest.mark.parametrize("status", [400, 500])
+    def test_a_server_without_a_system_role_gets_its_text_in_the_users_turn(self, model, server, status, complaint):
+        wish = f"no system role, {status}: {complaint}"
         for _ in range(2):
             assert model.generate([say(wish)])[0].text == f"reply to {wish}"
         sent = [body["messages"] for _, body, _ in server.requests]
@@ -346,7 +351,12 @@ class TestNames:
         with pytest.raises(ConfigError, match=rf"acqo-rl\[{package}\]"):
             load_language_model(f"{package}:name", max_new_tokens=9)
 
-    @pytest.mark.parametrize("name", ["openai:", "openai:@http://localhost", "anthropic:"])
+    @pytest.mark.parametrize("model", ["@cf/meta/llama", "claude@20250929", "a@b@c", "qwen3:4b"])
+    def test_a_name_may_contain_the_sign_before_the_url(self, model):
+        assert on_server(f"openai:{model}@https://host/v1") == (model, "https://host/v1")
+        assert without_url(f"openai:{model}@https://host/v1") == without_url(f"openai:{model}") == f"openai:{model}"
+
+    @pytest.mark.parametrize("name", ["openai:", "openai:@http://localhost", "openai:@localhost", "anthropic:"])
     def test_no_name(self, name):
         with pytest.raises(ConfigError, match="NAME@URL"):
             load_language_model(name, max_new_tokens=9)
