@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
     from acqo_rl.types import Document, Encoder
 
+NO_IDS = "{} has no ids; give ids, or the data of the embeddings."
 WHOLE_DOCUMENTS = (
     "A search engine stores whole documents; split long ones in the data, or build an index folder with"
     " --split_passages."
@@ -175,7 +176,7 @@ def check(config: BuildIndexConfig) -> None:
         raise ConfigError("The bm25 part of a hybrid index is built from text; give data as well.")
     if not config.data and not (config.embeddings and (config.ids or config.embeddings.endswith(".npz"))):
         if config.embeddings:
-            raise ConfigError(f"{config.embeddings} has no ids; give ids, or the data of the embeddings.")
+            raise ConfigError(NO_IDS.format(config.embeddings))
         raise ConfigError("There is nothing to index; give data, or embeddings and ids.")
     if config.update and not is_engine(config.output):
         raise ConfigError("Only a collection of a search engine can be updated; omit update, or build a new index.")
@@ -345,6 +346,8 @@ def build_dense(
     if config.embeddings:
         embeddings, own_ids = read_embeddings(config.embeddings)
         ids = read_ids(config.ids) if config.ids else own_ids or [document.id for document in documents or []]
+        if not ids:
+            raise ConfigError(NO_IDS.format(config.embeddings))
         return build_embeddings_index(folder, embeddings, ids, encoder, corpus=documents, **faiss_settings)
     return build_dense_index(
         folder, documents or [], encoder, passages=passages, shard_size=config.shard_size, **faiss_settings

@@ -15,10 +15,10 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any
 
 from acqo_rl import __version__
 from acqo_rl.conversation_schema import ACCEPTED, HISTORY_SCHEMA
@@ -36,8 +36,10 @@ from acqo_rl.types import Document, Reformulation
 try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.tools import Tool
+    from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
     from mcp_types import ToolAnnotations
-    from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+    from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 except ImportError as error:
     raise missing("mcp", error) from error
 
@@ -47,13 +49,16 @@ Collections: {collections}. Strategies: {strategies}."""
 
 _DEFAULT_LIMIT = 5
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 
 def _listed(names: Any) -> Any:
-    """Models often give a single name as a text, and null for a parameter that they omit."""
-    return () if names is None else (names,) if isinstance(names, str) else names
+    """Models often give a single name as a text, and null or an empty text for a parameter that they omit."""
+    listed = [names] if isinstance(names, str) else names or ()
+    return [name for name in listed if name != ""] if isinstance(listed, (list, tuple)) else listed
+
+
+def _or_none(value: Any) -> Any:
+    """Models also give an empty text, list or object for a parameter that they omit."""
+    return None if value in ("", [], {}) else value
 
 
 Question = Annotated[str, Field(description="The question, in the user's words.")]
@@ -65,8 +70,12 @@ Names = Annotated[
     Field(max_length=50, description="Collections to search; by default all."),
     BeforeValidator(_listed, json_schema_input_type=list[str] | str | None),
 ]
-Strategy = Annotated[str | None, Field(description="Reformulation strategy; by default the server's first one.")]
-History = Annotated[Any, WithJsonSchema({**HISTORY_SCHEMA, "description": ACCEPTED})]
+Strategy = Annotated[
+    str | None,
+    Field(description="Reformulation strategy; by default the server's first one."),
+    BeforeValidator(_or_none, json_schema_input_type=str | None),
+]
+History = Annotated[Any, BeforeValidator(_or_none), WithJsonSchema({**HISTORY_SCHEMA, "description": ACCEPTED})]
 Notes = Annotated[list[str], Field(description="Parts of the request that were shortened, dropped or replaced.")]
 
 
@@ -174,19 +183,7 @@ def make_server(service: Service) -> MCPServer[None]:
     Args:
         service: the service whose strategies and collections are offered.
     """
-    server: MCPServer[None] = MCPServer(
-        "acqo-rl",
-        version=__version__,
-        instructions=_INSTRUCTIONS.format(
-            collections=", ".join(collection.name for collection in service.collections),
-            strategies=", ".join(service.strategies.names),
-        ),
-        log_level="WARNING",
-    )
-    read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
-    @server.tool(annotations=read_only)
-    @_with_tool_errors
     def search(
         query: Question, k: Limit = None, collections: Names = (), strategy: Strategy = None, history: History = ()
     ) -> SearchReply:
@@ -201,23 +198,45 @@ def make_server(service: Service) -> MCPServer[None]:
             notes=notes,
         )
 
-    @server.tool(annotations=read_only)
-    @_with_tool_errors
     def reformulate(query: Question, strategy: Strategy = None, history: History = ()) -> ReformulateReply:
         """Return the sub-queries that a search for a question would use, without searching."""
         asked, notes = as_query(query, history)
         made = service.reformulate(asked, service.strategy(strategy), None, service.collections.named(()))
         return ReformulateReply(**dict(ReformulationReply.of(made)), notes=notes)
 
-    return server
+    return MCPServer(
+        "acqo-rl",
+        version=__version__,
+        instructions=_INSTRUCTIONS.format(
+            collections=", ".join(collection.name for collection in service.collections),
+            strategies=", ".join(service.strategies.names),
+        ),
+        tools=[_tool(search), _tool(reformulate)],
+        log_level="WARNING",
+    )
 
 
-def _with_tool_errors(tool: Callable[P, T]) -> Callable[P, T]:
-    @wraps(tool)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+class _Arguments(ArgModelBase, extra="allow"):
+    """Arguments of a tool; the names of unknown ones are given to it, which the SDK would drop without a word."""
+
+    def model_dump_one_level(self) -> dict[str, Any]:
+        return {**super().model_dump_one_level(), "unknown": list(self.model_extra or ())}
+
+
+def _tool(function: Callable[..., SearchReply | ReformulateReply]) -> Tool:
+    """Offers a function as a tool that reports errors of this package and unknown arguments."""
+
+    @wraps(function)
+    def call(*, unknown: Sequence[str], **arguments: Any) -> SearchReply | ReformulateReply:
         try:
-            return tool(*args, **kwargs)
+            reply = function(**arguments)
         except AcqoError as error:
             raise ToolError(str(error)) from error
+        reply.notes.extend(f"There is no argument {name}; it was ignored." for name in unknown)
+        return reply
 
-    return call
+    hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    tool = Tool.from_function(call, annotations=hints)
+    known = tool.fn_metadata.arg_model
+    tool.fn_metadata.arg_model = create_model(known.__name__, __base__=(_Arguments, known))
+    return tool

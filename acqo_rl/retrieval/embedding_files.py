@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,11 @@ from acqo_rl.errors import DataError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_OF_IDS = re.compile(
+    r"(?:_|doc(?:ument)?s?_?|p(?:assage)?s?_?|corpus_?|chunks?_?|items?_?|rows?_?)*(?:ids?|nos?)", re.I
+)
+"""Names of arrays with the ids of documents, such as ``ids``, ``doc_ids`` and ``docno``."""
 
 
 def read_embeddings(path: str) -> tuple[NDArray[np.floating], list[str] | None]:
@@ -62,18 +68,50 @@ def read_ids(path: str) -> list[str]:
 
 
 def _embeddings_and_ids(arrays: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], list[str] | None]:
-    """The only array of a .npz file, or its only two-dimensional array and the only list of as many ids."""
-    loaded = {name: arrays[name] for name in arrays}
+    """The embeddings of a .npz file, and their ids if it has any.
+
+    Embeddings are the only array, or the only one with two dimensions. Ids are an array of that name, else the only
+    list of distinct texts or whole numbers; others, such as labels, repeat.
+    """
+    loaded, unreadable = _loaded(arrays)
     tables = [array for array in loaded.values() if array.ndim > 1]
-    if len(loaded) == 1:
+    if len(loaded) == 1 and not unreadable:
         return next(iter(loaded.values())), None
     if len(tables) == 1:
-        ids = [a for a in loaded.values() if a.shape == tables[0].shape[:1] and a.dtype.kind in "iuUS"]
-        if len(ids) == 1:
-            texts = ids[0].astype(str) if ids[0].dtype.kind != "S" else map(bytes.decode, ids[0])
-            return tables[0], [str(one).strip() for one in texts]
-    shapes = ", ".join(f"{name} {array.shape}" for name, array in loaded.items())
+        lists = {
+            name: array
+            for name, array in loaded.items()
+            if array.shape == tables[0].shape[:1] and array.dtype.kind in "iuUS"
+        }
+        named = [name for name in lists if _OF_IDS.fullmatch(name)]
+        if not named and (objects := [name for name in unreadable if _OF_IDS.fullmatch(name)]):
+            raise ValueError(f"its array {objects[0]} contains Python objects; write it with .astype(str)")
+        names = named or [name for name, array in lists.items() if len(set(array.tolist())) == len(array)]
+        if len(names) <= 1:
+            return tables[0], next((_texts(lists[name]) for name in names), None)
+    shapes = ", ".join(
+        [*(f"{name} {array.shape}" for name, array in loaded.items()), *(f"{name} (objects)" for name in unreadable)]
+    )
     raise ValueError(f"it contains the arrays {shapes}; expected one with embeddings, and at most one with ids")
+
+
+def _loaded(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """The arrays, and the names of those of Python objects, such as columns of pandas, which only pickle reads."""
+    loaded: dict[str, NDArray[Any]] = {}
+    unreadable = []
+    for name in arrays:
+        try:
+            loaded[name] = arrays[name]
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+            unreadable.append(name)
+    return loaded, unreadable
+
+
+def _texts(ids: NDArray[Any]) -> list[str]:
+    texts = ids.astype(str) if ids.dtype.kind != "S" else map(bytes.decode, ids)
+    return [str(one).strip() for one in texts]
 
 
 def _check_ids(path: str, ids: list[str]) -> None:

@@ -19,6 +19,7 @@ from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever, passage_text
+from acqo_rl.retrieval.embedding_files import read_embeddings
 from acqo_rl.types import Document
 
 ROOT = Path(__file__).parents[2]
@@ -268,13 +269,37 @@ def test_a_npz_file_may_hold_embeddings_and_their_ids(tmp_path, build, vectors, 
     assert sorted(found) == [one.decode() if isinstance(one, bytes) else str(one) for one in ids]
 
 
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"ids": np.array(["a", "b", "c"]), "texts": np.array(["x", "y", "z"])},
+        {"doc_ids": np.array(["a", "b", "c"]), "texts": np.array(["x", "y", "z"], dtype=object)},
+        {"names": np.array(["a", "b", "c"]), "labels": np.array([0, 1, 0])},
+        {"docno": np.array(["a", "b", "c"]), "labels": np.array([0, 1, 2]), "token_ids": np.array([1, 2, 3])},
+    ],
+)
+def test_ids_of_a_npz_file_are_told_from_its_other_arrays(tmp_path, vectors, others):
+    np.savez(tmp_path / "v.npz", embeddings=vectors, **others)
+    assert read_embeddings(str(tmp_path / "v.npz"))[1] == ["a", "b", "c"]
+
+
+def test_labels_are_no_ids_and_objects_are_no_texts(tmp_path, build, vectors):
+    np.savez(tmp_path / "labels.npz", embeddings=vectors, labels=np.array([0, 1, 0]))
+    assert read_embeddings(str(tmp_path / "labels.npz"))[1] is None
+    with pytest.raises(ConfigError, match="has no ids"):
+        build("--embeddings", tmp_path / "labels.npz", "--output", tmp_path / "index")
+    np.savez(tmp_path / "objects.npz", embeddings=vectors, ids=np.array(["a", "b", "c"], dtype=object))
+    with pytest.raises(DataError, match=r"astype\(str\)"):
+        read_embeddings(str(tmp_path / "objects.npz"))
+
+
 @pytest.mark.parametrize("content", ["two arrays", "two lists of ids", "words", "empty", "no zip"])
 def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
     file = tmp_path / "vectors.npz"
     if content == "two arrays":
         np.savez(file, one=vectors, two=vectors)
     elif content == "two lists of ids":
-        np.savez(file, vectors=vectors, ids=np.array(["a", "b", "c"]), labels=np.array([1, 2, 3]))
+        np.savez(file, vectors=vectors, one=np.array(["a", "b", "c"]), other=np.array([1, 2, 3]))
     elif content == "words":
         np.savez(file, np.array([["a"], ["b"], ["c"]]))
     else:

@@ -127,15 +127,23 @@ async def test_notes_report_long_queries_and_dropped_turns(service):
             assert len(answer.structured_content["notes"]) == 4
 
 
-@pytest.mark.parametrize("collections", [None, "world", ["world"], []])
-@pytest.mark.parametrize("k", [None, 2])
-async def test_null_is_the_default_and_one_name_needs_no_list(service, collections, k):
+@pytest.mark.parametrize("collections", [None, "world", ["world"], [], "", [""]])
+@pytest.mark.parametrize(("k", "strategy", "history"), [(None, None, None), (2, "", {}), (2, "rules", "")])
+async def test_null_and_empty_are_the_default_and_one_name_needs_no_list(service, collections, k, strategy, history):
     async with Client(make_server(service)) as client:
-        settings = {"query": QUERY, "k": k, "collections": collections, "strategy": None, "history": None}
+        settings = {"query": QUERY, "k": k, "collections": collections, "strategy": strategy, "history": history}
         answer = await client.call_tool("search", settings)
         assert not answer.is_error
         default = await client.call_tool("search", {"query": QUERY})
         assert answer.structured_content["documents"] == default.structured_content["documents"][: k or 5]
+
+
+async def test_an_unknown_argument_is_reported(service):
+    async with Client(make_server(service)) as client:
+        for tool in ("search", "reformulate"):
+            answer = await client.call_tool(tool, {"query": QUERY, "limit": 2})
+            [note] = answer.structured_content["notes"]
+            assert "limit" in note
 
 
 async def test_collection_strategy_and_conversation_are_used(service):
