@@ -15,7 +15,15 @@ _SAME = {
     **{"\u0624": "\u0648", "\u0626": "\u064a"},  # hamza on waw and on yeh
     **{"\u0451": "\u0435", "\u0401": "\u0415"},  # Russian yo, which most texts write as ye
     "\u093c": "",  # Devanagari nukta, which most texts omit
+    **{"\u05f4": '"', "\u05f3": "'"},  # Hebrew gershayim and geresh
+    "\u02bc": "'",  # the apostrophe of Ukrainian, a letter in Unicode
 }
+_GERSHAYIM = re.compile("(?<=[\u05d0-\u05ea])[\u201c\u201d\u201e](?=[\u05d0-\u05ea](?![\u05d0-\u05ea]))")
+"""A quotation mark before the last letter of a Hebrew word, which marks an abbreviation."""
+_NARROW_SPACES = "\u2007\u2009\u202f"
+_SPACED_THOUSANDS = re.compile(
+    rf"(?<![\d{_NARROW_SPACES}])\d{{1,3}}(?:[{_NARROW_SPACES}]\d{{3}})+(?![{_NARROW_SPACES}]?\d)"
+)
 _SARA_AM = re.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32|([\u0e48-\u0e4b])\u0e4d\u0e32")
 _TONE_FIRST = re.compile("([\u0e48-\u0e4c])([\u0e31\u0e34-\u0e3a\u0e47])")
 """A Thai tone mark typed before the vowel above or below the same consonant."""
@@ -36,7 +44,7 @@ def one_form(text: str) -> str:
     """Returns the text with ASCII digits and one form of each letter.
 
     Arabic, Persian and Urdu forms of alef, yeh, kaf and heh become the same letter. Thai marks get the usual order, and
-    the nukta of Devanagari is removed.
+    the nukta of Devanagari is removed. The marks of Hebrew abbreviations become plain quotation marks.
 
     Args:
         text: a text that ``acqo_rl.text.compatible`` returned.
@@ -45,7 +53,14 @@ def one_form(text: str) -> str:
         return text
     text = text.translate(_table())
     text = _SARA_AM.sub("\\1\\2\u0e33", text)
-    return _TONE_FIRST.sub(r"\2\1", text).replace("\u0e40\u0e40", "\u0e41")
+    return _TONE_FIRST.sub(r"\2\1", _GERSHAYIM.sub('"', text)).replace("\u0e40\u0e40", "\u0e41")
+
+
+def without_narrow_spaces(text: str) -> str:
+    """Removes the narrow spaces between the groups of a number, of which ``compatible`` would make plain spaces."""
+    if text.isascii():
+        return text
+    return _SPACED_THOUSANDS.sub(lambda match: re.sub(f"[{_NARROW_SPACES}]", "", match[0]), text)
 
 
 @cache

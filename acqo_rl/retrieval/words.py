@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.retrieval.letters import one_form, with_anusvara
+from acqo_rl.retrieval.letters import one_form, with_anusvara, without_narrow_spaces
 from acqo_rl.text import compatible, folded
 
-_VERSION_OF_MOST, _VERSION_OF_SOME = 7, 8
+_VERSION_OF_MOST, _VERSION_OF_SOME = 8, 9
 """Must be increased whenever the tokenization changes, because an index must be searched with the same tokenization."""
 
 LANGUAGES = (
@@ -59,11 +59,13 @@ _BESIDE_PRONOUN = frozenset((
 ))  # fmt: skip
 """Words beside "IT" that make it the pronoun in a text in capitals."""
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_THOUSANDS = re.compile(r"\d{1,3}([,'\u2019])\d{3}(?:\1\d{3})*(?:\.\d+)?")
 _DOTTED_I, _DOTLESS_I = "i\u0307", "\u0131"
 """Lower-case forms of the Turkish capital I with and without a dot."""
 _TURKISH_CAPITALS = str.maketrans({"I": _DOTLESS_I, "\u0130": "i"})
 _APOSTROPHE = re.compile("['\u2019]")
+_MARK_IN_WORD = re.compile("[\u02b9-\u02bf\u2018]")
+"""The \u02bbokina of Hawai\u02bbi and marks of transliterations, such as Qur\u02be\u0101n, which most texts omit."""
 _SMALL = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089"
 _SMALL_DIGITS = re.compile(rf"(?<![^\W\d_{_SMALL}])([^\W\d_{_SMALL}]++)([{_SMALL}]+)")
 """Superscript or subscript digits after letters: CO\u2082, km\u00b2, a footnote."""
@@ -145,7 +147,7 @@ def make_tokenizer(language: str) -> Callable[[str], list[str]]:
         return [form for both in zip(stem(own), typed, strict=True) for form in dict.fromkeys(both)]
 
     def tokenize(text: str) -> list[str]:
-        text = one_form(compatible(text))
+        text = one_form(compatible(without_narrow_spaces(text)))
         text = with_anusvara(text) if language == "hindi" else text
         words = list(_words(text))
         shouted = len(words) > 1 and text.isupper()
@@ -219,8 +221,12 @@ def _without_hyphens(text: str) -> Iterator[str]:
 def _compound(segment: str) -> Iterator[str]:
     if _ACRONYM.fullmatch(segment):
         yield segment.replace(".", "")
-    elif _THOUSANDS.fullmatch(segment):
-        yield segment.replace(",", "")
+    elif thousands := _THOUSANDS.fullmatch(segment):
+        yield segment.replace(thousands[1], "")
+    elif _MARK_IN_WORD.search(segment):
+        joined = _MARK_IN_WORD.sub("", segment)
+        yield joined
+        yield from (part for part in _MARK_IN_WORD.split(segment) if part not in ("", joined))
     elif _APOSTROPHE.search(segment):
         yield from filter(None, _APOSTROPHE.split(segment))
     else:
