@@ -63,7 +63,13 @@ def uncounted(lines: Sequence[str], read: str = "") -> list[str]:
     values = [count_of(counts[place]["number"]) for place in bare]
     if len(values) > 1 and values == list(range(1, len(values) + 1)):  # in several styles: "1: ", "#2 ", "c) "
         ends |= {place: counts[place].end() for place in bare}
-    return [f"- {texts[place][ends[place] :]}" if place in ends else line for place, line in enumerate(lines)]
+    return [f"- {_rest(line, texts[n][ends[n] :])}" if n in ends else line for n, line in enumerate(lines)]
+
+
+def _rest(line: str, text: str) -> str:
+    """The end of a line whose plain text is ``text``, with its bold marks if the count is not bold."""
+    counted = _COUNT.match(line)
+    return line[counted.end() :] if counted and plain(line[counted.end() :]) == text else text
 
 
 def _is_counted(text: str, beside: str) -> bool:

@@ -14,6 +14,7 @@ _COUNT = re.compile(r"\(?(?:(\d{1,2})[.:)\uff1a]{1,2}|([\u2460-\u2468])|([A-Ha-h
 _EMPHASISED = re.compile(r"#{1,6}\s+\S.*|(?:\*\*|__|<(?:b|strong)>)\S.*(?:\*\*|__|</(?:b|strong)>)", re.I)
 _ASKS = re.compile(r".*[?\uff1f\u061f]|([\"'`]).*\1|>.*|\u201c.*\u201d|\u00ab.*\u00bb|\u300c.*\u300d")
 _HEADING = re.compile(r"#{1,6}\s+|</?(?:b|strong)>", re.I)
+_ASIDE = re.compile(r"\s*(?:\([^()]*\)|\uff08[^\uff08\uff09]*\uff09)$")
 _LETTER = re.compile(r"\s*#?[A-Ha-h\d]$")
 _COUNTED = re.compile(
     r"[\[(<{\u3010\u3014\uff08]?(?P<label>[^\d:.!?#]{2,30}?)\s*[#\u2116]?\s*(?P<number>\d{1,2})[\])>}\u3011\u3015\uff09]?"
@@ -98,4 +99,5 @@ def _is_head(row: str) -> bool:
         label = label[1:-1]
     if label.endswith(_COLONS):
         return is_marked(text) or LABEL.fullmatch(label) is not None
+    label = _ASIDE.sub("", label) if _EMPHASISED.fullmatch(row.strip()) else label
     return len(label) < 40 and _LETTER.search(label) is not None and names_entries(_LETTER.sub("", label))

@@ -32,18 +32,18 @@ def without_kinds(lines: Sequence[str], read: str) -> list[str]:
     found = {place: match for place in filled if (match := _KIND.fullmatch(lines[place].strip()))}
     if not read or len(found) < 2 or not set(filled) - found.keys() <= {filled[0], filled[-1]}:
         return list(lines)
-    known = _words(read)
+    known = words_of(read)
     kinds = [match["bold"] or match["aside"] or match["plain"] for match in found.values()]
     texts = [match["text"] for match in found.values()]
-    shares = [bool(_words(text) & known) for text in texts]
-    if any(_words(kind) & known for kind in kinds) or sum(shares) * 2 < len(shares) or len(set(texts)) < len(texts):
+    shares = [bool(words_of(text) & known) for text in texts]
+    if any(words_of(kind) & known for kind in kinds) or sum(shares) * 2 < len(shares) or len(set(texts)) < len(texts):
         return list(lines)
     if not any(match["plain"] for match in found.values()) or all(len(text.split()) >= _FEWEST_WORDS for text in texts):
         return [f"- {found[place]['text']}" if place in found else line for place, line in enumerate(lines)]
     return list(lines)
 
 
-def _words(text: str) -> set[str]:
+def words_of(text: str) -> set[str]:
     """The words of at least three letters, and the pairs of characters in scripts without spaces."""
     words = {word.casefold() for word in _WORD.findall(text)}
     return words | {pair for run in _UNSPACED.findall(text) for pair in map("".join, pairwise(run))}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from acqo_rl.replies.headings import under_labels
 from acqo_rl.replies.marks import is_marked, plain, with_colon
-from acqo_rl.replies.wording import LABEL, names_queries
+from acqo_rl.replies.wording import EXPLAINS, LABEL, names_queries
 from acqo_rl.text import UNSPACED, unnumbered
 
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-|:\s]*")
@@ -28,12 +28,17 @@ _CODED_LIST = re.compile(
 _AROUND = re.compile(r"\\(?:begin|end)\{\w+\}(?:\[[^\]\n]*\])?|\\[\[\]]|\[/?(?:list|ul|ol)\]", re.I)
 _ITEM = re.compile(r"\s*(?:\\item(?:\s*\[[^\]\n]*\])?|\[\*\])\s*")
 _COMMAND = re.compile(r"\\[a-z]{2,10}\{([^{}]*)\}|``((?:(?!``|'').)+)''")
-_BREAK = re.compile(r"\s*(?:-\s?){3,}|\s*(?:\*\s?){3,}|\s*(?:_\s?){3,}")
+_BREAK = re.compile(r"\s*(?:([-*_=\u2014\u2500\u2550])\s?(?:\1\s?){2,}|\u2e3b\s*)")
 _ITALIC = re.compile(r"\s*(?:\*(?![*\s])[^*]+\*|_(?![_\s])[^_]+_)[.!]?\s*")
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.I)
 _ARGUMENT = r"\(\s*(?:\w+\s*=\s*)?(?:\"[^\"]+\"|'[^']+')"
 _CALL = rf"(?:\w+_)?(?:search|retrieve|query|lookup)(?:_\w+)?{_ARGUMENT}(?:\s*,\s*\w+\s*=\s*[\w.]+)*\s*\)"
 _CALLS = re.compile(rf"\s*(?:[-*]\s+|\d{{1,2}}[.)]\s+)?\[?{_CALL}(?:\s*,\s*{_CALL})*\]?;?\s*", re.I)
+_EXPLANATION = re.compile(
+    r"\s*(?:[*_]{1,2}|#{1,6}\s)?(?:(?P<why>why(?: (?:this|these|it|that)(?: \w+){0,2})?)\s?[:\uff1a]"
+    rf"|{EXPLAINS})[*_\s]*",
+    re.I,
+)
 _ENDS = (".", "!", "\u3002", "\uff01", "\u0964")
 
 
@@ -47,9 +52,10 @@ def rows_of(text: str, read: str = "") -> list[str]:
     text = text if "<br" in read.lower() else _LINE_BREAK.sub("\n", text)
     rows = [part for row in _without_list_code(text).splitlines() for part in _BETWEEN_TAGS.split(row)]
     rows = [part for row in rows for part in _called(row, read)]
-    rows = [row for row in rows if not row.lstrip().startswith("```")]
-    rows = _without_table(under_labels(_without_keys(_without_fields(rows, read)), read))
-    return _without_notes(_without_groups(_without_closing_note(rows)))
+    rows = _without_closing_note([row for row in rows if not row.lstrip().startswith("```")])
+    rows = _without_explanations(rows)
+    rows = _without_fields(["" if _BREAK.fullmatch(row) else row for row in rows], read)
+    return _without_notes(_without_groups(_without_table(under_labels(_without_keys(rows), read))))
 
 
 def _called(row: str, read: str) -> list[str]:
@@ -57,6 +63,21 @@ def _called(row: str, read: str) -> list[str]:
     if not _CALLS.fullmatch(row) or row.partition("(")[0].strip("-*[ ") in read:
         return [row]
     return [f"- {argument[0].rstrip()[:-1].partition(argument[0][-1])[2]}" for argument in re.finditer(_ARGUMENT, row)]
+
+
+def _without_explanations(rows: Sequence[str]) -> list[str]:
+    """Removes labelled explanations below an entry: "**Why:** it names the city.".
+
+    Below a label on a line of its own, all rows are part of the explanation, unless entries with a label follow.
+    """
+    kept: list[str] = []
+    for place, row in enumerate(rows):
+        label = _EXPLANATION.match(plain(row)) if any(map(str.strip, kept)) else None
+        if label is None or (label["why"] and not row.rstrip(" *_").endswith((*_ENDS, ":", "\uff1a"))):
+            kept.append(row)
+        elif label.end() == len(plain(row)) and not any(is_marked(plain(below).strip()) for below in rows[place + 1 :]):
+            break
+    return kept
 
 
 def _without_list_code(text: str) -> str:

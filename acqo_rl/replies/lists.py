@@ -9,7 +9,7 @@ from acqo_rl.replies.announcements import with_label, without_courtesy
 from acqo_rl.replies.boxes import boxed_or_all
 from acqo_rl.replies.counts import uncounted
 from acqo_rl.replies.explanations import without_explanations
-from acqo_rl.replies.kinds import without_kinds
+from acqo_rl.replies.kinds import without_kinds, words_of
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import (
     is_marked,
@@ -50,7 +50,9 @@ _HEADED = re.compile(
 _PRONOUN = re.compile(r"\b(?:it|its|he|she|his|her|they|their|there)\b")
 _HEAD_WORDS, _HEAD_CHARACTERS = 2, 4
 """Maximum number of words of a head, and of characters if its script has no spaces."""
-_QUOTED_FIRST = re.compile(rf"({_QUOTED_OR_BOLD})\s*(?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?$")
+_LONGEST_PARTICLE = 3
+"""Maximum number of characters of words that titles write without capitals: "The Lord of the Rings"."""
+_QUOTED_FIRST = re.compile(rf"({_QUOTED_OR_BOLD})\s*((?:[-\u2013\u2014:\uff1a(\uff08\u2192].*)?)$")
 _IN_A_ROW = rf"(?:{_QUOTED}|(?<!\w)'[^']+'(?!\w)|`[^`]+`|\*\*[^*]+\*\*)"
 _COMMA, _AND = r"\s*[,;\u3001\uff0c]\s*", r"[^\W\d_]{1,4}\s*"
 _ROW = re.compile(rf"{_IN_A_ROW}(?:{_COMMA}(?:{_AND})?{_IN_A_ROW})+(?:\s*{_AND}{_IN_A_ROW})?[.\u3002!]?")
@@ -116,7 +118,7 @@ def _read_lines(text: str, read: str, *, in_a_row: bool) -> list[str]:
     lines = _without_framing(uncounted(without_kinds(lines, read), read), read)
     if len(lines) == 1:
         lines = _in_a_row(without_label(lines[0], read), read) if in_a_row else [without_label(lines[0], read)]
-    lines = without_explanations(_explained(lines), read)
+    lines = without_explanations(_explained(lines, read), read)
     if len(lines) > 1 and all(line.endswith(tuple(_SEPARATORS)) for line in lines[:-1]):
         lines = [line.rstrip(_SEPARATORS) for line in lines]
     entries = [_ASIDE.sub("", entry) for entry in map(undressed, lines) if entry]
@@ -202,13 +204,17 @@ def _is_long(line: str) -> bool:
     return len(line.split()) > 3 or (len(line) > 8 and not line.isascii() and " " not in line)
 
 
-def _explained(lines: Sequence[str]) -> list[str]:
-    """Removes explanations after the entries, if every entry has one or every entry is quoted."""
+def _explained(lines: Sequence[str], read: str) -> list[str]:
+    """Removes explanations after the entries, if every entry has one or every entry is quoted.
+
+    What follows a topic or a title is no explanation: "**Rust**: lifetimes".
+    """
     headed = [match for line in lines if (match := _HEADED.match(line))]
     if len(headed) == len(lines) > 1 and all(map(_is_below, headed)):
         return [f"{_head(m)} {m['text']}" if _PRONOUN.search(m["text"]) else m["text"] for m in headed]
-    quoted = [unquoted(plain(m[1])) for line in lines if (m := _QUOTED_FIRST.match(line))]
-    if lines and len(set(quoted)) == len(lines):
+    matches = [match for line in lines if (match := _QUOTED_FIRST.match(line))]
+    quoted = [unquoted(plain(match[1])) for match in matches]
+    if lines and len(set(quoted)) == len(lines) and not any(_is_topic(match, read) for match in matches):
         return quoted
     explained = [m["text"] for line in lines if (m := _EXPLAINED.match(line)) and not _joins(m)]
     return explained if len(set(explained)) == len(lines) > 1 else list(lines)
@@ -224,8 +230,24 @@ def _is_below(headed: re.Match[str]) -> bool:
     head, text = _head(headed).casefold(), headed["text"].casefold()
     if marked and (names_queries(head) or text.endswith(("?", "\uff1f", "\u061f"))):
         return True
-    is_short = len(head) <= _HEAD_CHARACTERS if _UNSPACED.search(head) else len(head.split()) <= _HEAD_WORDS
-    return is_short and head != text and all(word in text for word in head.split())
+    return _is_short(head) and head != text and all(word in text for word in head.split())
+
+
+def _is_topic(quoted: re.Match[str], read: str) -> bool:
+    """Whether quoted words before a colon are not a query: a few words that the model read, or a title.
+
+    What follows a title has other words that the model read: "**The Lord of the Rings**: cast".
+    """
+    head, rest = unquoted(plain(quoted[1])), quoted[2]
+    if not rest.startswith(_ANNOUNCES) or rest.endswith(_SENTENCE_ENDS):
+        return False
+    is_title = all(word[0].isupper() for word in head.split() if len(word) > _LONGEST_PARTICLE)
+    known, own = words_of(read), words_of(head)
+    return (_is_short(head) and (not read or own <= known)) or (is_title and not words_of(rest) & known <= own)
+
+
+def _is_short(head: str) -> bool:
+    return len(head) <= _HEAD_CHARACTERS if _UNSPACED.search(head) else len(head.split()) <= _HEAD_WORDS
 
 
 def _joins(explained: re.Match[str]) -> bool:

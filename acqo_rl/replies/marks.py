@@ -74,24 +74,24 @@ def without_marks(lines: Sequence[str], read: str = "") -> list[str]:
     """
     numbers = list(map(_number_of, lines))
     if not _count_entries(lines, numbers, read):
-        return [line if number else unmarked(line) for line, number in zip(lines, numbers, strict=True)]
+        return [unmarked(line) if n is None else line for line, n in zip(lines, numbers, strict=True)]
     once = list(map(unmarked, lines))
     second = list(map(_number_of, once))
     is_counted_twice = second == list(range(1, len(lines) + 1)) and not any(_is_read(line, read) for line in once)
-    return [line if n and not is_counted_twice else unmarked(line) for line, n in zip(once, second, strict=True)]
+    return [unmarked(line) if n is None or is_counted_twice else line for line, n in zip(once, second, strict=True)]
 
 
-def _number_of(line: str) -> int:
-    """The number before a line; 0 if it has none."""
+def _number_of(line: str) -> int | None:
+    """The number before a line; ``None`` if it has none."""
     line = plain(line)
     number = _NUMBER.match(line.removeprefix("("))
-    return int(number[0]) if number and unnumbered(line) != line else 0
+    return int(number[0]) if number and unnumbered(line) != line else None
 
 
-def _count_entries(lines: Sequence[str], numbers: Sequence[int], read: str) -> bool:
-    """Whether the numbers before lines, of which 0 stands for none, are not part of the texts."""
-    found = [number for number in numbers if number]
-    are_read = [line for line, number in zip(lines, numbers, strict=True) if number and _is_read(line, read)]
+def _count_entries(lines: Sequence[str], numbers: Sequence[int | None], read: str) -> bool:
+    """Whether the numbers before lines are not part of the texts."""
+    found = [number for number in numbers if number is not None]
+    are_read = [line for line, n in zip(lines, numbers, strict=True) if n is not None and _is_read(line, read)]
     if len(found) > len(are_read) and all(other == one + 1 for one, other in pairwise(found)) and len(found) > 1:
         return True
     return not are_read and (not found or (found[0] == 1 and (len(found) > 1 or numbers[0] == 1)))

@@ -13,7 +13,8 @@ def _stems(*words: str) -> str:
 
 ASKED = _stems(
     "query, queries, question, search, search query, subquery, sub-query, sub query, sub-question, subquestion, sub,"
-    " search for, look for, sub-q, rewritten query, rewrite, resolve, part, step back question, step-back question, q",
+    " search for, look for, sub-q, rewritten query, rewrite, resolve, part, step back question, step-back question, q,"
+    " step back query, step-back query",
     "questions, searches, search queries, sub-queries, subqueries, sub-questions, rewritten queries",
     "frage, anfrage, suchanfrage, suchfrage, teilfrage, unterfrage, suche, fragen, anfragen, suchanfragen, teilfragen",
     "requête, question de recherche, sous-question, sous-requête, recherche, requêtes, recherches, sous-questions",
