@@ -9,7 +9,7 @@ import logging
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import chain, islice
 from pathlib import Path
@@ -158,11 +158,17 @@ def warn_of_broken(path: Path, texts: int) -> None:
         _log.warning("%s: lone surrogates (broken emojis) were replaced by U+FFFD in %d JSON values.", path, texts)
 
 
-def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_jsonl(
+    path: Path, faults: Faults, rows_in: Callable[[dict[str, Any]], list[Any] | None] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields line numbers (from 1) and the JSON object of each line.
 
-    A file may also be one JSON value, in one line or in several: an array, or a table of :func:`rows_of`. Its objects
-    are numbered from 1.
+    A file may also be one JSON value, in one line or in several: an array, or a table. Its objects are numbered from 1.
+
+    Args:
+        path: of the file.
+        faults: receives the faults of the file.
+        rows_in: gives the rows of a table that is one JSON object; by default :func:`rows_of`.
     """
     broken = 0
     lines = read_lines(path, faults)
@@ -178,7 +184,9 @@ def read_jsonl(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]
             continue
         rows = None
         if is_one:
-            rows = rows_of(value) if isinstance(value, dict) else value if isinstance(value, list) else None
+            rows = (
+                (rows_in or rows_of)(value) if isinstance(value, dict) else value if isinstance(value, list) else None
+            )
         for place, row in [(number, value)] if rows is None else enumerate(rows, start=1):
             if isinstance(row, dict):
                 yield place, row
@@ -191,9 +199,12 @@ def rows_of(value: dict[str, Any]) -> list[Any] | None:
     """The rows of a table that is one JSON object; ``None`` if it is no such table.
 
     Tables are what pandas writes in its orientations "columns" (the default), "index", "split" and "table", lists by
-    column, objects by id, and an object around a list of rows. An index of names becomes the field ``id``.
+    column, objects or texts by id, and an object around a list of rows. An index of names becomes the field ``id``.
+    Ids of texts have digits, other than most names of fields.
     """
     parts = list(value.values())
+    if parts and all(isinstance(part, str) for part in parts) and all(re.search(r"\d", name) for name in value):
+        return [{"id": name, "text": part} for name, part in value.items()]
     if value.keys() >= {"columns", "data"} and all(isinstance(value[key], list) for key in ("columns", "data")):
         return [dict(zip(value["columns"], row, strict=False)) for row in value["data"] if isinstance(row, list)]
     if parts and all(isinstance(part, dict) and part.keys() == parts[0].keys() for part in parts):

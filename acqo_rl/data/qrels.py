@@ -12,8 +12,9 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
-from acqo_rl.data.lines import EXCEL, Faults, read_jsonl, read_lines, shorten
+from acqo_rl.data.lines import EXCEL, Faults, read_jsonl, read_lines, rows_of, shorten
 from acqo_rl.types import Qrels
 
 _log = logging.getLogger(__name__)
@@ -151,12 +152,33 @@ def _without_comments(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, s
 
 def _read_objects(path: Path, faults: Faults) -> Iterator[tuple[int, list[str], str]]:
     """Yields line number, query, document and score of each JSON object, and the object."""
-    for number, row in read_jsonl(path, faults):
+    for number, row in read_jsonl(path, faults, _rows_in):
         values = ["" if value is None else str(value) for value in row.values()]
         if places := _read_header(list(row)):
             yield number, [values[place] for place in places], str(row)
         else:
             faults.add(path, number, f"found the fields {shorten(', '.join(row))}, expected {', '.join(HEADER)}.")
+
+
+def _rows_in(value: dict[str, Any]) -> list[Any] | None:
+    """The judgements of an object by query, as for ranx or pytrec_eval; else the rows of :func:`rows_of`.
+
+    The judgements of a query are scores by document, or a list of documents.
+    """
+    parts = list(value.values())
+    by_query = not _read_header(list(value)) and all(_is_of_query(part) for part in parts)
+    if not parts or not by_query:
+        return rows_of(value)
+    judged = ((query, part if isinstance(part, dict) else dict.fromkeys(part, 1)) for query, part in value.items())
+    return [
+        dict(zip(HEADER, (query, doc, score), strict=True)) for query, part in judged for doc, score in part.items()
+    ]
+
+
+def _is_of_query(part: object) -> bool:
+    if isinstance(part, dict):
+        return not _read_header(list(part)) and all(isinstance(score, (int, float)) for score in part.values())
+    return isinstance(part, list) and all(isinstance(doc, str) for doc in part)
 
 
 def _separator(lines: list[str]) -> str:

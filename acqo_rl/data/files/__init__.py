@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.data.beir import write_atomic, write_beir
 from acqo_rl.data.files.pages import PAGES, PDF, plain, read_page
-from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, Row, ending, read_query_lines, read_table
+from acqo_rl.data.files.rows import DOCUMENT, QUERY, TABLES, Fields, ending, read_query_lines, read_table
+from acqo_rl.data.files.shapes import Row, scalar_of, without_marks
 from acqo_rl.data.files.trec import is_trec, read_trec
 from acqo_rl.data.lines import Faults, shorten
 from acqo_rl.data.public import HELD_OUT, draw
@@ -27,6 +30,12 @@ _MISSING = ("NaN", "nan", "<NA>")
 """Texts that stand for missing values; "Nan" and "NAN" may be words."""
 _INDEX = ("", "Unnamed: 0", "__index_level_0__")
 """Names of the column of row numbers that pandas writes."""
+_JUDGED = re.compile(
+    r"(?:relevant|positive|gold|supporting|evidence)_?(?:(?:doc|document|passage|ctx|context|chunk|fact)s?|list)_?(?:ids?)?"
+    r"|(?:relevant|positive|gold)_?ids?|positives?|q_?rels?|judge?ments?",
+    re.I,
+)
+"""Names of fields with the relevant documents of a query."""
 _log = logging.getLogger(__name__)
 
 __all__ = ["write_files"]
@@ -69,7 +78,10 @@ def write_files(
     asked: dict[str, Query] = {}
     metadata: dict[str, dict[str, Any]] = {}
     for record in _records(queries, Fields.of(QUERY, query_fields), faults, left_out):
-        query = Query(record.id(asked), one_line(record.text("text")), record.history())
+        text, history = record.text("text"), record.history()
+        if not history and (asked_in := without_marks(text)):
+            text, history = asked_in[0], read_history(asked_in[1])
+        query = Query(record.id(asked), one_line(text), history)
         if query.text:
             asked[query.id], metadata[query.id] = query, record.others()
         else:
@@ -81,6 +93,11 @@ def write_files(
     write_beir(folder, corpus.values(), asked.values(), judged, metadata)
     if left_out:
         _log.warning("Skipped: %s.", left_out)
+    if not qrels and (fields := _fields_of_judgements(metadata.values())):
+        _log.warning(
+            "%s of the queries became metadata, not judgements; give judgements as qrels (query-id, corpus-id, score).",
+            " and ".join(fields),
+        )
     if titles := without_text(corpus.values()):
         _log.warning("Kept: %s.", titles)
     write_atomic(Path(folder) / "README.md", [_readme(corpus, asked, judged, left_out, titles, command)])
@@ -112,7 +129,7 @@ class _Record:
         return "\n".join(filter(None, map(self.clean, texts)))
 
     def _string(self, name: str) -> str:
-        value = self.row[name]
+        value = scalar_of(self.row[name])
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             value = "\n".join(value)
         if isinstance(value, float) and value.is_integer():
@@ -136,7 +153,7 @@ class _Record:
     def others(self) -> dict[str, Any]:
         """All other fields that are not empty."""
         used = {name for target in self.fields.usual for name in self.fields.names(self.row, target)}
-        rest = {name: value for name, value in self.row.items() if name not in used and name not in _INDEX}
+        rest = {name: scalar_of(value) for name, value in self.row.items() if name not in (*used, *_INDEX)}
         others = {name: value for name, value in rest.items() if value not in (None, "", {})}
         inner = others.pop("metadata", {})
         others |= {"metadata": inner} if not isinstance(inner, dict) else inner
@@ -196,7 +213,7 @@ def _read(file: Path, suffix: str, fields: Fields, faults: Faults) -> Iterable[t
         return read_table(file, fields, faults)
     if is_trec(file):
         return read_trec(file, faults)
-    if suffix == ".txt" and "history" in fields.usual:
+    if suffix == ".txt" and fields.of_queries:
         return read_query_lines(file, fields, faults)
     return [(None, read_page(file, faults))] if suffix in PAGES else None
 
@@ -214,6 +231,11 @@ def _read_qrels(
             chosen = split or {0: "dev", 1: "test"}.get(place, "train")
             qrels.setdefault(chosen, {}).setdefault(query_id, {}).update(relevance)
     return qrels
+
+
+def _fields_of_judgements(queries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of metadata of queries that look like their relevant documents."""
+    return [name for name in dict.fromkeys(chain.from_iterable(queries)) if _JUDGED.fullmatch(name)]
 
 
 def _readme(

@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from acqo_rl.data.files.shapes import Row, Rows, plain_rows
 from acqo_rl.data.lines import EXCEL, Faults, begins_as_utf16, read_jsonl, read_lines, shorten
 from acqo_rl.errors import ConfigError
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
-
-Row = dict[str, Any]
-Rows = Iterator[tuple[int, Row]]
-"""Line numbers from 1 and rows."""
 
 _ID = ("_id", "id", "docid", "docno", "documentid", "pid", "passageid", "corpusid")
 DOCUMENT = {
@@ -72,6 +68,16 @@ class Fields:
         """Whether fields are given as column numbers (from 1), which means that the table has no header."""
         return bool(self.given) and all(name.isdecimal() for names in self.given.values() for name in names)
 
+    @property
+    def of_queries(self) -> bool:
+        """Whether these are the fields of queries."""
+        return "history" in self.usual
+
+    @property
+    def paths(self) -> list[str]:
+        """The given names of nested fields, such as ``_source.text``."""
+        return [name for names in self.given.values() for name in names if "." in name]
+
     def names(self, row: Row, target: str) -> list[str]:
         """The fields of a row that are read as ``target``; empty if it has none.
 
@@ -100,9 +106,9 @@ def read_table(path: Path, fields: Fields, faults: Faults) -> Rows:
     """Yields the rows of a table; :func:`ending` determines the format."""
     suffix = ending(path)
     if suffix in (".jsonl", ".ndjson", ".json"):
-        return _of_paragraphs(read_jsonl(path, faults), fields)
+        return plain_rows(read_jsonl(path, faults), fields.paths, of_queries=fields.of_queries)
     if suffix == ".parquet":
-        return _read_parquet(path, faults)
+        return plain_rows(_read_parquet(path, faults), fields.paths, of_queries=fields.of_queries)
     return _read_columns(path, fields, faults, is_csv=suffix == ".csv")
 
 
@@ -119,20 +125,6 @@ def ending(file: Path) -> str:
     if suffix == ".txt" and file.is_file() and begins_as_utf16(file):
         return ".tsv" if "\t" in next(read_lines(file, Faults()), (0, ""))[1] else suffix
     return suffix
-
-
-def _of_paragraphs(rows: Rows, fields: Fields) -> Rows:
-    """Replaces articles as in SQuAD by their paragraphs, or by the questions about them if queries are read."""
-    for number, row in rows:
-        paragraphs = row.get("paragraphs")
-        if not isinstance(paragraphs, list) or not paragraphs or not all(isinstance(one, dict) for one in paragraphs):
-            yield number, row
-        elif "history" in fields.usual:
-            yield from ((number, dict(asked)) for one in paragraphs for asked in one.get("qas", ()))
-        else:
-            for one in paragraphs:
-                others = {key: value for key, value in one.items() if key != "qas"}
-                yield number, {**({"title": row["title"]} if row.get("title") else {}), **others}
 
 
 def _read_parquet(path: Path, faults: Faults) -> Rows:

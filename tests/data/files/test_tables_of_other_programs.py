@@ -153,7 +153,7 @@ def test_judgements_in_json(tmp_path, content):
     assert judgements(tmp_path, "q.json", json.dumps(content)) == {"q1": {"d1": 1}}
 
 
-@pytest.mark.parametrize("content", ['{"q1": {"d1": 1}}', "q1,d1,yes\n"])
+@pytest.mark.parametrize("content", ['{"q1": {"d1": "yes"}}', "q1,d1,yes\n"])
 def test_judgements_without_a_relevance_are_refused(tmp_path, content):
     with pytest.raises(DataError, match="line 1"):
         judgements(tmp_path, "q.csv", content)
