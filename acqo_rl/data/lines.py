@@ -202,6 +202,8 @@ def rows_of(value: dict[str, Any]) -> list[Any] | None:
     column, objects or texts by id, and an object around a list of rows. An index of names becomes the field ``id``.
     Ids of texts have digits, other than most names of fields.
     """
+    if isinstance(value.get("hits"), dict):  # a response of Elasticsearch
+        return rows_of(value["hits"])
     parts = list(value.values())
     if parts and all(isinstance(part, str) for part in parts) and all(re.search(r"\d", name) for name in value):
         return [{"id": name, "text": part} for name, part in value.items()]

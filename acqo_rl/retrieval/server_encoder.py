@@ -107,10 +107,11 @@ class ServerEncoder:
         self.fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
     def cost_of(self, passages: Sequence[str]) -> str:
-        """How many of the passages the cache does not hold, with a rough number of tokens."""
+        """How many of the passages the cache does not hold, with a rough number of tokens of all and of the longest."""
         missing = self._missing(self._sent(passages, self.settings["passage_prompt"]))
-        tokens = sum(map(len, missing)) / _CHARACTERS_PER_TOKEN
-        return f"{len(missing):,} of {len(passages):,} passages, about {tokens / 1000:,.0f} thousand tokens"
+        lengths = [len(text) / _CHARACTERS_PER_TOKEN for text in missing]
+        counted = f"{len(missing):,} of {len(passages):,} passages, about {sum(lengths) / 1000:,.0f} thousand tokens"
+        return f"{counted}, the longest about {max(lengths):,.0f}" if lengths else counted
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised embeddings of queries, float32[texts, dim].

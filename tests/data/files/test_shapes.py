@@ -53,6 +53,12 @@ def test_documents_in_objects_of_other_programs(corpus_of, row):
     assert corpus_of(row) == [OSLO]
 
 
+def test_the_hits_of_elasticsearch_are_documents(corpus_of):
+    hit = {"_index": "x", "_id": "e1", "_score": 1, "_source": {"title": "Oslo", "text": "A city."}}
+    hits = {"total": {"value": 1, "relation": "eq"}, "max_score": 1.0, "hits": [hit]}
+    assert corpus_of({"took": 1, "timed_out": False, "_shards": {"total": 1}, "hits": hits}) == [OSLO]
+
+
 def test_types_of_mongodb_are_left_out_of_metadata(corpus_of):
     row = {
         "_id": "e1",
