@@ -55,6 +55,12 @@ _NOTICE = re.compile(  # "26/11/2026, 10:30 - Ada left", or a text of WhatsApp, 
 """A line of an exported chat that nobody said."""
 _CURSOR = re.compile(r"(?:# [^\n]*\n+)?_Exported on [^\n]*\bCursor\b[^\n]*_[ \t]*\n")
 _CURSOR_TURN = re.compile(r"^---[ \t]*\n\s*\*\*(?P<name>User|Cursor)\*\*[ \t]*$", re.M)
+_COPIED = re.compile(
+    r"^(?:#{1,6} )?(?:(?P<you>You said|Du hast gesagt|Vous avez dit|Dijiste|Has dicho|Hai detto|Você disse)"
+    r"|(?P<name>[^\W\d_][\w .-]{0,29}?) (?:said|hat gesagt|a dit|dijo|ha dicho|ha detto|disse))[ \u00a0]?:?[ \t]*\n",
+    re.M,
+)
+"""The line above a turn in the page of a chat program, which screen readers read."""
 _PERSON = r"(?P<name>[^\W\d_][\w .'-]{0,29}?)"
 _DASHED = re.compile(rf"^{_PERSON}(?: {{1,3}}[-\u2013\u2014]| {{0,3}}(?:>{{1,2}}|\u00bb)) {{1,3}}(?=\S)", re.M)
 _ALONE = re.compile(rf"^{_PERSON}[ \t]*\n(?=[^\S\n]*\S)", re.M)
@@ -73,6 +79,8 @@ def read_export(text: str) -> list[Said]:
     if title := _CURSOR.match(text):
         spoken = _between(text, list(_CURSOR_TURN.finditer(text, title.end())))
         return _with_roles(spoken, ["Cursor"])
+    if copied := _copied(text):
+        return copied
     without_notices = _NOTICE.sub("", text)
     for said in dict.fromkeys((without_notices, text)):
         for header in _HEADERS:
@@ -99,6 +107,16 @@ def _subtitles(text: str) -> list[Said]:
     if not any(name for name, _ in spoken):
         return [Said(None, said) for _, said in spoken]
     return _with_roles([(name, said) for name, said in spoken if said])
+
+
+def _copied(text: str) -> list[Said]:
+    """The turns of a copied page, if its first line is "You said" and one other name follows."""
+    marks = list(_COPIED.finditer(text)) if (first := _COPIED.match(text)) and first["you"] else []
+    bot = next((mark["name"] for mark in marks if mark["name"]), None)
+    marks = [mark for mark in marks if mark["name"] in (None, bot)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    said = ((mark, text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True))
+    return [Said("user" if mark["you"] else "assistant", turn) for mark, turn in said] if bot else []
 
 
 def _headed(text: str, headers: Sequence[re.Match[str]]) -> list[Said]:

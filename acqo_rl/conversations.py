@@ -35,6 +35,7 @@ from acqo_rl.message_fields import (
     field,
     has_field,
     is_missing,
+    is_thought,
     is_unspoken,
     is_unspoken_name,
     kind_of,
@@ -47,7 +48,7 @@ from acqo_rl.message_lists import is_list, listed_in, messages_by_id, oldest_fir
 from acqo_rl.message_texts import printed_messages, without_html, written_value
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
-from acqo_rl.thoughts import outside_thoughts
+from acqo_rl.thoughts import as_said
 
 Speaker = Literal["user", "assistant"]
 
@@ -163,7 +164,7 @@ def _with_speakers(said: Sequence[Said]) -> Iterator[Turn]:
     for one in said:
         speaker: Speaker = "assistant" if (one.role or _OTHER[before]) == "assistant" else "user"
         before = speaker
-        text = outside_thoughts(one.text) if speaker == "assistant" else one.text
+        text = as_said(one.text) if speaker == "assistant" else one.text
         yield Turn(speaker, well_formed(text.strip()))
 
 
@@ -285,6 +286,8 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if (exchange := exchange_in(item)) is not None:
         return [*_said("user", exchange[0]), *_said("assistant", exchange[1])]
     role, content = role_in(field(item, ROLE_KEYS)), content_of(item)
+    if is_thought(item):
+        return []
     if role is not None:
         if role == "user" and content is None and not has_field(item, TEXT_KEYS):
             raise unreadable(item)

@@ -29,16 +29,21 @@ _NAME_KEYS = ("role", "speaker", "from", "author", "sender", "name", "user", "us
 """Fields with the name of a speaker."""
 _KIND_KEYS = ("type", "block_type", "content_type", "part_kind")
 _UNSPOKEN = re.compile(
-    r"reason|think|thought|tool|function|search|file|image|system|retry|code_?(?:exec|inter)|executable", re.I
+    r"reason|think|thought|tool|function|search|file|image|system|retry|code_?(?:exec|inter)|executable"
+    r"|mcp_|(?:computer|shell|patch)_call",
+    re.I,
 )
 """Types of message parts that nobody said: ``thinking``, ``tool_result``, ``function_call_output``."""
 
 
 _UNSAID_ROLE = re.compile(
-    r"(?:tool|function)[ _-]?(?:calls?|uses?|results?|returns?)|observations?|ipython|thoughts?|thinking|reasoning",
+    r"(?:tool|function)[ _-]?(?:calls?|uses?|results?|returns?)|observations?|ipython|thoughts?|think(?:ing)?"
+    r"|reasoning",
     re.I,
 )
 """Roles of messages that nobody said, in the formats of LLaMA-Factory, Llama and agents."""
+_THOUGHT_TITLE = re.compile(r"\W*(?:think(?:ing)?|thoughts?|reasoning|(?:used )?tools?)\b", re.I)
+"""The beginning of the title under which Gradio folds a message."""
 _SPEECH = re.compile(r"message|utterance|text|chat|said|post", re.I)
 _TEXT_WORDS = frozenset(("text", "body", "message", "content", "utterance", "msg", "transcript", "sentence"))
 """Last words of the names of fields with a text: ``messageText``, ``text_content``."""
@@ -127,7 +132,14 @@ def is_unspoken(part: object) -> bool:
     event = field(part, ("event",))
     if isinstance(event, str) and role_of(event) is None and not _SPEECH.search(event):
         return True
-    return bool(_UNSPOKEN.search(kind_of(part)) or field(part, ("thought",)))
+    return bool(_UNSPOKEN.search(kind_of(part))) or is_thought(part)
+
+
+def is_thought(item: object) -> bool:
+    """Whether a message or a part has a flag or a title that says that it is a thought, whoever sent it."""
+    title = field(field(item, ("metadata",)), ("title",))
+    folded = isinstance(title, str) and _THOUGHT_TITLE.match(title)
+    return bool(folded) or field(item, ("thought", "isThought", "is_thought")) is True
 
 
 def is_unspoken_name(name: object) -> bool:

@@ -20,7 +20,7 @@ _PRINTED = re.compile(r"\s*\[\s*[A-Z]\w*Message(?:Chunk)?\(")
 
 _SERIALISED_LIST = re.compile(r"\s*(?:\[\s*[{\"']|[\[(]\s*[\[(]\s*[\"']|\{\s*[\"']|\"\s*[\[{]\s*[{\\])")
 """The beginning of a list of turns in JSON or in Python syntax."""
-_YAML_LIST = re.compile(r"\s*(?:\w+:\s*\n\s*)?- (?:role|speaker|from|author|content|text): ")
+_YAML_LIST = re.compile(r"\s*(?:\w+:[^\S\n]*\n\s*)?- (?:role|speaker|from|author|content|text): ")
 _SPEAKERS = ("role", "speaker", "from", "author", "sender")
 _TEXTS = ("content", "text", "message", "utterance", "body")
 _FENCED = re.compile(r"\s*```\w*\n(?P<text>.*?)\n?```\s*", re.S)

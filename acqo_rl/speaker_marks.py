@@ -129,8 +129,7 @@ _TITLES = [
     re.compile(rf"(?:{_FRONT_MATTER}|\A\s*)[^\n]{{0,80}}[^\s.?!:,\u2026\u3002\uff1f\uff01\uff1a][ \t]*\n\s*"),
 ]
 """YAML front matter, and a line above a conversation: "# Chat", "Conversation of 12 May"."""
-_RULE = re.compile(r"\s*\n[^\S\n]*(?:-{3,}|[*]{3,}|_{3,}|={3,})\s*\Z")
-"""A horizontal rule after a turn."""
+_RULE = re.compile(r"-{3,}|[*]{3,}|_{3,}|={3,}")
 _NAMED = re.compile(rf"{_OPENS}(?P<name>[^\W\d_][^\n:\uff1a]{{0,29}}?){_CLOSES})\s*")
 
 
@@ -198,7 +197,13 @@ def transcript(text: str) -> list[str]:
     lines = [match.start() for match in re.finditer(r"^(?=.)", text, re.M)]
     starts = _lines_of_two_speakers(text, lines) or _marked_lines(text, lines)
     cuts = sorted({0, *starts, len(text)})
-    return [_RULE.sub("", text[start:end]) for start, end in pairwise(cuts) if text[start:end].strip()]
+    return [_without_rule(text[start:end]) for start, end in pairwise(cuts) if text[start:end].strip()]
+
+
+def _without_rule(text: str) -> str:
+    """The text without a horizontal rule in its last line."""
+    before, end, last = text.rstrip().rpartition("\n")
+    return before if end and _RULE.fullmatch(last.strip()) else text
 
 
 def _without_tokens(text: str) -> str:

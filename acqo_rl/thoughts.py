@@ -13,6 +13,13 @@ THOUGHT_TAG = re.compile(
     re.I,
 )
 """Thought marks of common models. Decoding gpt-oss without special tokens leaves "analysis...assistantfinal"."""
+_SHOWN = re.compile(
+    r"^[ \t]*<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]*>(?:(?!<details\b).)*?</details>\s*"
+    r"|\A(?:\s*Thought for (?:a (?:few )?|\d{1,4} ?)(?:h|m|s|hours?|minutes?|seconds?)\b(?: \d{1,2} ?[ms]\b)?[ \t]*\n)+"
+    r"|\s?\ue200(?:file)?cite[^\ue200\ue201]*\ue201|\s?【\d{1,3}(?::\d{1,3})?†[^【】\n]*】",
+    re.S | re.M,
+)
+"""What chat programs show beside an answer: folded thoughts, the time of thinking, marks of citations."""
 _WRAPPED = re.compile(
     r"\A\s*(?:<(?:answer|response|final_answer|output)>|<\|(?:START_RESPONSE|begin_of_solution)\|>)\s*"
     r"|(?:</(?:answer|response|final_answer|output)>|<\|(?:END_RESPONSE|end_of_solution)\|>)\s*\Z"
@@ -23,6 +30,13 @@ _ENDS = re.compile(r"(?:(?:<\|(?:return|end|im_end|eot_id|eom_id|endoftext)\|>|<
 def without_thoughts(text: str) -> str:
     """The reply without thoughts, and without tags and tokens that enclose it; empty if it ends inside a thought."""
     return _ENDS.sub("", _WRAPPED.sub("", _ENDS.sub("", outside_thoughts(text))))
+
+
+def as_said(text: str) -> str:
+    """The answer in a stored or copied chat, without thoughts and without what the program shows beside it."""
+    while (rest := _SHOWN.sub("", outside_thoughts(text))) != text:
+        text = rest
+    return text
 
 
 def outside_thoughts(text: str) -> str:

@@ -41,6 +41,18 @@ EXPORTS = {
         "HelpBot — Today at 10:32\nOslo is the capital of Norway.",
     ],
 }
+EXPORTS |= {
+    f"copied from {name}": f"{you}\n{gap}Tell me about Oslo.\n\n{bot}\n{gap}Oslo is the capital of Norway.\n"
+    for gap in ("", "\n")
+    for name, you, bot in (
+        ("Copilot", "You said", "Copilot said"),
+        ("Gemini", "You said ", "Gemini said "),
+        ("ChatGPT", "You said:", "ChatGPT said:\nThought for 5 seconds\n"),
+        ("another program", "##### You said:", "###### Le Chat said:"),
+        ("a German page", "Du hast gesagt:", "ChatGPT hat gesagt:"),
+        ("a French page", "Vous avez dit :", "ChatGPT a dit :"),
+    )
+}
 TURNS = [("user", "Tell me about Oslo."), ("assistant", "Oslo is the capital of Norway.")]
 PROSE = [
     "Trains - how do they run?\nBuses - are they late?",
@@ -49,6 +61,8 @@ PROSE = [
     "Model - T4\nAgent - 007",
     "<b>Bold</b> text\n<i>x</i> y",
     "What does 00:00:01,000 --> 00:00:04,000 mean in a subtitle?",
+    "You said\nthat Oslo is large. Is it?",
+    "He said\nyes\nShe said\nno",
     "Departures\nOslo  10:31 AM\nGate 4\nBergen  10:32 AM\nGate 5",
 ]
 
@@ -62,6 +76,12 @@ def test_an_export_is_read_as_turns(name):
     assert read(EXPORTS[name]) == TURNS
     if isinstance(EXPORTS[name], str):
         assert read(EXPORTS[name].replace("\n", "\r\n")) == TURNS
+
+
+def test_in_a_copied_page_only_one_other_name_is_a_speaker():
+    text = "You said\nWhat did they say?\nCopilot said\nFirst:\nEinstein said\nno.\nYou said\nAnd then?"
+    said = [("user", "What did they say?"), ("assistant", "First:\nEinstein said\nno."), ("user", "And then?")]
+    assert read(text) == said
 
 
 def test_two_names_that_alternate_before_a_dash_are_speakers():
