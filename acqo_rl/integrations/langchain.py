@@ -93,7 +93,8 @@ class AdaptiveRetriever(BaseRetriever):
         ``invoke`` and ``ainvoke`` work with both.
 
         Args:
-            base_retriever: the retriever to search. Documents without an id are identified by text and metadata.
+            base_retriever: the retriever to search. Documents without an id are identified by text and metadata;
+                documents of equal ids, by their texts.
             llm: called once per query; without a model, the rules write the sub-queries.
             strategy: name of the strategy; see :func:`acqo_rl.reformulation.load.load_reformulator`.
             k: default number of documents.
