@@ -311,7 +311,7 @@ def onnx_genai(precision: str) -> Callable[[str, Path], tuple[Generate, int]]:
 
     def load(policy: str, folder: Path) -> tuple[Generate, int]:
         import onnxruntime_genai as genai
-        from onnxruntime_genai.models.builder import create_model
+        from onnxruntime_genai.models.builder import create_model, parse_extra_options
 
         from acqo_rl.language_models.local import TransformersModel
 
@@ -319,7 +319,8 @@ def onnx_genai(precision: str) -> Callable[[str, Path], tuple[Generate, int]]:
         if not converted.exists():
             TransformersModel.from_pretrained(policy).model.save_pretrained(merged)
             TransformersModel.load_tokenizer(policy).save_pretrained(merged)
-            create_model("", str(merged), str(converted), precision, "cpu", str(folder / "cache"))
+            places = ("", str(merged), str(converted), precision, "cpu", str(folder / "cache"))
+            create_model(*places, **parse_extra_options(*places, []))
         model = genai.Model(str(converted))
         tokenizer, render = genai.Tokenizer(model), template_of(policy)
         ends = TransformersModel.load_tokenizer(policy).all_special_tokens
