@@ -37,7 +37,6 @@ from acqo_rl.message_fields import (
     is_missing,
     is_thought,
     is_unspoken,
-    is_unspoken_name,
     kind_of,
     role_in,
     side_names,
@@ -45,6 +44,7 @@ from acqo_rl.message_fields import (
     unreadable,
 )
 from acqo_rl.message_lists import is_list, listed_in, messages_by_id, oldest_first
+from acqo_rl.message_parts import as_turn, may_be_said, text_of
 from acqo_rl.message_texts import printed_messages, without_html, written_value
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
@@ -64,7 +64,6 @@ class Turn:
         return f"{'U' if self.speaker == 'user' else 'S'}: {self.text}"
 
 
-_PART_KEYS = ("text", "value", "content", "parts", "transcript", "refusal", "conversation", "body", "input_text")
 _WRAPPER_KEYS = ("message", "kwargs", "data")
 _WRITTEN_TURN = re.compile(r"[US]: ")
 _ASKS = ("?", "\uff1f", "\u061f")
@@ -96,7 +95,7 @@ def read_turns(history: object) -> list[Turn]:
     Raises:
         ConversationError: a turn has an unsupported shape.
     """
-    items = oldest_first(list(_items(history)))
+    items = [one for item in oldest_first(list(_items(history))) for one in (item, *replies_in(item))]
     texts = [item for item in items if isinstance(item, str)]
     said = (_exported(texts) or named_speakers(texts)) if len(texts) == len(items) else []
     said = said or _by_name(items) or [part for item in items for part in _read(item)]
@@ -131,7 +130,7 @@ def _by_name(items: Sequence[object]) -> list[Said]:
     return [
         one
         for item, name, role in zip(spoken, names, roles, strict=True)
-        for one in _said(sides.get(name, role), content_of(item))
+        for one in as_turn(sides.get(name, role), content_of(item))
     ]
 
 
@@ -269,6 +268,10 @@ def _is_plural(name: object) -> bool:
     return isinstance(name, str) and name.endswith("s") and len(name) > 2 and role_of(name[:-1]) is not None
 
 
+def _read_all(items: Iterable[object], depth: int = _MAX_NESTING) -> list[Said]:
+    return [said for item in items for one in (item, *replies_in(item)) for said in _read(one, depth)]
+
+
 def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if is_missing(item):
         return [Said(None, "")]
@@ -281,54 +284,46 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if isinstance(item, Sequence) and not isinstance(item, bytes) and len(item) == 2:
         role = role_of(item[0])
         if role is not None and not is_letter(item[0]):
-            return _said(role, item[1])
-        return [*_said("user", item[0]), *_said("assistant", item[1])]
+            return as_turn(role, item[1])
+        return [*as_turn("user", item[0]), *as_turn("assistant", item[1])]
     if (exchange := exchange_in(item)) is not None:
-        return [*_said("user", exchange[0]), *_said("assistant", exchange[1])]
+        return [*as_turn("user", exchange[0]), *as_turn("assistant", exchange[1])]
     role, content = role_in(field(item, ROLE_KEYS)), content_of(item)
     if is_thought(item):
         return []
     if role is not None:
         if role == "user" and content is None and not has_field(item, TEXT_KEYS):
             raise unreadable(item)
-        replies = [part for one in replies_in(item) for part in _said(role_in(field(one, ROLE_KEYS)), content_of(one))]
-        return [*_said(role, content), *replies]
+        return as_turn(role, content)
     if depth and (inner := field(item, _WRAPPER_KEYS)) is not None:
         if role_in(field(inner, ROLE_KEYS)) is not None:
             return _read(inner, depth - 1)
         if (role := _role_of_class(item)) is not None:
-            return _said(role, field(inner, TEXT_KEYS))
+            return as_turn(role, field(inner, TEXT_KEYS))
     if is_unspoken(item):
         return []
     if choices := field(item, ("choices",)):  # a completion of OpenAI's protocol
         return _read(choices[0], depth - 1)
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     if content is None and (asked := asked_in(item)) is not None:
-        first = _said("user", asked) if role_in(field(asked, ROLE_KEYS)) is None else _read(asked)
-        return [*first, *_said("assistant", answer_in(item))]
+        first = as_turn("user", asked) if role_in(field(asked, ROLE_KEYS)) is None else _read_all([asked])
+        return [*first, *as_turn("assistant", answer_in(item))]
     if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
-        return [one for key, value in pair for one in _said(role_of(key), value)]
+        return [one for key, value in pair for one in as_turn(role_of(key), value)]
     if depth and content is None and is_list(listed := listed_in(item)):
-        return [part for one in _items(listed) for part in _read(one, depth - 1)]
+        return _read_all(_items(listed), depth - 1)
     if content is None and (
-        has_field(item, TEXT_KEYS) or (kind_of(item) and not any(map(_may_be_said, named.values())))
+        has_field(item, TEXT_KEYS) or (kind_of(item) and not any(map(may_be_said, named.values())))
     ):
         return []  # a message without text, such as a tool call
     if content is None:
         raise unreadable(item)
     if (answer := answer_in(item)) is not None:
-        return [*_said("user", content), *_said("assistant", answer)]
+        return [*as_turn("user", content), *as_turn("assistant", answer)]
     if (question := question_in(item)) is not None:
-        return [*_said("user", question), *_said("assistant", content)]
-    text = _text(content)
+        return [*as_turn("user", question), *as_turn("assistant", content)]
+    text = text_of(content)
     return [] if text is None else read_text(without_html(text))
-
-
-def _may_be_said(value: object, depth: int = _MAX_NESTING) -> bool:
-    """Whether a field of an unknown name has several words or several items, or is nested too deeply to know."""
-    if isinstance(value, Mapping):
-        return not depth or any(_may_be_said(one, depth - 1) for one in value.values())
-    return is_list(value) or (isinstance(value, str) and " " in value.strip())
 
 
 def _role_of_class(item: object) -> Role | None:
@@ -344,47 +339,3 @@ def _read_string(text: str) -> list[Said]:
         if isinstance(written, Mapping) and role_in(field(written, ROLE_KEYS)) and has_field(written, TEXT_KEYS):
             return _read(written)
     return read_text(text)
-
-
-def _said(role: Role | None, content: object) -> list[Said]:
-    """A turn; nothing if the content has no text. An empty text is a turn."""
-    if (
-        isinstance(content, Mapping)
-        and len(content) == 1
-        and isinstance(inner := next(iter(content.values())), Mapping)
-    ):
-        content = inner
-    if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, _PART_KEYS):
-        raise unreadable(content)
-    text = _text(content)
-    return [] if text is None else [Said(role, without_html(text))]
-
-
-def _text(content: object, depth: int = 4) -> str | None:
-    """The text of a string, a part or a list of parts; ``None`` for images, thoughts and tool calls."""
-    if is_missing(content):
-        return None
-    if isinstance(content, str):
-        return str(content)
-    if depth and isinstance(content, Sequence) and not isinstance(content, bytes):
-        if any(isinstance(part, (list, tuple)) for part in content):
-            raise unreadable(content)
-        texts = [text for part in content if (text := _text(part, depth - 1)) is not None]
-        return ("" if _is_rich(content) else "\n").join(filter(None, texts)) if texts or not content else None
-    if depth and not isinstance(content, (bytes, int, float)):
-        if is_unspoken(content):
-            return None
-        inner = field(content, _PART_KEYS)
-        if inner is None and isinstance(content, Mapping) and not kind_of(content):
-            if _may_be_said(content) and not any(map(is_unspoken_name, content)):
-                raise unreadable(content)
-            return None
-        return _text(inner, depth - 1)
-    raise unreadable(content)
-
-
-def _is_rich(parts: Sequence[object]) -> bool:
-    """Whether a list is one text with formatted words: ``["It is ", {"type": "bold", "text": "big"}]``."""
-    kinds = {kind_of(part) for part in parts if isinstance(part, Mapping)}
-    has_strings = any(isinstance(part, str) for part in parts)
-    return has_strings and bool(kinds) and not any("text" in kind for kind in kinds - {"text_link"})

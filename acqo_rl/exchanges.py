@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acqo_rl.message_fields import ROLE_KEYS, field, role_in, words_of
+from acqo_rl.message_fields import field, speaker_of, words_of
 
 _ASKED = ("queryText", "query_text", "inputTranscript")
 _FULFILMENTS = ("fulfillmentText", "fulfillment_text", "messages", "responseMessages", "response_messages")
@@ -14,6 +14,7 @@ _ALPACA = ("instruction", "input")
 _ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
 _QUESTION_WORDS = frozenset(("question", "query"))
 _ANSWER_WORDS = frozenset(("answer", "response", "reply", "completion", "passage"))
+_REPLIES = (("replies", 0), ("children", -1))
 _FORMS = frozenset(("text", "str", "string", "content", "body", "message"))
 """Last words of the names of fields, which say nothing about their meaning: ``reply_text``, ``query_str``."""
 
@@ -51,12 +52,21 @@ def is_exchange(item: object) -> bool:
 
 
 def replies_in(item: object) -> list[object]:
-    """The first reply to a message in a tree of messages, the first reply to that reply, and so on."""
+    """A reply to a message in a tree of messages, a reply to that reply, and so on.
+
+    It is the first of ``replies``, which may be ranked, and the last of ``children``, which are attempts.
+    """
     found: list[object] = []
-    while replies := [one for one in field(item, ("replies",)) or () if role_in(field(one, ROLE_KEYS))]:
-        item = replies[0]
+    while reply := next((one for key, place in _REPLIES if (one := _reply(item, key, place))), None):
+        item = reply
         found.append(item)
     return found
+
+
+def _reply(item: object, key: str, place: int) -> object:
+    listed = field(item, (key,))
+    replies = [one for one in listed if speaker_of(one)] if isinstance(listed, (list, tuple)) else []
+    return replies[place] if replies else None
 
 
 def _named(item: object, words: frozenset[str]) -> str | None:

@@ -63,11 +63,22 @@ def role_in(name: object) -> Role | None:
 def speaker_of(item: object) -> str:
     """The role or the name of the speaker of a message; empty if it has neither."""
     name = field(item, _NAME_KEYS)
-    name = field(name, ("role", "label", "name")) if isinstance(name, Mapping) else getattr(name, "value", name)
+    name = _author(name) if isinstance(name, Mapping) else getattr(name, "value", name)
     known = field(item, ROLE_KEYS)
     if role_in(known) is not None:
         name = getattr(known, "value", known if isinstance(known, str) else name)
     return str(name) if isinstance(name, (str, int)) else ""
+
+
+def _author(author: Mapping[Any, Any]) -> Any:
+    """The role or the name in an author object, or in the only object in it: ``{"user": {"displayName": "Ada"}}``."""
+    if (name := field(author, ("role", "label", "name"))) is not None:
+        return name
+    inner = [(key, one) for key, one in author.items() if isinstance(one, Mapping)]
+    if len(inner) != 1:
+        return None
+    [(key, person)] = inner
+    return "assistant" if key == "application" else field(person, ("displayName", "name"))
 
 
 def words_of(key: object) -> list[str]:

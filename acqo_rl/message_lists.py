@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import Any
 
@@ -20,9 +22,23 @@ _OF_A_CONVERSATION = re.compile(
     "|events?|exchanges?|interactions?|context|comments?"
 )
 """Words in the names of fields with a conversation: ``previous_turns``, ``chatLog``."""
-_TIMES = ("created_at", "createdAt", "createdDateTime", "timestamp", "ts", "sent_at", "time", "date")
+_TIMES = (
+    *(
+        "created_at",
+        "createdAt",
+        "createdDateTime",
+        "create_at",
+        "timestamp",
+        "timestamp_ms",
+        "ts",
+        "sent_at",
+        "sentAt",
+    ),
+    *("date_sent", "dateSent", "date_created", "dateCreated", "time", "date"),
+)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*|\d{9,13}(?:\.\d+)?")
 """A point in time, of which a later one is greater as a text: ISO 8601, or seconds since 1970."""
+_MAIL_TIME = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}")
 _MAX_NESTING = 4
 """Maximum number of objects around a conversation."""
 
@@ -62,13 +78,27 @@ def messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
 
 
 def oldest_first(items: list[Any]) -> list[Any]:
-    """Reverses messages that were listed newest first, as chat services do: all have a time, each an earlier one."""
-    times = [field(item, _TIMES) for item in items if not isinstance(item, str)]
-    is_known = len(times) == len(items) > 1 and (
-        all(isinstance(time, (int, float)) for time in times)
-        or all(isinstance(time, str) and _TIME.fullmatch(time) for time in times)
+    """Reverses messages that were listed newest first, as chat services do: all have a time, none a later one."""
+    times = _times(items)
+    is_reversed = bool(times) and times[0] > times[-1] and all(time >= after for time, after in pairwise(times))
+    return items[::-1] if is_reversed else items
+
+
+def _times(items: Sequence[object]) -> list[Any]:
+    """The times of messages, which can be compared; empty if one has none."""
+    times = [_comparable(field(item, _TIMES)) for item in items if not isinstance(item, str)]
+    is_known = len(times) == len(items) and (
+        all(isinstance(time, (int, float)) for time in times) or all(isinstance(time, str) for time in times)
     )
-    return items[::-1] if is_known and all(time > after for time, after in pairwise(times)) else items
+    return times if is_known else []
+
+
+def _comparable(time: object) -> float | str | None:
+    if isinstance(time, str) and _MAIL_TIME.fullmatch(time):
+        with suppress(ValueError, OverflowError):
+            return parsedate_to_datetime(time).timestamp()
+    is_time = isinstance(time, (int, float)) or (isinstance(time, str) and _TIME.fullmatch(time))
+    return time if is_time else None  # type: ignore[return-value]
 
 
 def is_list(value: object) -> bool:

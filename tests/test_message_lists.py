@@ -103,6 +103,28 @@ SHAPES = {
     "CoQA": {"questions": [{"input_text": ASKED, "turn_id": 1}], "answers": [{"input_text": TOLD, "turn_id": 1}]},
     "pairs in a field": {"id": 3, "qa_pairs": [{"question": ASKED, "answer": TOLD}]},
     "a list and other fields": {"dialogue_id": 3, "services": ["a"], "dialogue": PAIR},
+    "a tree of messages by side": {
+        "messages": [
+            {
+                **{"sender": "User", "isCreatedByUser": True, "text": ASKED},
+                "children": [
+                    {"sender": "GPT-4o", "isCreatedByUser": False, "text": "Another answer.", "children": []},
+                    {"sender": "GPT-4o", "isCreatedByUser": False, "text": TOLD, "children": []},
+                ],
+            }
+        ]
+    },
+    "names in author objects": {
+        "value": [
+            {"from": {"application": None, "user": {"displayName": "Ada"}}, "body": {"content": f"<p>{ASKED}</p>"}},
+            {"from": {"application": {"displayName": "Help"}, "user": None}, "body": {"content": TOLD}},
+        ]
+    },
+    "rich text": [{"role": "user", "content": [{"type": "richText", "children": [{"text": ASKED}]}]}, PAIR[1]],
+    "rich text in paragraphs": [
+        {"role": "user", "content": [{"type": "doc", "children": [{"type": "p", "children": [{"text": ASKED}]}]}]},
+        PAIR[1],
+    ],
     "a prompt and a completion": {"prompt": PAIR[:1], "completion": PAIR[1:]},
 }
 
@@ -228,11 +250,26 @@ def test_messages_of_roles_that_say_nothing_are_skipped(role, name, text):
         [PAIR[0], float("nan"), PAIR[1]],
         [{**PAIR[1], "timestamp": "2026-01-01T10:01:00Z"}, {**PAIR[0], "timestamp": "2026-01-01T10:00:00Z"}],
         [{**PAIR[1], "ts": "1700000060.000100"}, {**PAIR[0], "ts": "1700000000.000200"}],
+        [
+            {"sender_name": "Bo", "timestamp_ms": 2, "content": TOLD},
+            {"sender_name": "Ada", "timestamp_ms": 1, "text": ASKED},
+        ],
+        [{**PAIR[1], "timestamp": 2}, {**PAIR[0], "timestamp": 1}],
+        [
+            {**PAIR[1], "dateSent": "Thu, 30 Jul 2026 20:12:33 +0200"},
+            {**PAIR[0], "dateSent": "Thu, 30 Jul 2026 09:12:31 +0000"},
+        ],
         [{**PAIR[0], "ts": "1700000000.000200"}, {**PAIR[1], "ts": "1700000060.000100"}],
     ],
 )
 def test_no_turn_is_lost_and_none_is_added(history):
     assert [str(turn) for turn in read_history(history)] == TURNS
+
+
+def test_messages_that_were_sent_in_one_second_are_reversed_with_the_others():
+    newest_first = [{**PAIR[1], "time": 5}, {**PAIR[0], "time": 5}, {**PAIR[1], "content": "Hello!", "time": 4}]
+    assert [str(turn) for turn in read_history(newest_first)] == ["S: Hello!", *TURNS]
+    assert [str(turn) for turn in read_history(newest_first[:2])] == TURNS[::-1]
 
 
 def test_a_bot_that_speaks_first_is_the_assistant_though_only_it_is_marked():
