@@ -23,6 +23,7 @@ _COUNT = re.compile(
     r"|/(?=\s)|[\u00ba\u00aa\u00b0](?=\s)|\s*(?:[-=]>|[-\u2013\u2014|=\u2192])(?=\s)|(?<=[#\u2116\u00b0\u00ba.]\d)(?=\s)"
     rf"|(?<={_SIGN}))\s*(?=\S)"
 )
+_BOLD_ENTRY = re.compile(r"\*\*[^*]+\*\*\s*[-\u2013\u2014:\uff1a(\uff08\u2192]")
 _COUNT_ALONE = re.compile(r"(?:\d{1,2}:\s+(?!\d)|[a-h]\)\s+|\((?:[a-h]|[ivx]{1,4})\)\s+)(?=\S)")
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _ALPHABETS = (
@@ -67,9 +68,10 @@ def uncounted(lines: Sequence[str], read: str = "") -> list[str]:
 
 
 def _rest(line: str, text: str) -> str:
-    """The end of a line whose plain text is ``text``, with its bold marks if the count is not bold."""
+    """The end of a line whose plain text is ``text``, with the bold marks of an entry before an explanation."""
     counted = _COUNT.match(line)
-    return line[counted.end() :] if counted and plain(line[counted.end() :]) == text else text
+    rest = line[counted.end() :] if counted else text
+    return rest if _BOLD_ENTRY.match(rest) and plain(rest) == text else text
 
 
 def _is_counted(text: str, beside: str) -> bool:

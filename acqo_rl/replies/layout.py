@@ -30,6 +30,7 @@ _ITEM = re.compile(r"\s*(?:\\item(?:\s*\[[^\]\n]*\])?|\[\*\])\s*")
 _COMMAND = re.compile(r"\\[a-z]{2,10}\{([^{}]*)\}|``((?:(?!``|'').)+)''")
 _BREAK = re.compile(r"\s*(?:([-*_=\u2014\u2500\u2550])\s?(?:\1\s?){2,}|\u2e3b\s*)")
 _ITALIC = re.compile(r"\s*(?:\*(?![*\s])[^*]+\*|_(?![_\s])[^_]+_)[.!]?\s*")
+_QUOTE = re.compile(r"^\s*>\s+(?=[^\W\d]|[\"'*_\u00ab\u201c\u201e\u300c])")
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.I)
 _ARGUMENT = r"\(\s*(?:\w+\s*=\s*)?(?:\"[^\"]+\"|'[^']+')"
 _CALL = rf"(?:\w+_)?(?:search|retrieve|query|lookup)(?:_\w+)?{_ARGUMENT}(?:\s*,\s*\w+\s*=\s*[\w.]+)*\s*\)"
@@ -55,7 +56,10 @@ def rows_of(text: str, read: str = "") -> list[str]:
     rows = _without_closing_note([row for row in rows if not row.lstrip().startswith("```")])
     rows = _without_explanations(rows)
     rows = _without_fields(["" if _BREAK.fullmatch(row) else row for row in rows], read)
-    return _without_notes(_without_groups(_without_table(under_labels(_without_keys(rows), read))))
+    rows = _without_table(under_labels(_without_keys(rows), read))
+    if ">" not in read and sum(_QUOTE.match(row) is not None for row in rows) == 1:
+        rows = [_QUOTE.sub("", row) for row in rows]
+    return _without_notes(_without_groups(rows))
 
 
 def _called(row: str, read: str) -> list[str]:

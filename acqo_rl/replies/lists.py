@@ -10,6 +10,7 @@ from acqo_rl.replies.boxes import boxed_or_all
 from acqo_rl.replies.counts import uncounted
 from acqo_rl.replies.explanations import without_explanations
 from acqo_rl.replies.kinds import without_kinds, words_of
+from acqo_rl.replies.labelled_thoughts import without_labelled_thoughts
 from acqo_rl.replies.layout import rows_of
 from acqo_rl.replies.marks import (
     is_marked,
@@ -85,7 +86,7 @@ def read_list(completion: Completion, most: int, longest: int = MAX_CHARACTERS, 
         longest: maximum number of characters; longer entries are dropped.
         read: the text that the model read; labels and numbers in it belong to the entries.
     """
-    text, is_cut = without_thoughts(completion.text), not completion.finished
+    text, is_cut = without_labelled_thoughts(without_thoughts(completion.text)), not completion.finished
     return entries_of(text, longest, read, is_cut=is_cut, in_a_row=most > 1)[:most]
 
 

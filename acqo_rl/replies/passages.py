@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from acqo_rl.replies.answers import without_preface
+from acqo_rl.replies.labelled_thoughts import without_labelled_thoughts
 from acqo_rl.replies.marks import plain, unquoted
 from acqo_rl.replies.openings import without_openings
 from acqo_rl.replies.refusals import is_refusal
 from acqo_rl.replies.remarks import is_offer, is_remark
+from acqo_rl.replies.values import value_at
 from acqo_rl.replies.wording import ANSWERED, ASKED, NONE, WISHES
 from acqo_rl.text import normalised, one_line
 
@@ -23,6 +25,8 @@ _LABEL = re.compile(
     rf"^\s*(?:\[(?:{ANSWERED})\]|(?:(?:hypothetical )?(?:text|document)|texte?|texto|testo|content|a)\s*[:\uff1a])\s*",
     re.I,
 )
+_FENCES = re.compile(r"\A`{3}(?:json)?\s*|\s*`{3}\Z", re.I)
+_PASSAGE_FIELD = re.compile(rf"{ANSWERED}|text|document|content|paragraph", re.I)
 _EXCLAMATION = re.compile(r"^(?!\w+ (?:is|are)\b)[^\W\d_]+(?:[ ,]+[^\W\d_]+){0,2}[!\uff01]\s+(?=\S)")
 _ANNOUNCED = re.compile(r"^(?:(?:sure|certainly|of course)\b|here (?:is|are)\b)?[^.!?\n]{0,80}:\s*(?:\n|\Z)", re.I)
 _ANNOUNCES = re.compile(
@@ -63,7 +67,8 @@ def read_passage(reply: str, question: str, longest: int) -> str:
         question: the question.
         longest: maximum number of characters.
     """
-    text = _EXCLAMATION.sub("", _prose(reply.strip().replace("\u2019", "'"), question))
+    text = _from_json(without_labelled_thoughts(reply)).strip().replace("\u2019", "'")
+    text = _EXCLAMATION.sub("", _prose(text, question))
     text = _ANSWERS_IT.sub("", _ANNOUNCED.sub("", without_openings(text)))
     text = _DASHED_LABEL.sub("", _LABEL.sub("", without_preface(_prose(text, question))))
     sentences = _SENTENCE_END.split(unquoted(one_line(plain(text)))[:longest])
@@ -74,6 +79,21 @@ def read_passage(reply: str, question: str, longest: int) -> str:
         kept.pop()
     passage = " ".join(kept).strip()
     return "" if passage.casefold().rstrip(".!\u3002") in NONE else passage
+
+
+def _from_json(reply: str) -> str:
+    """The passage in a reply that is a JSON value, which may be cut; the reply if it is something else."""
+    text = _FENCES.sub("", reply.strip())
+    if text[:1] not in ("{", "["):
+        return reply
+    found = value_at(text, 0) or value_at(text + '"}', 0)
+    if found is None or found[1] < len(text):
+        return reply
+    value = found[0][0] if isinstance(found[0], list) and found[0] else found[0]
+    fields = value if isinstance(value, dict) else {"": value}
+    texts = {key: text for key, text in fields.items() if isinstance(text, str)}
+    named = [text for key, text in texts.items() if _PASSAGE_FIELD.search(key)]
+    return max(named or texts.values(), key=len, default=reply)
 
 
 def _without_disclaimers(sentences: list[str]) -> Iterator[str]:

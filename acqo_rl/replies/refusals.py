@@ -66,7 +66,27 @@ _CANNOT_WITHOUT_PERSON = (
 )
 _APOLOGY = re.compile(rf"^(?:{_APOLOGIES})(?!\w)|^(?:{_APOLOGIES})(?=が|が、|만)", re.I)
 _APOLOGY_AND_CANNOT = re.compile(rf"^(?:{_APOLOGIES}|{_REGRETS}).{{0,30}}(?:{_CANNOT_WITHOUT_PERSON})", re.I)
-_REFUSES = re.compile(rf"{_CANNOT}|{_OF_A_MODEL}", re.I)
+_CONVERSATION = (
+    r"(?:(?:previous|prior|earlier|preceding|additional|enough|original|follow-up|user) ){0,2}"
+    r"(?:(?:conversation|dialogue|chat)(?: history| context)?|context|question|query)"
+)
+_GIVEN = r"(?:provided|given|available|included|shared|specified|above|to (?:rewrite|rephrase|reformulate|resolve))\b"
+_NOTHING_GIVEN = (
+    rf"^(?:it (?:seems|looks like|appears)(?: that)? )?(?:(?:there(?:'s| is| was)(?: no|n't any| not any)|no)"
+    rf" {_CONVERSATION}(?: (?:is|was|has been))? {_GIVEN}"
+    r"|(?:you|the user) (?:haven't|have not|hasn't|has not|didn't|did not) (?:provided?|given?|shared?|asked?)"
+    rf"(?: (?:me|with)){{0,2}} (?:any|an?|the|your) {_CONVERSATION}\b"
+    rf"|i (?:don't|do not|can't|cannot) (?:see|find) (?:any|an?|the|your) {_CONVERSATION}(?: {_GIVEN})?\s?[.,;])"
+    r"|\b(?:i|we) (?:can't|cannot|can not|am unable to|am not able to) (?:rewrite|rephrase|reformulate|resolve)"
+    rf" (?:the|your|this|that|an?) {_CONVERSATION}\b"
+    r"|^(?:leider )?(?:es )?(?:wurde|gibt|liegt) (?:es )?keine? .{0,20}(?:gespräch|verlauf|kontext|frage)\w*"
+    r" (?:angegeben|bereitgestellt|vor)\b"
+    r"|^aucun.{0,20} (?:contexte|conversation|question) n'(?:a été|est) (?:fourni|donné)"
+    r"|^no se (?:ha )?proporcion\w+ (?:ning|el |la ).{0,20}(?:historial|contexto|conversación|pregunta)"
+    r"|^(?:您|你)?(?:没有|未)(?:提供|给出)(?:任何)?(?:对话|上下文|问题|历史)"
+)
+"""Says that the conversation or the question is missing."""
+_REFUSES = re.compile(rf"{_CANNOT}|{_OF_A_MODEL}|{_NOTHING_GIVEN}", re.I)
 _GOES_ON = re.compile(
     r"^[\W_]*(?:but|aber|mais|pero|ma|mas|maar|ale|men|но|ama|ancak|fakat|但是?|可是|が|لكن|ولكن|लेकिन|पर)\b", re.I
 )

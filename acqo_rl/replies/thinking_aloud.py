@@ -17,7 +17,8 @@ _TASK = r"""(?:produce|write|generate|output|answer|find|rewrite|rephrase|reform
     |decompose|split|resolve|follow|check|analy[sz]e|tackle|break)\b"""
 _BEGINNINGS = (
     r"here(?:'s|\ is)\ (?:a|my|the)\ (?:thinking|thought|reasoning)\ process\b",
-    r"(?:thinking|thoughts?|reasoning)(?:\ process)?\W{0,3}:",
+    r"(?:thinking|thoughts?|reasoning|überlegung(?:en)?|gedanken(?:gang)?|réflexion|raisonnement|razonamiento"
+    r"|pensamiento|ragionamento|raciocínio|рассуждение|思考(?:过程|過程)?|推理)(?:\ process)?\W{0,3}:",
     r"(?:\d\W{1,4})?analy[sz](?:e|ing)\ the\ (?:request|user|task|query|question|input|prompt)\b",
     r"the\ user(?:'s\ (?:last|question|query|request|message|current|original|asking|input)|\ (?:wants?|wanted|asks?"
     r"|asked|needs|gave|gives|provided?s?|says?|said|seems|mentions|would\ like|just|query|(?:is|has|was)\ (?:\w+\ )?"

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.strategies.strategy import Reading, ask
+from acqo_rl.replies.labelled_thoughts import without_labelled_thoughts
 from acqo_rl.replies.lists import read_list
 from acqo_rl.text import one_line, text_of
 from acqo_rl.thoughts import without_thoughts
@@ -59,7 +60,8 @@ class ClassifyAndRewrite:
 
     def read(self, query: Query, completion: Completion) -> Reading:
         """Reads the label in any format ("Simple.", "**Ambiguous**", in JSON), then one sub-query per line."""
-        rows = (one_line(row) for row in without_thoughts(completion.text).splitlines())
+        text = without_labelled_thoughts(without_thoughts(completion.text))
+        rows = (one_line(row) for row in text.splitlines())
         lines = [row for row in rows if row and not _FENCE.fullmatch(row)]
         if lines and lines[0].endswith((":", "\uff1a")) and not _LABEL.search(lines[0]):
             del lines[0]
