@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from acqo_rl.replies.counts import are_labels, count_of
+from acqo_rl.replies.kinds import words_of
 from acqo_rl.replies.marks import is_marked, plain
 from acqo_rl.replies.wording import LABEL, names_entries
 from acqo_rl.text import one_line, unnumbered
@@ -27,14 +28,15 @@ def under_labels(rows: Sequence[str], read: str = "") -> list[str]:
     """Replaces the rows below each label by bullets and removes the labels, if there are at least two of them.
 
     A label ends with a colon ("- **Population:**"), names the kind of entry ("### Query 1"), or gives a title, too
-    ("### Query 1: Population"), above a question or quoted text. Several rows below it are several entries, except
+    ("### Query 1: Population"), above a question or quoted text, or above rows with words that the model read if the
+    titles have none. Several rows below it are several entries, except
     sentences.
 
     Args:
         rows: the rows of a reply.
         read: the text that the model read; see :func:`are_labels`.
     """
-    heads = {place for place, row in enumerate(rows) if _is_head(row)} or _titles(rows) or _series(rows, read)
+    heads = {place for place, row in enumerate(rows) if _is_head(row)} or _titles(rows, read) or _series(rows, read)
     found = [_COUNT.fullmatch(_bare(rows[place])) for place in sorted(heads)]
     counts = [count_of(next(filter(None, number.groups()))) for number in found if number]
     if counts != list(range(1, len(counts) + 1)):
@@ -63,8 +65,8 @@ def _next_filled(rows: Sequence[str], place: int) -> int:
     return next((after for after in range(place + 1, len(rows)) if rows[after].strip()), 0)
 
 
-def _titles(rows: Sequence[str]) -> set[int]:
-    """The places of emphasised labels with titles, if a question or quoted text follows each of them."""
+def _titles(rows: Sequence[str], read: str) -> set[int]:
+    """The places of emphasised labels with titles, if an entry follows each of them."""
     titled = {
         place
         for place, row in enumerate(rows)
@@ -73,7 +75,12 @@ def _titles(rows: Sequence[str]) -> set[int]:
         and (LABEL.match(text) or unnumbered(text) != text)
     }
     below = {_next_filled(rows, place) for place in titled}
-    return titled if below.isdisjoint({0, *titled}) and all(_ASKS.fullmatch(rows[p].strip()) for p in below) else set()
+    if not below.isdisjoint({0, *titled}):
+        return set()
+    known, texts = words_of(read), [rows[place].strip() for place in below]
+    are_asked = all(map(_ASKS.fullmatch, texts))
+    are_about_it = all(words_of(text) & known and not text.endswith(_SENTENCE_ENDS) for text in texts)
+    return titled if are_asked or (are_about_it and not any(words_of(rows[p]) & known for p in titled)) else set()
 
 
 def _series(rows: Sequence[str], read: str) -> set[int]:

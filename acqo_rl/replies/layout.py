@@ -72,14 +72,21 @@ def _called(row: str, read: str) -> list[str]:
 def _without_explanations(rows: Sequence[str]) -> list[str]:
     """Removes labelled explanations below an entry: "**Why:** it names the city.".
 
-    Below a label on a line of its own, all rows are part of the explanation, unless entries with a label follow.
+    Below a label on a line of its own, all rows are part of the explanation, unless entries follow: they have labels,
+    or bullets and no entry without a bullet stands above the label.
     """
     kept: list[str] = []
+    has_entry = False
     for place, row in enumerate(rows):
-        label = _EXPLANATION.match(plain(row)) if any(map(str.strip, kept)) else None
-        if label is None or (label["why"] and not row.rstrip(" *_").endswith((*_ENDS, ":", "\uff1a"))):
+        text = f"{plain(row).strip().rstrip(':')}:" if _BOLD_ROW.fullmatch(row) else plain(row).strip()
+        label = _EXPLANATION.match(text) if any(map(str.strip, kept)) else None
+        if label is None or (label["why"] and not text.endswith((*_ENDS, ":", "\uff1a"))):
             kept.append(row)
-        elif label.end() == len(plain(row)) and not any(is_marked(plain(below).strip()) for below in rows[place + 1 :]):
+            has_entry |= bool(text) and unnumbered(text) == text and not text.endswith((*_ENDS, ":", "\uff1a"))
+            continue
+        below = [plain(row).strip() for row in rows[place + 1 :]]
+        entries = [row for row in below if LABEL.match(unnumbered(row)) or (unnumbered(row) != row and not has_entry)]
+        if label.end() == len(text) and not entries:
             break
     return kept
 

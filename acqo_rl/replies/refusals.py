@@ -70,23 +70,28 @@ _CONVERSATION = (
     r"(?:(?:previous|prior|earlier|preceding|additional|enough|original|follow-up|user) ){0,2}"
     r"(?:(?:conversation|dialogue|chat)(?: history| context)?|context|question|query)"
 )
+_CANNOT_REWRITE = (
+    r"\b(?:i|we) (?:can't|cannot|can not|am unable to|am not able to) (?:rewrite|rephrase|reformulate|resolve)"
+    rf" (?:the|your|this|that|an?) {_CONVERSATION}\b"
+)
 _GIVEN = r"(?:provided|given|available|included|shared|specified|above|to (?:rewrite|rephrase|reformulate|resolve))\b"
-_NOTHING_GIVEN = (
-    rf"^(?:it (?:seems|looks like|appears)(?: that)? )?(?:(?:there(?:'s| is| was)(?: no|n't any| not any)|no)"
-    rf" {_CONVERSATION}(?: (?:is|was|has been))? {_GIVEN}"
+_NOTHING_GIVEN = re.compile(
+    rf"(?:it (?:seems|looks like|appears)(?: that)? )?(?:there(?:'s| is| was)(?: no|n't any| not any) {_CONVERSATION}"
+    rf"(?: {_GIVEN}|\s?[.,;])|no (?!query){_CONVERSATION}(?: (?:is|was|has been))? {_GIVEN}"
     r"|(?:you|the user) (?:haven't|have not|hasn't|has not|didn't|did not) (?:provided?|given?|shared?|asked?)"
     rf"(?: (?:me|with)){{0,2}} (?:any|an?|the|your) {_CONVERSATION}\b"
-    rf"|i (?:don't|do not|can't|cannot) (?:see|find) (?:any|an?|the|your) {_CONVERSATION}(?: {_GIVEN})?\s?[.,;])"
-    r"|\b(?:i|we) (?:can't|cannot|can not|am unable to|am not able to) (?:rewrite|rephrase|reformulate|resolve)"
-    rf" (?:the|your|this|that|an?) {_CONVERSATION}\b"
-    r"|^(?:leider )?(?:es )?(?:wurde|gibt|liegt) (?:es )?keine? .{0,20}(?:gespräch|verlauf|kontext|frage)\w*"
+    rf"|i (?:don't|do not|can't|cannot) (?:see|find) (?:any|an?|the|your) {_CONVERSATION}(?: {_GIVEN})?\s?[.,;]"
+    rf"|i(?: would|'d)? need (?:the|your|an?) {_CONVERSATION} to (?:rewrite|rephrase|reformulate|resolve)\b)"
+    r"|(?:please|(?:could|can) you(?: please)?) (?:provide|share|give)(?: me)?(?: with)? (?:the|your)"
+    rf" {_CONVERSATION}(?: (?:so (?:that )?i|you(?:'d| would| want))\b.*)?[.?!]*$"
+    r"|(?:leider )?(?:es )?(?:wurde|gibt|liegt) (?:es )?keine? .{0,20}(?:gespräch|verlauf|kontext|frage)\w*"
     r" (?:angegeben|bereitgestellt|vor)\b"
-    r"|^aucun.{0,20} (?:contexte|conversation|question) n'(?:a été|est) (?:fourni|donné)"
-    r"|^no se (?:ha )?proporcion\w+ (?:ning|el |la ).{0,20}(?:historial|contexto|conversación|pregunta)"
-    r"|^(?:您|你)?(?:没有|未)(?:提供|给出)(?:任何)?(?:对话|上下文|问题|历史)"
+    r"|aucun.{0,20} (?:contexte|conversation|question) n'(?:a été|est) (?:fourni|donné)"
+    r"|no se (?:ha )?proporcion\w+ (?:ning|el |la ).{0,20}(?:historial|contexto|conversación|pregunta)"
+    r"|(?:您|你)?(?:没有|未)(?:提供|给出)(?:任何)?(?:对话|上下文|问题|历史)",
+    re.I,
 )
-"""Says that the conversation or the question is missing."""
-_REFUSES = re.compile(rf"{_CANNOT}|{_OF_A_MODEL}|{_NOTHING_GIVEN}", re.I)
+_REFUSES = re.compile(rf"{_CANNOT}|{_OF_A_MODEL}|{_CANNOT_REWRITE}", re.I)
 _GOES_ON = re.compile(
     r"^[\W_]*(?:but|aber|mais|pero|ma|mas|maar|ale|men|но|ama|ancak|fakat|但是?|可是|が|لكن|ولكن|लेकिन|पर)\b", re.I
 )
@@ -107,3 +112,8 @@ def is_refusal(line: str) -> bool:
         return False
     rest = text[apology.end() :]
     return not rest.strip() or bool(_SENTENCE.fullmatch(rest) or _GOES_ON.match(rest))
+
+
+def misses_conversation(line: str) -> bool:
+    """Whether a line says that the conversation or the question is missing; a query may follow it all the same."""
+    return _NOTHING_GIVEN.match(line.strip().replace("\u2019", "'")) is not None

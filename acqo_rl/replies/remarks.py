@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from acqo_rl.replies.announcements import needs_no_change
-from acqo_rl.replies.refusals import is_refusal
+from acqo_rl.replies.refusals import is_refusal, misses_conversation
 from acqo_rl.replies.wording import (
     ASKS_MORE,
     CLOSES,
@@ -57,6 +57,7 @@ def is_remark(line: str) -> bool:
         bool(_REMARK.search(text))
         or here_listed(text)
         or is_refusal(text)
+        or misses_conversation(text)
         or needs_no_change(text)
         or (text.endswith(_ENDS) and these_listed(text))
     )

@@ -81,6 +81,9 @@ def test_a_sign_of_comparison_is_kept(line, read):
         "There is no conversation history provided, so I cannot rewrite the question.",
         "It seems there is no previous conversation to resolve the question with.",
         "No conversation context was provided.",
+        "I'd need the conversation history to rewrite this.",
+        "Could you please provide the previous question?",
+        "Please share the conversation so that I can rewrite the question.",
         "You haven't provided a question. Please share it.",
         "It looks like you have not given me the conversation.",
         "I don't see any previous conversation, so the question is unclear.",
@@ -94,6 +97,11 @@ def test_a_reply_that_misses_the_conversation_has_no_entry(reply):
     assert entries_of(reply, read=READ) == []
 
 
+def test_a_query_after_a_remark_about_the_conversation_is_kept():
+    for remark in ("No conversation history was provided, so I kept the question.", "There is no prior context:"):
+        assert entries_of(f"{remark}\n\n{NILE}", read=READ) == [NILE]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -102,6 +110,11 @@ def test_a_reply_that_misses_the_conversation_has_no_entry(reply):
         "I don't see any messages in Slack",
         "how can I rewrite a question in passive voice",
         "no question is stupid meaning",
+        "No query specified",
+        "I need a query to find duplicate rows",
+        "please provide the query to delete a table.",
+        "Could you give me the context of the Magna Carta?",
+        "the query is missing an index",
         "Why is there no query history in BigQuery?",
         "you haven't seen the last of me lyrics",
     ],

@@ -38,6 +38,8 @@ def test_rules_are_no_entries_and_hide_none(form, rule):
         "**Why this works:** it finds the number.",
         "Why this query:\nIt finds the number.\nIt names the river.",
         "### Explanation:\nThe river is named.",
+        "**Explanation**\nThe river is named.",
+        "**Explanation:**\n- The river is named.\n- It is short.",
         "Begründung: Der Fluss wird genannt.",
         "**说明：**补充了河流",
     ],
@@ -54,6 +56,8 @@ def test_a_labelled_explanation_below_the_only_entry_is_removed(form, label, exp
         (f"{NILE}\nWhy: What Makes Us Curious", [NILE, "Why: What Makes Us Curious"]),
         (f"{NILE}\nwhy is the Nile long", [NILE, "why is the Nile long"]),
         (f"Reasoning:\nTwo rivers are asked for.\n\nQuery 1: {NILE}\nQuery 2: {AMAZON}", [NILE, AMAZON]),
+        (f"Sure!\n\nReasoning:\n1. {NILE}\n2. {AMAZON}", [NILE, AMAZON]),
+        (f"1. {NILE}\nReasoning:\n2. {AMAZON}", [NILE, AMAZON]),
         (f"Query 1: {NILE}\nReason: x is y\nQuery 2: {AMAZON}", [NILE, AMAZON]),
     ],
 )
@@ -87,7 +91,9 @@ def test_what_follows_a_topic_or_a_title_is_kept(form, head, text, read):
     assert entries_of(reply, read=read) == [f"{head}: {text}", "Nile: cast list 1978"]
 
 
-@pytest.mark.parametrize("heading", ["**Option {} (Concise)**", "### Query {} (river)", "**Version {} (short)**"])
+@pytest.mark.parametrize(
+    "heading", ["**Option {} (Concise)**", "### Query {} (river)", "**Version {} (short)**", "**Option {}: Concise**"]
+)
 def test_headings_of_options_are_no_entries(heading):
     reply = f"Here are two:\n\n{heading.format(1)}\n{NILE}\n\n{heading.format(2)}\n{AMAZON}"
     assert entries_of(reply, read=READ) == [NILE, AMAZON]
