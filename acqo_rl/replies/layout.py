@@ -78,7 +78,8 @@ def _without_explanations(rows: Sequence[str]) -> list[str]:
     kept: list[str] = []
     has_entry = False
     for place, row in enumerate(rows):
-        text = f"{plain(row).strip().rstrip(':')}:" if _BOLD_ROW.fullmatch(row) else plain(row).strip()
+        is_heading = _BOLD_ROW.fullmatch(row) and not rows[place - 1].strip()
+        text = f"{plain(row).strip().rstrip(':')}:" if is_heading else plain(row).strip()
         label = _EXPLANATION.match(text) if any(map(str.strip, kept)) else None
         if label is None or (label["why"] and not text.endswith((*_ENDS, ":", "\uff1a"))):
             kept.append(row)
