@@ -27,7 +27,16 @@ from typing import Any, Literal
 
 from acqo_rl.chat_exports import read_export, sides_of
 from acqo_rl.errors import ConversationError
-from acqo_rl.exchanges import answer_in, asked_in, exchange_in, is_exchange, question_in, replies_in
+from acqo_rl.exchanges import (
+    answer_in,
+    asked_in,
+    chosen_in,
+    completion_in,
+    exchange_in,
+    is_exchange,
+    question_in,
+    replies_in,
+)
 from acqo_rl.message_fields import (
     ROLE_KEYS,
     TEXT_KEYS,
@@ -43,8 +52,8 @@ from acqo_rl.message_fields import (
     speaker_of,
     unreadable,
 )
-from acqo_rl.message_lists import is_list, listed_in, messages_by_id, oldest_first
-from acqo_rl.message_parts import as_turn, may_be_said, text_of
+from acqo_rl.message_lists import inside, is_list, listed_in, messages_by_id, oldest_first
+from acqo_rl.message_parts import PART_KEYS, as_turn, may_be_said, text_of
 from acqo_rl.message_texts import printed_messages, without_html, written_value
 from acqo_rl.speaker_marks import Role, Said, is_letter, named_speakers, read_text, role_of, transcript
 from acqo_rl.surrogates import well_formed
@@ -194,7 +203,10 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
     if isinstance(history, Mapping):
         return by_id if (by_id := messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
-        return _unfolded(list(history))
+        items = list(history)
+        if depth and len(items) == 1 and isinstance(items[0], Mapping) and not _is_message(items[0]):
+            return _items(items[0], depth - 1)
+        return _unfolded(items)
     raise unreadable(history)
 
 
@@ -211,7 +223,8 @@ def _after(history: object, last: Sequence[object]) -> list[object]:
     asked = asked_in(history)
     is_listed = any(asked in (turn, content_of(turn)) for turn in last)
     question = [{"role": "user", "content": asked}] if isinstance(asked, str) and not is_listed else []
-    return [*question, {"role": "assistant", "content": answer}]
+    has_text = not isinstance(answer, Mapping) or field(answer, PART_KEYS) is not None
+    return [*question, {"role": "assistant", "content": answer} if has_text else answer]
 
 
 def _unfolded(items: list[object]) -> list[object]:
@@ -292,6 +305,8 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
     if is_thought(item):
         return []
     if role is not None:
+        if content is None and isinstance(written := answer_in(item), str):
+            content = written
         if role == "user" and content is None and not has_field(item, TEXT_KEYS):
             raise unreadable(item)
         return as_turn(role, content)
@@ -302,16 +317,18 @@ def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:
             return as_turn(role, field(inner, TEXT_KEYS))
     if is_unspoken(item):
         return []
-    if choices := field(item, ("choices",)):  # a completion of OpenAI's protocol
-        return _read(choices[0], depth - 1)
+    if (completion := completion_in(item)) is not None:
+        return as_turn("assistant", content_of(completion))
+    if depth and content is None and (inner := inside(item) or chosen_in(item)) is not None:
+        return _read(inner, depth - 1)
     named = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     if content is None and (asked := asked_in(item)) is not None:
         first = as_turn("user", asked) if role_in(field(asked, ROLE_KEYS)) is None else _read_all([asked])
         return [*first, *as_turn("assistant", answer_in(item))]
-    if content is None and (pair := [(key, value) for key, value in named.items() if role_of(key) is not None]):
-        return [one for key, value in pair for one in as_turn(role_of(key), value)]
-    if depth and content is None and is_list(listed := listed_in(item)):
-        return _read_all(_items(listed), depth - 1)
+    if depth and content is None and (listed := listed_in(item)) is not None:
+        return _read_all(_items(listed, depth - 1), depth - 1)
+    if content is None and (talk := [(key, value) for key, value in named.items() if role_of(key) is not None]):
+        return [one for key, value in talk for one in as_turn(role_of(key), value)]
     if content is None and (
         has_field(item, TEXT_KEYS) or (kind_of(item) and not any(map(may_be_said, named.values())))
     ):

@@ -11,7 +11,7 @@ _ASKED = ("queryText", "query_text", "inputTranscript")
 _FULFILMENTS = ("fulfillmentText", "fulfillment_text", "messages", "responseMessages", "response_messages")
 _QUESTION_KEYS = ("question", "query", "prompt", "instruction", "input")
 _ALPACA = ("instruction", "input")
-_ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text")
+_ANSWER_KEYS = ("answer", "answers", "response", "reply", "output", "completion", "result", "generated_text", "outputs")
 _QUESTION_WORDS = frozenset(("question", "query"))
 _ANSWER_WORDS = frozenset(("answer", "response", "reply", "completion", "passage"))
 _REPLIES = (("replies", 0), ("children", -1))
@@ -44,6 +44,22 @@ def question_in(item: object) -> str | None:
 def answer_in(item: object) -> Any:
     """The answer of an exchange; ``None`` if there is none."""
     return answer if (answer := field(item, _ANSWER_KEYS)) is not None else _named(item, _ANSWER_WORDS)
+
+
+def chosen_in(item: object) -> object:
+    """The chosen version of a message that has several; ``None`` if it has none."""
+    versions, place = field(item, ("versions",)), field(item, ("currentlySelected",))
+    if not isinstance(versions, list) or not versions:
+        return None
+    return versions[place if isinstance(place, int) and 0 <= place < len(versions) else -1]
+
+
+def completion_in(item: object) -> object:
+    """The first choice in a completion of OpenAI's protocol, or in a result of LangChain; ``None`` if there is none."""
+    first = field(item, ("choices", "generations"))
+    while isinstance(first, list):
+        first = first[0] if first else None
+    return first
 
 
 def is_exchange(item: object) -> bool:

@@ -24,13 +24,14 @@ TEXT_KEYS = (
     "body",
     "msg",
     "payload",
+    "steps",
 )
 _NAME_KEYS = ("role", "speaker", "from", "author", "sender", "name", "user", "username")
 """Fields with the name of a speaker."""
-_KIND_KEYS = ("type", "block_type", "content_type", "part_kind")
+_KIND_KEYS = ("type", "block_type", "content_type", "part_kind", "kind")
 _UNSPOKEN = re.compile(
     r"reason|think|thought|tool|function|search|file|image|system|retry|code_?(?:exec|inter)|executable"
-    r"|mcp_|(?:computer|shell|patch)_call",
+    r"|mcp_|(?:computer|shell|patch)_call|^summary$",
     re.I,
 )
 """Types of message parts that nobody said: ``thinking``, ``tool_result``, ``function_call_output``."""
@@ -143,7 +144,8 @@ def is_unspoken(part: object) -> bool:
     event = field(part, ("event",))
     if isinstance(event, str) and role_of(event) is None and not _SPEECH.search(event):
         return True
-    return bool(_UNSPOKEN.search(kind_of(part))) or is_thought(part)
+    kinds = (kind_of(part), kind_of(field(part, ("style",))))
+    return any(map(_UNSPOKEN.search, kinds)) or is_thought(part)
 
 
 def is_thought(item: object) -> bool:
@@ -154,8 +156,8 @@ def is_thought(item: object) -> bool:
 
 
 def is_unspoken_name(name: object) -> bool:
-    """Whether the name of a part's only field says the same: ``functionCall``, ``toolUse``, ``image``."""
-    return bool(_UNSPOKEN.search(str(name)))
+    """Whether the name of a part's only field says the same: ``functionCall``, ``toolUse``, ``image``, ``path``."""
+    return bool(_UNSPOKEN.search(str(name))) or name in ("path", "url")
 
 
 def kind_of(part: object) -> str:

@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from acqo_rl.chat_exports import read_export
-from acqo_rl.message_fields import ROLE_KEYS, field, role_in, speaker_of, words_of
-from acqo_rl.speaker_marks import transcript
+from acqo_rl.exchanges import answer_in, asked_in
+from acqo_rl.message_fields import ROLE_KEYS, content_of, field, is_unspoken, role_in, speaker_of, words_of
+from acqo_rl.speaker_marks import is_letter, role_of, transcript
 
 LIST_KEYS = (
     *("messages", "conversations", "conversation", "history", "chat_history", "turns", "utterances", "dialogue"),
@@ -19,7 +20,7 @@ LIST_KEYS = (
 )
 _OF_A_CONVERSATION = re.compile(
     "messages?|conversations?|histor(?:y|ies)|turns?|utterances?|dialog(?:ue)?s?|chats?|transcripts?|threads?|log"
-    "|events?|exchanges?|interactions?|context|comments?"
+    "|events?|exchanges?|interactions?|context|comments?|requests?"
 )
 """Words in the names of fields with a conversation: ``previous_turns``, ``chatLog``."""
 _TIMES = (
@@ -50,20 +51,23 @@ def listed_in(history: object, depth: int = _MAX_NESTING) -> object:
     field whose name says that it has a conversation. Objects in the object are searched last.
     """
     listed = field(history, LIST_KEYS)
-    if listed is not None and not isinstance(listed, str):
+    values = list(history.values()) if isinstance(history, Mapping) else []
+    is_title = _is_flat(listed) and any(is_list(one) and one for one in values)
+    if listed is not None and not isinstance(listed, str) and not is_title:
         return listed
     if not isinstance(history, Mapping):
         return None
-    values = list(history.values())
     lists = [one for one in values if is_list(one) and one and all(map(_is_turn, one))]
     lists += [one for one in values if isinstance(one, Mapping) and is_list(field(one, LIST_KEYS))]
     if len(lists) == 1:
         return lists[0]
     if trees := [tree for one in values if (tree := _thread(one, field(history, ("current_node", "currentId"))))]:
         return trees[0]
+    if by_id := [messages for one in values if isinstance(one, Mapping) and (messages := _by_own_id(one))]:
+        return by_id[0]
     named = [value for key, value in history.items() if any(map(_OF_A_CONVERSATION.fullmatch, words_of(key)))]
     found = [one for one in named if (is_list(one) and one) or _is_transcript(one)]
-    if not found and depth:
+    if not found and depth and not _has_sides(history):
         inner = [listed_in(one, depth - 1) for one in values if _may_hold(one)]
         found = [one for one in inner if one is not None]
     return found[0] if len(found) == 1 else None
@@ -73,8 +77,21 @@ def messages_by_id(history: Mapping[Any, Any]) -> list[Any]:
     """The messages of a mapping from ids to messages; empty if it is something else."""
     if thread := _thread(history, None):
         return thread
+    if messages := _by_own_id(history):
+        return messages
     messages = list(history.values())
     return messages if all(role_in(field(message, ROLE_KEYS)) for message in messages) else []
+
+
+def _by_own_id(history: Mapping[Any, Any]) -> list[Any]:
+    """The messages of a mapping whose keys are also the ids in the messages, by time; empty if this is none."""
+    messages = list(history.values())
+    if not all(isinstance(one, Mapping) and one.get("id") == key for key, one in history.items()):
+        return []
+    if not all(content_of(one) and field(one, ("parent", "parentId")) is None for one in messages):
+        return []
+    times = _times(messages)
+    return [messages[place] for place in sorted(range(len(times)), key=times.__getitem__)] if times else messages
 
 
 def oldest_first(items: list[Any]) -> list[Any]:
@@ -106,8 +123,36 @@ def is_list(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
+def inside(item: object) -> object:
+    """The only message or pair in an object around it: ``{"item": {"role": ..., "content": ...}, "id": ...}``."""
+    values = item.values() if isinstance(item, Mapping) else ()
+    found = [one for one in values if isinstance(one, Mapping) and _is_talk(one)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_talk(item: Mapping[Any, Any]) -> bool:
+    return role_in(field(item, ROLE_KEYS)) is not None or _has_sides(item)
+
+
+def _has_sides(item: Mapping[Any, Any]) -> bool:
+    """Whether an object has a field for each side: ``{"human": ..., "ai": ...}``."""
+    return {role_of(key) for key in item if not is_letter(key)} >= {"user", "assistant"}
+
+
 def _is_turn(item: object) -> bool:
-    return bool(speaker_of(item)) or (field(item, ("question",)) is not None and field(item, ("answer",)) is not None)
+    if speaker_of(item) or _is_exchange(item):
+        return True
+    inner = inside(item)
+    return inner is not None and bool(speaker_of(inner))
+
+
+def _is_exchange(item: object) -> bool:
+    return asked_in(item) is not None and answer_in(item) is not None and not is_unspoken(item)
+
+
+def _is_flat(value: object) -> bool:
+    """Whether a value is an object with nothing but texts, numbers and truth values."""
+    return isinstance(value, Mapping) and not any(isinstance(one, Mapping) or is_list(one) for one in value.values())
 
 
 def _may_hold(value: object) -> bool:

@@ -26,16 +26,22 @@ def may_be_said(value: object, depth: int = _MAX_NESTING) -> bool:
 
 def as_turn(role: Role | None, content: object) -> list[Said]:
     """A turn; nothing if the content has no text. An empty text is a turn."""
-    if (
-        isinstance(content, Mapping)
-        and len(content) == 1
-        and isinstance(inner := next(iter(content.values())), Mapping)
-    ):
-        content = inner
-    if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, PART_KEYS):
+    content = _unwrapped(content)
+    is_object = isinstance(content, Mapping) and bool(content) and not kind_of(content)
+    if is_object and not has_field(content, PART_KEYS) and not any(map(is_unspoken_name, content)):
         raise unreadable(content)
     text = text_of(content)
     return [] if text is None else [Said(role, without_html(text))]
+
+
+def _unwrapped(content: object) -> object:
+    """The content in objects of one field around it."""
+    while isinstance(content, Mapping) and len(content) == 1:
+        [(name, inner)] = content.items()
+        if is_unspoken_name(name) or not isinstance(inner, (Mapping, list)):
+            break
+        content = inner
+    return content
 
 
 def text_of(content: object, depth: int = _MAX_NESTING) -> str | None:

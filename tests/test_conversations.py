@@ -460,7 +460,7 @@ def test_long_and_hostile_texts_are_read_at_once():
         read_history(piece * (100_000 // len(piece)))
         read_history([piece * (100_000 // len(piece)), "<|user|>" + piece * (100_000 // len(piece))])
     for piece in ("\n", "Thought for 5 seconds\n", '<details type="reasoning">\n'):
-        read_history(f"S: {piece * (100_000 // len(piece))}")
+        read_history(f"S: {piece * (20_000 // len(piece))}")
     read_history("x: 1\nx: 2\n" + "".join(f"y{number}: 1\n" * 2 for number in range(20_000)))
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])

@@ -129,6 +129,91 @@ SHAPES = {
 }
 
 
+ANSWER = {"role": "assistant", "content": TOLD}
+SHAPES |= {
+    "pairs in data": {"data": [{"id": "1", "query": ASKED, "answer": TOLD}], "has_more": False},
+    "a list of one chat": [{"id": "1", "chat": {"models": ["x"], "messages": PAIR}}],
+    "a list of one list": [{"chats": [{"messages": PAIR}]}],
+    "requests": {"requests": [{"message": {"text": ASKED, "parts": []}, "response": [{"value": TOLD}]}]},
+    "a pair in an object": [{"json": {"human": ASKED, "ai": TOLD}}],
+    "messages in objects": {
+        "conversations": [
+            {
+                "conversation": {"title": "Oslo"},
+                "responses": [
+                    {"response": {"sender": "human", "message": ASKED}},
+                    {"response": {"sender": "ASSISTANT", "message": TOLD}},
+                ],
+            }
+        ]
+    },
+    "items of events": [{"type": "conversation.item.created", "item": one} for one in PAIR],
+    "a summary of the chat": [{"type": "summary", "summary": "About a city"}, *PAIR],
+    "a file": [{"role": "user", "content": {"path": "/my x.png", "alt": "my x"}}, *PAIR],
+    "fragments": [
+        {
+            "mapping": {
+                "r": {"id": "r", "parent": None, "children": ["a"], "message": None},
+                "a": {"parent": "r", "message": {"model": "m", "fragments": [{"type": "REQUEST", "content": ASKED}]}},
+                "b": {
+                    "parent": "a",
+                    "message": {
+                        "model": "m",
+                        "fragments": [{"type": "THINK", "content": "Lima?"}, {"type": "RESPONSE", "content": TOLD}],
+                    },
+                },
+            }
+        }
+    ],
+    "steps": {
+        "messages": [
+            {"versions": [{**PAIR[0], "content": "Old."}, PAIR[0]], "currentlySelected": 1},
+            {
+                "versions": [
+                    {
+                        "role": "assistant",
+                        "steps": [
+                            {"type": "block", "content": [{"text": "Lima?"}], "style": {"type": "thinking"}},
+                            {"type": "block", "content": [{"type": "text", "text": TOLD}]},
+                        ],
+                    }
+                ]
+            },
+        ]
+    },
+    "posts by id": {
+        "order": ["b", "a"],
+        "posts": {
+            "b": {"id": "b", "create_at": 2, "user_id": "u2", "message": TOLD},
+            "a": {"id": "a", "create_at": 1, "user_id": "u1", "message": ASKED},
+        },
+    },
+    "the output of a message": {
+        "steps": [
+            {"type": "user_message", "name": "Ada", "output": ASKED},
+            {"type": "run", "name": "on_message", "output": ""},
+            {"type": "assistant_message", "name": "Help", "output": TOLD},
+        ]
+    },
+    "a request and a response": {
+        "interactions": [
+            {
+                "request": {"queryInput": {"text": {"text": ASKED}}},
+                "response": {"queryResult": {"responseMessages": [{"text": {"text": [TOLD]}}]}},
+            }
+        ]
+    },
+    "a logged completion": {
+        "inputs": {"messages": PAIR[:1]},
+        "outputs": {"id": "1", "choices": [{"index": 0, "message": ANSWER}]},
+    },
+    "a logged generation": {
+        "inputs": {"messages": PAIR[:1]},
+        "outputs": {"generations": [[{"text": TOLD, "message": {"kwargs": {"content": TOLD, "type": "ai"}}}]]},
+    },
+}
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_export_is_read_as_turns(shape):
     assert [str(turn) for turn in read_history(SHAPES[shape])] == TURNS
@@ -197,6 +282,10 @@ def test_system_lines_with_times_are_left_out():
         [{"type": "chat", "xyz": {"inner": "Tell me about Oslo."}}],
         {"content": [{"remark": "Tell me about Oslo.", "agent": "agent_1"}]},
         {"tags": ["a", "b"]},
+        {"data": [{"title": "Tell me about Oslo."}]},
+        {"posts": {"a": {"id": "a", "remark": "Tell me about Oslo."}}},
+        [{"type": "delta", "delta": "Tell me about Oslo."}],
+        [{"x": {"y": {"remark": "Tell me about Oslo."}}}],
     ],
 )
 def test_a_text_in_an_unknown_field_is_refused_and_never_dropped(history):
