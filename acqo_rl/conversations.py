@@ -204,9 +204,9 @@ def _items(history: object, depth: int = _MAX_NESTING) -> Iterable[object]:
         return by_id if (by_id := messages_by_id(history)) else (history,)
     if isinstance(history, Iterable) and not isinstance(history, bytes):
         items = list(history)
-        if depth and len(items) == 1 and isinstance(items[0], Mapping) and not _is_message(items[0]):
-            return _items(items[0], depth - 1)
-        return _unfolded(items)
+        only = items[0] if depth and len(items) == 1 else None
+        is_wrapper = isinstance(only, Mapping) and not _is_message(only) and not isinstance(asked_in(only), str)
+        return _items(only, depth - 1) if is_wrapper else _unfolded(items)
     raise unreadable(history)
 
 
@@ -218,7 +218,7 @@ def _opening(history: object) -> list[object]:
 
 def _after(history: object, last: Sequence[object]) -> list[object]:
     """The answer beside a list of earlier turns, with its question unless that is the last turn of the list."""
-    if (answer := answer_in(history)) is None:
+    if (answer := answer_in(history)) is None or (isinstance(answer, Mapping) and not may_be_said(answer)):
         return []
     asked = asked_in(history)
     is_listed = any(asked in (turn, content_of(turn)) for turn in last)

@@ -157,7 +157,7 @@ def is_thought(item: object) -> bool:
 
 def is_unspoken_name(name: object) -> bool:
     """Whether the name of a part's only field says the same: ``functionCall``, ``toolUse``, ``image``, ``path``."""
-    return bool(_UNSPOKEN.search(str(name))) or name in ("path", "url")
+    return bool(_UNSPOKEN.search(str(name))) or name == "path"
 
 
 def kind_of(part: object) -> str:
@@ -174,6 +174,8 @@ def is_missing(value: object) -> bool:
 
 def field(item: object, keys: Sequence[str]) -> Any:
     """The value of the first key or attribute that exists and is not missing; keys may be capitalised."""
+    if isinstance(item, str):
+        return None
     if isinstance(item, Mapping):
         values = (item.get(key, item.get(key.capitalize())) for key in keys)
     else:

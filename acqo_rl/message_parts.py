@@ -27,9 +27,10 @@ def may_be_said(value: object, depth: int = _MAX_NESTING) -> bool:
 def as_turn(role: Role | None, content: object) -> list[Said]:
     """A turn; nothing if the content has no text. An empty text is a turn."""
     content = _unwrapped(content)
-    is_object = isinstance(content, Mapping) and bool(content) and not kind_of(content)
-    if is_object and not has_field(content, PART_KEYS) and not any(map(is_unspoken_name, content)):
-        raise unreadable(content)
+    if content and isinstance(content, Mapping) and not kind_of(content) and not has_field(content, PART_KEYS):
+        if not any(map(is_unspoken_name, content)):
+            raise unreadable(content)
+        return []
     text = text_of(content)
     return [] if text is None else [Said(role, without_html(text))]
 

@@ -207,6 +207,7 @@ SHAPES |= {
         "inputs": {"messages": PAIR[:1]},
         "outputs": {"id": "1", "choices": [{"index": 0, "message": ANSWER}]},
     },
+    "a logged score": {"inputs": {"messages": PAIR}, "outputs": {"score": 1}},
     "a logged generation": {
         "inputs": {"messages": PAIR[:1]},
         "outputs": {"generations": [[{"text": TOLD, "message": {"kwargs": {"content": TOLD, "type": "ai"}}}]]},
@@ -282,7 +283,7 @@ def test_system_lines_with_times_are_left_out():
         [{"type": "chat", "xyz": {"inner": "Tell me about Oslo."}}],
         {"content": [{"remark": "Tell me about Oslo.", "agent": "agent_1"}]},
         {"tags": ["a", "b"]},
-        {"data": [{"title": "Tell me about Oslo."}]},
+        {"data": [{"title": "Tell me about Oslo.", "url": "x"}]},
         {"posts": {"a": {"id": "a", "remark": "Tell me about Oslo."}}},
         [{"type": "delta", "delta": "Tell me about Oslo."}],
         [{"x": {"y": {"remark": "Tell me about Oslo."}}}],
@@ -375,6 +376,10 @@ def test_the_input_of_an_instruction_is_part_of_the_question():
 def test_a_question_and_its_answer_follow_the_turns_before_it():
     asked = {"instruction": "And Bergen?", "output": "A city.", "history": [[ASKED, TOLD]]}
     assert [str(turn) for turn in read_history(asked)] == [*TURNS, "U: And Bergen?", "S: A city."]
+
+
+def test_passages_beside_a_question_in_a_list_are_no_turns():
+    assert [str(turn) for turn in read_history([{"question": ASKED, "answer": TOLD, "context": ["a", "b"]}])] == TURNS
 
 
 def test_a_question_that_is_the_last_turn_of_the_list_is_read_once():
