@@ -48,6 +48,8 @@ _WEAK: dict[str, Role] = {
     **dict.fromkeys(("kunde", "kundin", "cliente", "klant", "klient", "клиент", "müşteri", "客户", "고객"), "user"),
     **dict.fromkeys(("berater", "beraterin", "agente", "conseiller", "оператор", "客服", "상담원"), "assistant"),
     **dict.fromkeys(("assistent", "asistente", "assistente", "asystent", "ассистент", "asistan"), "assistant"),
+    **dict.fromkeys(("người dùng", "користувач", "pengguna", "उपयोगकर्ता"), "user"),
+    **dict.fromkeys(("trợ lý", "помічник", "asisten", "सहायक"), "assistant"),
     **dict.fromkeys(("助手", "助理", "アシスタント", "어시스턴트", "المساعد"), "assistant"),
     "system": "system",
 }

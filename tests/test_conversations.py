@@ -286,6 +286,10 @@ def test_shape_makes_no_difference_to_prompts_and_caches():
         ("المستخدم: ", "المساعد: "),
         ("KULLANICI: ", "ASİSTAN: "),
         ("**Użytkownik:** ", "**Asystent:** "),
+        ("Người dùng: ", "Trợ lý: "),
+        ("Користувач: ", "Помічник: "),
+        ("Pengguna: ", "Asisten: "),
+        ("उपयोगकर्ता: ", "सहायक: "),
     ],
 )
 def test_names_of_roles_are_known_in_other_languages(first, second):
@@ -413,6 +417,14 @@ JSON = st.recursive(
                         "chatLog",
                         "questions",
                         "body",
+                        "versions",
+                        "outputs",
+                        "choices",
+                        "posts",
+                        "id",
+                        "timestamp_ms",
+                        "metadata",
+                        "from",
                     ),
                 ]
             ),
