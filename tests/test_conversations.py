@@ -476,7 +476,7 @@ def test_long_and_hostile_texts_are_read_at_once():
     read_history("x: 1\nx: 2\n" + "".join(f"y{number}: 1\n" * 2 for number in range(20_000)))
     with pytest.raises(ConversationError):
         read_history([{"role": "user", "content": nested}])
-    assert time.process_time() - begin < 10
+    assert time.process_time() - begin < 60
 
 
 def test_a_message_without_text_says_nothing_whoever_sent_it():
