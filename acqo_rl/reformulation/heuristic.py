@@ -141,5 +141,7 @@ def kinds_of(queries: Sequence[Query], metadata: Mapping[str, Mapping[str, Any]]
         queries: queries.
         metadata: query id -> metadata from the BEIR folder.
     """
-    routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(queries)}
-    return {query.id: str(metadata.get(query.id, {}).get("kind") or routes[query.id]) for query in queries}
+    given = {query.id: metadata.get(query.id, {}).get("kind") for query in queries}
+    unknown = [query for query in queries if not given[query.id]]
+    routes = {answer.query.id: answer.route for answer in Heuristic().reformulate(unknown)} if unknown else {}
+    return {query_id: str(kind or routes[query_id]) for query_id, kind in given.items()}

@@ -119,7 +119,8 @@ class Policy:
             path: a folder, a Hub id or ``trained:NAME`` (:mod:`acqo_rl.embedded`); with ``openvino:`` or
                 ``openvino-int8:`` before it, the model runs with OpenVINO.
             name: name in results.
-            generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default.
+            generation: ``temperature``, ``top_p``, ``batch_size`` or ``max_new_tokens``; greedy by default. With
+                ``regex=None``, completions may break the grammar, as in training.
 
         Raises:
             ConfigError: the name or the model is unknown, or the model cannot be loaded.
