@@ -51,7 +51,7 @@ def help_of(name):
         "from acqo_rl.cli import main\n"
         "try: main([sys.argv[1], '--help'])\n"
         "except SystemExit: pass\n"
-        "slow = {'torch', 'faiss', 'datasets', 'peft', 'trl', 'sentence_transformers'}\n"
+        "slow = {'torch', 'transformers', 'faiss', 'datasets', 'peft', 'trl', 'sentence_transformers'}\n"
         "print(json.dumps(sorted(slow & set(sys.modules))), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)

@@ -13,12 +13,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-from transformers import HfArgumentParser
-
+from acqo_rl.cli.fields import add_fields
 from acqo_rl.errors import AcqoError, ConfigError
 
 _OF_EXTRA = re.compile(r"""(?P<name>[\w.-]+).*\bextra == ['"](?P<extra>[\w-]+)""")
@@ -38,8 +38,15 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionH
         return action.help if action.default is None else super()._get_help_string(action)
 
 
-class Parser(HfArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Parses dataclasses, reads ``--config``, and validates YAML values like command-line values."""
+
+    def __init__(self, config_types: Sequence[type], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.register("type", dict, json.loads)
+        self._types = config_types
+        for config_type in config_types:
+            add_fields(self, config_type)
 
     def format_help(self) -> str:
         """The help text, including ``--config``, which is not a field of a dataclass."""
@@ -50,7 +57,10 @@ class Parser(HfArgumentParser):
         raise ValueError(message)
 
     def parse_with_config(self, arguments: Sequence[str]) -> tuple[Any, ...]:
-        """Returns dataclass instances from the command line and the YAML file given by ``--config``."""
+        """Returns dataclass instances from the command line and the YAML file given by ``--config``.
+
+        The values of arguments that are not in a dataclass follow as a namespace.
+        """
         rest, nested = _split_nested(arguments)
         while "--config" in rest:
             place = rest.index("--config")
@@ -59,14 +69,18 @@ class Parser(HfArgumentParser):
             self._read(rest[place + 1])
             del rest[place : place + 2]
         for (name, *keys), value in nested:
-            action = next((action for action in self._actions if action.dest == name and action.type is dict), None)
+            action = next((action for action in self._actions if action.dest == name and _is_mapping(action)), None)
             if action is None:
                 raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping")
             action.default = _with(action.default, keys, value)
-        *configs, unknown = self.parse_args_into_dataclasses(rest, return_remaining_strings=True)
+        values, unknown = self.parse_known_args(rest)
         if unknown:
             raise ValueError(self._unknown(unknown[0].partition("=")[0]))
-        return tuple(configs)
+        given = vars(values)
+        configs = [
+            config_type(**{f.name: given.pop(f.name) for f in fields(config_type)}) for config_type in self._types
+        ]
+        return (*configs, values) if given else tuple(configs)
 
     def _unknown(self, word: str) -> str:
         alike = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.75) if word.startswith("-") else []
@@ -84,7 +98,7 @@ class Parser(HfArgumentParser):
             raise ValueError(f"{name} has unknown settings: {', '.join(sorted(map(str, unknown)))}")
         for key, value in settings.items():
             action = actions[key]
-            plain = value is None or (action.type is dict and isinstance(value, dict))
+            plain = value is None or (_is_mapping(action) and isinstance(value, dict))
             action.default = value if plain else self._checked(action, value)
             action.required = False
 
@@ -99,6 +113,11 @@ class Parser(HfArgumentParser):
         for one in read:
             self._check_value(action, one)
         return read if action.nargs == "+" else read[0]
+
+
+def _is_mapping(action: argparse.Action) -> bool:
+    kind: Any = action.type
+    return kind is dict
 
 
 def _split_nested(arguments: Sequence[str]) -> tuple[list[str], list[tuple[list[str], Any]]]:
@@ -141,12 +160,7 @@ def make_parser(*config_types: type, description: str) -> Parser:
             command line.
         description: the module's docstring; its line breaks are kept.
     """
-    parser = Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
-    parser.register("type", dict, json.loads)
-    for action in parser._actions:  # the parser repeats the help text of --x for --no_x
-        if f"--no_{action.dest}" in action.option_strings:
-            action.help = f"Turn off --{action.dest}."
-    return parser
+    return Parser(config_types, description=description, formatter_class=Formatter, allow_abbrev=False)
 
 
 def configs_folder() -> Path:
