@@ -64,11 +64,10 @@ def test_tokenizers_without_the_texts_of_their_tokens_are_not_guided(tokenizer):
     assert not GuidedDecoding.supports(words)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("words_once", [False, True])
+@pytest.mark.parametrize(("temperature", "words_once"), [(0.0, False), (1.0, True)])
 def test_random_weights_write_completions_of_the_grammar(model, tokenizer, temperature, words_once):
     settings = {"max_new_tokens": 24, "temperature": temperature, "words_once": words_once}
-    conversations = [[{"role": "user", "content": f"Question {number}"}] for number in range(20)]
+    conversations = [[{"role": "user", "content": f"Question {number}"}] for number in range(12)]
     free = TransformersModel(model, tokenizer, seed=0, **settings).generate(conversations)
     guided = TransformersModel(model, tokenizer, seed=0, regex=REGEX, **settings).generate(conversations)
     assert not any(completion.text.partition("\n")[0] in ("pass", "split", "resolve") for completion in free)
