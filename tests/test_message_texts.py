@@ -133,7 +133,6 @@ def test_a_sentence_before_the_first_mark_is_a_turn():
         "sender, text\nplease explain these two columns",
         "from,message\nOslo,hello",
         "role,content",
-        "role,content\nuser," + "x" * 200_000,
         '("quoted") words',
         "(see above) why?",
         '"quoted" words',
@@ -141,6 +140,13 @@ def test_a_sentence_before_the_first_mark_is_a_turn():
 )
 def test_other_tables_and_brackets_are_text(text):
     assert read_history(text) == (Turn("user", text),)
+
+
+def test_a_table_with_a_very_long_field_is_read():
+    """The limit of the module csv is global, and another module may have raised it."""
+    [turn] = read_history("role,content\nuser," + "x" * 200_000)
+    assert turn.speaker == "user"
+    assert turn.text.endswith("x" * 200_000)
 
 
 @pytest.mark.parametrize(
