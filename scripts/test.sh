@@ -9,5 +9,5 @@ ruff check .
 ruff format --check .
 mypy
 lint-imports
-# In the order of the folders: otherwise the files with the fewest tests, which take longest, are run last by one process.
+# In the order of collection (tests/conftest.py): otherwise the files with the fewest tests, which take longest, run last.
 pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder "$@"

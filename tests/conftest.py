@@ -17,6 +17,12 @@ settings.register_profile("fuzz", deadline=None, database=None, max_examples=20_
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+def pytest_collection_modifyitems(items):
+    """Files with slow tests run first, so that no process waits for another one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session")
 def tokenizer():
     """The tokenizer of the embedded language model, with its chat template."""
