@@ -35,7 +35,7 @@ from acqo_rl.exchanges import (
     exchange_in,
     is_exchange,
     question_in,
-    replies_in,
+    with_replies,
 )
 from acqo_rl.message_fields import (
     ROLE_KEYS,
@@ -104,7 +104,7 @@ def read_turns(history: object) -> list[Turn]:
     Raises:
         ConversationError: a turn has an unsupported shape.
     """
-    items = [one for item in oldest_first(list(_items(history))) for one in (item, *replies_in(item))]
+    items = with_replies(oldest_first(list(_items(history))))
     texts = [item for item in items if isinstance(item, str)]
     said = (_exported(texts) or named_speakers(texts)) if len(texts) == len(items) else []
     said = said or _by_name(items) or [part for item in items for part in _read(item)]
@@ -282,7 +282,7 @@ def _is_plural(name: object) -> bool:
 
 
 def _read_all(items: Iterable[object], depth: int = _MAX_NESTING) -> list[Said]:
-    return [said for item in items for one in (item, *replies_in(item)) for said in _read(one, depth)]
+    return [said for item in with_replies(items) for said in _read(item, depth)]
 
 
 def _read(item: object, depth: int = _MAX_NESTING) -> list[Said]:

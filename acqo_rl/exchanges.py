@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from acqo_rl.message_fields import field, speaker_of, words_of
@@ -67,7 +67,12 @@ def is_exchange(item: object) -> bool:
     return _named(item, _QUESTION_WORDS | _ANSWER_WORDS) is not None
 
 
-def replies_in(item: object) -> list[object]:
+def with_replies(items: Iterable[object]) -> list[object]:
+    """Messages, each followed by the replies to it in a tree of messages."""
+    return [one for item in items for one in (item, *_replies_in(item))]
+
+
+def _replies_in(item: object) -> list[object]:
     """A reply to a message in a tree of messages, a reply to that reply, and so on.
 
     It is the first of ``replies``, which may be ranked, and the last of ``children``, which are attempts.

@@ -89,9 +89,9 @@ class ElasticEngine(ABC):
         """What the index is; ``None`` if there is no such index."""
         if not self._client.indices.exists(index=self._name):
             return None
-        mapping = next(iter(dict(self._client.indices.get_mapping(index=self._name)).values()))["mappings"]
-        written = mapping.get("_meta", {}).get(_NOTE)
-        properties: dict[str, Any] = mapping.get("properties", {})
+        described = next(iter(dict(self._client.indices.get_mapping(index=self._name)).values()))["mappings"]
+        written = described.get("_meta", {}).get(_NOTE)
+        properties: dict[str, Any] = described.get("properties", {})
         mappings = dict(_mappings(properties))
         self._types = {name: mapping.get("type", "object") for name, mapping in mappings.items()}
         vectors = [name for name, kind in self._types.items() if kind == self.vector_type]
@@ -107,7 +107,7 @@ class ElasticEngine(ABC):
             has_words=self._types.get(self._fields.words) == "text",
             note=json.loads(written) if written is not None else None,
             vector_fields=tuple(vectors),
-            fields=tuple(self._types) if mapping.get("dynamic", "true") in (True, "true", "strict") else (),
+            fields=tuple(self._types) if described.get("dynamic", "true") in (True, "true", "strict") else (),
         )
 
     def search_vectors(self, vectors: NDArray[np.float32], k: int, where: Filter) -> list[Hits]:
