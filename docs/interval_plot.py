@@ -41,7 +41,8 @@ def interval_plot(rows: Sequence[Row], caption: str) -> str:
     for tick in ticks:
         kind = "zero" if tick == 0 else "axis"
         parts.append(f'<line class="{kind}" x1="{x(tick)}" x2="{x(tick)}" y1="{TOP}" y2="{bottom}"/>')
-        parts.append(f'<text x="{x(tick)}" y="{bottom + 18}" text-anchor="middle">{tick:+.2f}</text>')
+        shown = f"{tick:+.2f}" if tick else "0"
+        parts.append(f'<text x="{x(tick)}" y="{bottom + 18}" text-anchor="middle">{shown}</text>')
     for number, (label, mean, low, high) in enumerate(rows):
         y = TOP + ROW * (number + 0.5)
         kind = "gain" if low > 0 else "loss" if high < 0 else "unclear"
