@@ -18,8 +18,8 @@ A reformulator is NAME or NAME=MODEL:
     hyde=MODEL         a prompted strategy: adaptive, multi_query, hyde, step_back, decomposition, expansion, rewrite,
                        several of the last six joined by "+", or rewrite_retrieve_read
     policy=MODEL       a trained policy; any other name is a policy too: warm_start=runs/warm final=runs/final
-    policy_with_rules=MODEL  the policy and the rules, which split compound questions and handle what it passes; the
-                       suffix _with_rules works for every policy
+    policy_with_rules=MODEL  the policy and the rules, which split compound questions and reformulate queries that the
+                       policy leaves unchanged; the suffix _with_rules works for every policy
     trained:demo       a MODEL alone, if it contains ":" or "/", is a policy; its name here is trained-demo
 
 With the prefix openvino:, a policy runs with OpenVINO; with openvino-int8:, it also has 8-bit weights. To test whether

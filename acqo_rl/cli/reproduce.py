@@ -92,7 +92,7 @@ class Figure:
 def make_parser() -> Any:
     """The parser of this command."""
     parser = command.make_parser(ReproduceConfig, description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"results to replay, or {ALL!r}")
+    parser.add_argument("names", nargs="*", help=f"results to compute, or {ALL!r}")
     return parser
 
 

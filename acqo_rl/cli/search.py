@@ -9,11 +9,11 @@ r"""Search a corpus with a reformulator: one query, or a conversation.
     acqo search --data data/embedded --index indexes/embedded --reformulator multi_query+hyde \
         --model openai:qwen3@http://localhost:8000/v1 --fusion rrf --query "Why did Peru change its currency?"
 
-Reformulators: policy_with_rules (a trained policy; the rules split compound questions and handle what it passes),
-policy (the policy alone), raw, rules, turns, prompted, adaptive, rewrite_retrieve_read (rewrites a query only if it
-finds nothing similar), or a strategy that prompts a language model: multi_query, hyde, step_back, decomposition,
-expansion, rewrite, or several of them joined by "+". The model is a folder, a Hub id, embedded:smollm2, or (except for
-a policy) a server: openai:NAME@URL, openai:NAME, anthropic:NAME.
+Reformulators: policy_with_rules (a trained policy and the rules, which split compound questions and reformulate
+queries that the policy leaves unchanged), policy (the policy alone), raw, rules, turns, prompted, adaptive,
+rewrite_retrieve_read (rewrites a query only if it finds nothing similar), or a strategy that prompts a language model:
+multi_query, hyde, step_back, decomposition, expansion, rewrite, or several of them joined by "+". The model is a
+folder, a Hub id, embedded:smollm2, or (except for a policy) a server: openai:NAME@URL, openai:NAME, anthropic:NAME.
 
 --answer_mode answers the question with the pipeline. The mode pipeline chooses the steps by the question. The other
 modes fix them: recursive splits the question and follows references in passages, multi_hop searches for missing
@@ -23,7 +23,7 @@ answer.
 
 Without --query, the command reads queries interactively as turns of one conversation; :new starts a new conversation,
 :quit ends. The output shows the route, the top of each sub-query's ranking, the fused ranking with the part of each
-document that has most words of the query, and times.
+document that shares the most words with the query, and times.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
         default=0.0,
         metadata={
             "help": "A kind of queries is reformulated only if reformulation helps at least this share of its queries; "
-            "otherwise all of them are passed. The kind is metadata.kind, or without it the route of the rules. 0 "
-            "decides for each query separately."
+            "otherwise the policy learns to leave all of them unchanged. The kind is metadata.kind, or without it the "
+            "route of the rules. 0 decides for each query separately."
         },
     )
     teacher: list[str] = field(

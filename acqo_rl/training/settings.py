@@ -132,7 +132,7 @@ class PromptSettings:
     )
     query_tokens: int | None = field(
         default=None,
-        metadata={"help": f"Maximum prompt tokens of the query; longer ones keep both ends. {_OF_POLICY} 128."},
+        metadata={"help": f"Maximum prompt tokens of the query; a longer query loses its middle. {_OF_POLICY} 128."},
     )
     feedback_results: int | None = field(
         default=None, metadata={"help": f"Number of results of a first search in the prompt. {_OF_POLICY} 0."}
@@ -147,7 +147,7 @@ class PromptSettings:
         default=None,
         metadata={
             "help": "On the route disambiguate, also search the raw query; its ranking is used only if its top cosine "
-            f"is higher by more than this. Requires a dense index. {_OF_POLICY} off."
+            f"exceeds that of the other sub-queries by more than this. Requires a dense index. {_OF_POLICY} off."
         },
     )
 
