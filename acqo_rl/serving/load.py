@@ -58,7 +58,7 @@ class ServiceSettings(IndexSettings):
     )
     sub_query_timeout: float = field(
         default=3.0,
-        metadata={"help": "Time limit of one sub-query's search, in seconds; a ranking that arrives later is not used."},
+        metadata={"help": "Time limit of one sub-query's search, in seconds; a ranking that comes later is not used."},
     )
     reranker: str | None = field(default=None, metadata={"help": RERANKER_HELP})
     rerank_depth: int = field(default=DEPTH, metadata={"help": "Number of documents per query that are reranked."})
