@@ -12,25 +12,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
-from acqo_rl.types import (
-    UNRESTRICTED,
-    Completion,
-    Conversation,
-    LanguageModel,
-    Query,
-    Ranking,
-    Reformulation,
-    Reformulator,
-    Retriever,
-    SamplingModel,
-    Scope,
-    feedback_of,
-    fingerprint_of,
-    has_cosines,
-    restrict,
-    search_key,
-    starts_thinking,
-)
+from acqo_rl.roles import LanguageModel, Reformulator, Restrictable, Retriever, SamplingModel, restrict
+from acqo_rl.types import UNRESTRICTED, Completion, Conversation, Query, Ranking, Reformulation, Scope, search_key
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -135,12 +118,12 @@ class Batcher(Generic[Item, Answer]):
             begin += len(waiting.items)
 
 
-class BatchedReformulator:
+class BatchedReformulator(Reformulator):
     """A reformulator that combines concurrent calls into batches."""
 
     def __init__(self, reformulator: Reformulator, batcher: Callable[..., Batcher[Query, Reformulation]]) -> None:
         self.name = reformulator.name
-        self.feedback = feedback_of(reformulator)
+        self.feedback = reformulator.feedback
         self._batcher = batcher(reformulator.reformulate)
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
@@ -148,11 +131,11 @@ class BatchedReformulator:
         return self._batcher.ask(queries)
 
 
-class BatchedModel:
+class BatchedModel(SamplingModel):
     """A language model that combines concurrent calls into batches."""
 
     def __init__(self, model: LanguageModel, batcher: Callable[..., Batcher[Conversation, Completion]]) -> None:
-        self.starts_thinking = starts_thinking(model)
+        self.starts_thinking = model.starts_thinking
         self._model = model
         self._make_batcher = batcher
         self._batcher = batcher(model.generate)
@@ -172,7 +155,7 @@ Search = tuple[str, int, Scope]
 """A text, the number of documents, and the part of the documents to search."""
 
 
-class BatchedRetriever:
+class BatchedRetriever(Retriever, Restrictable):
     """A retriever that combines concurrent searches into batches.
 
     Each distinct text of a part of the documents is searched once per batch, with the largest ``k`` of the batch.
@@ -180,15 +163,15 @@ class BatchedRetriever:
 
     def __init__(self, retriever: Retriever, batcher: Callable[..., Batcher[Search, Ranking]]) -> None:
         self.name = retriever.name
-        self.cosine = has_cosines(retriever)
+        self.cosine = retriever.cosine
         self._retriever = retriever
         self._scope = UNRESTRICTED
         self._batcher = batcher(partial(_search_batch, retriever))
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """The retriever's fingerprint of its documents; empty if it has none."""
-        return fingerprint_of(self._retriever)
+        return self._retriever.fingerprint
 
     def restrict(self, scope: Scope) -> BatchedRetriever:
         """The retriever of a part of the documents; batches are shared."""

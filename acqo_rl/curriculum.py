@@ -23,8 +23,9 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.measures import gold_of
 from acqo_rl.reformulation.grammar import TAGS
 from acqo_rl.rewards import Reward
+from acqo_rl.roles import Reformulator
 from acqo_rl.text import one_line, text_of
-from acqo_rl.types import Qrels, Query, Reformulator
+from acqo_rl.types import Qrels, Query
 
 _BATCH = 32
 

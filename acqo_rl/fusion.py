@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.types import Fusion, Ranking
+from acqo_rl.roles import Fusion
+from acqo_rl.types import Ranking
 
 _TOLERANCE = 1e-12
 """Sums of reciprocal ranks that differ by less are equal, so that rounding errors do not order ties."""
@@ -88,7 +89,7 @@ def _with_ties(total: dict[str, float]) -> dict[str, float]:
     return fused
 
 
-class RankScoreFusion:
+class RankScoreFusion(Fusion):
     """RSF (arXiv 2601.21208, Eq. 1-2): P(p) = 1 / sum_j w_j / r_j ascending, then S(p) = max_j s_j descending.
 
     The paper has no weights w_j; it corresponds to w_j = 1. The fused score is 1/P, so that higher is better; sorting
@@ -108,7 +109,7 @@ def _reciprocal_ranks(one: _List) -> list[float]:
     return [one.weight / rank for rank in one.ranks]
 
 
-class ReciprocalRankFusion:
+class ReciprocalRankFusion(Fusion):
     """RRF (Cormack et al. 2009) with weights: sum_j w_j / (k + r_j)."""
 
     name = "rrf"
@@ -126,7 +127,7 @@ class ReciprocalRankFusion:
         return [one.weight / (self.rank_constant + rank) for rank in one.ranks]
 
 
-class ScoreFusion:
+class ScoreFusion(Fusion):
     """Weighted sum of scores, after min-max scaling of each list to [0, 1] (CombSUM).
 
     With ``multiply_by_hits`` the sum is multiplied by the total weight of the lists that contain the document (CombMNZ;

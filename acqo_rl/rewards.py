@@ -21,9 +21,10 @@ from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.word_statistics import WordStatistics
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.sub_queries import DEPTH, search_reformulations
 from acqo_rl.text import word_key
-from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Retriever
+from acqo_rl.types import Query, Ranking, Reformulation
 
 CUTOFF = 10
 MOST_WORDS = 10

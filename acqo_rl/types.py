@@ -1,25 +1,23 @@
-"""Value types of the search path, and the protocols of the components that process them.
+"""The values of the search path: frozen dataclasses without behaviour.
 
     query (+ conversation) [-> first search -> feedback] -> Reformulator -> Reformulation
         -> Retriever -> Fusion -> Ranking -> reward | measures | answer
 
-Values are frozen dataclasses without behaviour. Components are small protocols, and implementations do not depend on
-each other. All calls are batched and return results in input order.
+The components that process them are in :mod:`acqo_rl.roles`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.conversations import Turn, read_history
 from acqo_rl.errors import ConfigError
 from acqo_rl.surrogates import well_formed
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 Route = Literal["pass", "disambiguate", "decompose", "expand"]
 QueryType = Literal["factual", "how_to", "comparison", "debugging", "conceptual", "complex", "simple"]
@@ -283,160 +281,3 @@ class FeedbackSpec:
 
     results: int = 0
     words: int = 28
-
-
-class Reformulator(Protocol):
-    """Rewrites queries into sub-queries.
-
-    A reformulator that reads feedback has an attribute ``feedback``, a :class:`FeedbackSpec`.
-    """
-
-    name: str
-
-    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
-        """Returns one reformulation per query, in input order; an invalid completion falls back to the raw query."""
-        ...
-
-
-class LanguageModel(Protocol):
-    """Generates one completion per conversation."""
-
-    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
-        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
-        ...
-
-
-@runtime_checkable
-class StreamingModel(LanguageModel, Protocol):
-    """A language model that can stream its output."""
-
-    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
-        """Returns the completion; calls ``on_text`` with each piece of text as it is generated."""
-        ...
-
-
-@runtime_checkable
-class SamplingModel(LanguageModel, Protocol):
-    """A language model with a configurable sampling temperature."""
-
-    def at_temperature(self, temperature: float) -> LanguageModel:
-        """Returns the same model at another temperature; weights and connections are shared."""
-        ...
-
-
-class Encoder(Protocol):
-    """Embeds texts. ``fingerprint`` identifies model, revision, prompts and precision."""
-
-    fingerprint: str
-    dim: int
-
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embeddings, float32[texts, dim]."""
-        ...
-
-    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embeddings, float32[texts, dim]."""
-        ...
-
-
-class Retriever(Protocol):
-    """Searches documents.
-
-    A retriever whose scores are cosines has an attribute ``cosine = True``. A retriever whose documents may change has
-    an attribute ``fingerprint`` that changes with them.
-    """
-
-    name: str
-
-    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
-        """Returns one ranking of at most ``k`` documents per text, in input order; empty if nothing matches.
-
-        Dense retrievers embed a :class:`Passage` with the passage prompt.
-        """
-        ...
-
-
-@runtime_checkable
-class RemoteCorpus(Protocol):
-    """Documents that are looked up on a server."""
-
-    def fetch(self, doc_ids: Sequence[str]) -> None:
-        """Loads the given documents with one call and caches them; ids that do not exist are skipped."""
-        ...
-
-
-@runtime_checkable
-class ScopedRetriever(Retriever, Protocol):
-    """A retriever that can restrict searches to a part of its documents."""
-
-    def restrict(self, scope: Scope) -> Retriever:
-        """Returns a retriever for the documents in the scope; connections are shared."""
-        ...
-
-
-@runtime_checkable
-class CompositeRetriever(Retriever, Protocol):
-    """A retriever that searches other retrievers and merges their rankings of each text."""
-
-    parts: Sequence[Retriever]
-
-    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
-        """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
-        ...
-
-
-def restrict(retriever: Retriever, scope: Scope) -> Retriever:
-    """Returns a retriever that searches only the documents in the scope.
-
-    Raises:
-        ConfigError: the retriever cannot search a part of its documents.
-    """
-    if scope == UNRESTRICTED:
-        return retriever
-    if not isinstance(retriever, ScopedRetriever):
-        raise ConfigError(
-            f"The index {retriever.name!r} searches all of its documents; only a collection of a search engine can be"
-            " searched with a filter or a tenant."
-        )
-    return retriever.restrict(scope)
-
-
-def fingerprint_of(retriever: object) -> str:
-    """The retriever's fingerprint of its documents; empty if it has none."""
-    return str(getattr(retriever, "fingerprint", ""))
-
-
-def feedback_of(reformulator: object) -> FeedbackSpec:
-    """Returns a reformulator's ``feedback``; a spec with 0 results if it has no such attribute."""
-    feedback: FeedbackSpec = getattr(reformulator, "feedback", FeedbackSpec())
-    return feedback
-
-
-def starts_thinking(model: object) -> bool:
-    """Whether a language model's replies start inside a thought block, because its chat template opens one."""
-    return bool(getattr(model, "starts_thinking", False))
-
-
-def has_cosines(retriever: object) -> bool:
-    """Whether a retriever's scores are cosines; False if it has no such attribute."""
-    return bool(getattr(retriever, "cosine", False))
-
-
-class Fusion(Protocol):
-    """Merges the rankings of each query into one."""
-
-    name: str
-
-    def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
-        """Returns one fused ranking of at most ``k`` documents per query, in input order."""
-        ...
-
-
-class Reranker(Protocol):
-    """Scores how well passages answer queries."""
-
-    name: str
-
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Returns one score per pair of query and passage, in input order; comparable within one query."""
-        ...

@@ -26,11 +26,12 @@ import numpy as np
 
 from acqo_rl.cli import command
 from acqo_rl.ranges import FINITE, check_ranges
+from acqo_rl.roles import Encoder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from acqo_rl.types import Retriever
+    from acqo_rl.roles import Retriever
 
 K, BATCH, SINGLES = 100, 256, 32
 
@@ -48,7 +49,7 @@ class BenchmarkConfig:
     postgres: str = field(default="", metadata={"help": "Database for tables of the benchmark; without it, none."})
 
 
-class Vectors:
+class Vectors(Encoder):
     """An encoder of numbers: the text ``17`` is query 17."""
 
     fingerprint, settings = "benchmark", None

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acqo_rl.cli import command
+from acqo_rl.roles import Reformulator, Retriever
 
 LISTS, DOCUMENTS = 5, 10
 
@@ -96,7 +97,7 @@ def doc_ids(text: str) -> list[str]:
     return [str(begin + 3 * i) for i in range(DOCUMENTS)]
 
 
-class FourVariants:
+class FourVariants(Reformulator):
     """A reformulator that returns at once."""
 
     name = "variants"
@@ -116,7 +117,7 @@ class FourVariants:
         ]
 
 
-class Instant:
+class Instant(Retriever):
     """A retriever that takes the given time per call."""
 
     name = "instant"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.types import Completion, Document, Ranking
 
 ROLES = {
@@ -15,7 +16,7 @@ ROLES = {
 }
 
 
-class ModelByRole:
+class ModelByRole(LanguageModel):
     """Scripted: answers each kind of request with its replies in turn, the last one again and again."""
 
     def __init__(self, **replies):
@@ -35,12 +36,12 @@ class ModelByRole:
         return sum(asked == role for asked, _ in self.asked)
 
 
-class BrokenModel:
+class BrokenModel(LanguageModel):
     def generate(self, conversations):
         raise ConnectionError("the model server is down")
 
 
-class Endless:
+class Endless(Retriever):
     """Returns k new documents for every text, and records its calls."""
 
     name = "endless"

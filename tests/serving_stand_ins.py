@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from stand_ins import ranking
 
+from acqo_rl.roles import LanguageModel, Reformulator, Retriever
 from acqo_rl.types import Completion, Document, Reformulation, SubQuery
 
 DOCUMENTS = {
@@ -52,7 +53,7 @@ def events(text):
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
-class Words:
+class Words(Retriever):
     """Finds the documents that share a word with the text; "broken" in a text raises an error, "stall" waits."""
 
     def __init__(self, documents=DOCUMENTS, name="dense", cosine=True, extra=0.0):
@@ -76,7 +77,7 @@ class Words:
         return ranking(*best, scores=scores, retriever=self.name, query=text)
 
 
-class Parts:
+class Parts(Reformulator):
     """Splits queries at " and ", optionally with a delay, and records its batches."""
 
     name = "parts"
@@ -101,7 +102,7 @@ class Parts:
         ]
 
 
-class Back:
+class Back(Reformulator):
     """Searches "capital of Peru" and the raw query, whose list must lead by 0.2."""
 
     name = "back"
@@ -116,7 +117,7 @@ class Back:
         ]
 
 
-class Weighted:
+class Weighted(Reformulator):
     """Searches "capital of Peru" and a hypothetical passage with different weights, and gives a reason."""
 
     name = "weighted"
@@ -130,7 +131,7 @@ class Weighted:
         return [Reformulation(query, "expand", subs, self.name, **details) for query in queries]
 
 
-class Gate:
+class Gate(Reformulator):
     """A reformulator that waits until ``open`` is set."""
 
     name = "gate"
@@ -145,7 +146,7 @@ class Gate:
         return Parts().reformulate(queries)
 
 
-class Echo:
+class Echo(LanguageModel):
     """A language model that repeats the last message, and records the sizes of its batches."""
 
     def __init__(self, seconds=0.0):

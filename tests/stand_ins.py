@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.types import Completion, Ranking
 
 
@@ -11,7 +12,7 @@ def ranking(*doc_ids, scores=None, retriever="dense", query="", weight=1.0):
     return Ranking(tuple(doc_ids), tuple(float(s) for s in given), retriever, query, weight)
 
 
-class ScriptedRetriever:
+class ScriptedRetriever(Retriever):
     """Returns the given documents for each text, and no documents for other texts."""
 
     name = "scripted"
@@ -26,7 +27,7 @@ class ScriptedRetriever:
         return [ranking(*self.found.get(text, ())[:k], retriever=self.name, query=text) for text in texts]
 
 
-class ScoredRetriever:
+class ScoredRetriever(Retriever):
     """For each given text, returns one document with this text as id and the given score."""
 
     cosine = True
@@ -39,7 +40,7 @@ class ScoredRetriever:
         return [found.get(text, ranking(retriever=self.name)) for text in texts]
 
 
-class BrokenRetriever:
+class BrokenRetriever(Retriever):
     """Raises the error of a search server that is down."""
 
     name = "broken"
@@ -49,7 +50,7 @@ class BrokenRetriever:
         raise ConnectionError("the search server does not answer")
 
 
-class ScriptedLanguageModel:
+class ScriptedLanguageModel(LanguageModel):
     """Returns the given completions in turn, repeatedly."""
 
     def __init__(self, *completions):

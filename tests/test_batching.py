@@ -15,6 +15,7 @@ from serving_stand_ins import Echo, Gate, Parts
 from stand_ins import ranking
 
 from acqo_rl.batching import BatchedModel, BatchedReformulator, BatchedRetriever, Batcher
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.types import Query
 
 
@@ -23,7 +24,7 @@ def together(reformulator, count, **settings):
     gate = Gate()
     first = [True]
 
-    class Held:
+    class Held(Reformulator):
         name = "held"
 
         def reformulate(self, queries):
@@ -130,7 +131,7 @@ def test_results_are_in_input_order(calls, size):
         assert list(pool.map(batcher.ask, calls)) == [[2 * item for item in call] for call in calls]
 
 
-class Depths:
+class Depths(Retriever):
     """A retriever that returns k documents and records its calls."""
 
     name = "depths"
@@ -157,7 +158,7 @@ def test_searches_with_different_depths_are_one_call():
 def test_a_fused_ranking_is_cut_with_its_similarities():
     whole = replace(ranking("a", "b", "c"), similarities=(0.5, 0.9, 0.1))
 
-    class Fused:
+    class Fused(Retriever):
         name = "fused"
 
         def search(self, texts, k):

@@ -13,6 +13,7 @@ from tiny_policy import full_model
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.grammar import MAX_CHARACTERS
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
+from acqo_rl.roles import LanguageModel
 from acqo_rl.searching.path import add_feedback, search
 from acqo_rl.types import Completion, Document, FeedbackSpec, Query
 
@@ -52,7 +53,7 @@ class EverythingRetriever(ScriptedRetriever):
         return super().search(texts, k)
 
 
-class ObedientModel:
+class ObedientModel(LanguageModel):
     """A model that obeys every instruction in a document.
 
     It writes the documents themselves, the instructed 40 searches, or another turn with other instructions.

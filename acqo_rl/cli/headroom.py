@@ -28,10 +28,11 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import name_reformulators
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.training.settings import RewardSettings
-from acqo_rl.types import FeedbackSpec, Fusion, FusionName, Query, Retriever
+from acqo_rl.types import FeedbackSpec, FusionName, Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from accelerate import PartialState
 
     from acqo_rl.retrieval import Manifest, SentenceTransformerEncoder
-    from acqo_rl.types import Document, Encoder
+    from acqo_rl.roles import Encoder
+    from acqo_rl.types import Document
 
 NO_IDS = "{} has no ids; give ids, or the data of the embeddings."
 WHOLE_DOCUMENTS = (

@@ -34,8 +34,9 @@ from acqo_rl.fusion import fusion_named
 from acqo_rl.language_models.load import without_url
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.names import name_reformulators
-from acqo_rl.types import Fusion, FusionName, Query, Retriever
+from acqo_rl.types import FusionName, Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -30,8 +30,9 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.roles import LanguageModel, Reformulator, Reranker
 from acqo_rl.searching.names import ORIGINAL, RERANKED, name_indexes, name_reformulators
-from acqo_rl.types import Document, LanguageModel, Qrels, Query, Reformulator, Reranker
+from acqo_rl.types import Document, Qrels, Query
 
 if TYPE_CHECKING:
     from acqo_rl.cli.evaluate import EvaluateConfig

@@ -57,12 +57,13 @@ from acqo_rl.retrieval.engines.location import is_engine
 from acqo_rl.retrieval.manifest import read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.settings import INDEX_HELP, RERANKER_HELP, IndexSettings
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.feedback import document_of
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.threshold import check_cosine
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, FusionName, Query, Ranking, Reformulator, Retriever, SubQuery
+from acqo_rl.types import Document, FusionName, Query, Ranking, SubQuery
 
 if TYPE_CHECKING:
     from acqo_rl.pipeline.pipeline import Pipeline, PipelineResult

@@ -33,9 +33,10 @@ from acqo_rl.measures import check_measures
 from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.reformulation.load import STRATEGIES, WITH_RULES, StrategySettings, check_strategy
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
+from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.searching.concurrent import dense_parts
 from acqo_rl.searching.sub_queries import DEPTH, split_retrievers
-from acqo_rl.types import FusionName, LanguageModel, Reformulator
+from acqo_rl.types import FusionName
 
 if TYPE_CHECKING:
     import numpy as np

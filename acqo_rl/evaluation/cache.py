@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -23,22 +23,9 @@ from acqo_rl.embedded import resolve
 from acqo_rl.errors import DataError
 from acqo_rl.language_models.openvino import split_prefix
 from acqo_rl.reformulation.load import StrategySettings, prompts_model, strategy_key
+from acqo_rl.roles import Reformulator, Reranker, Retriever
 from acqo_rl.searching.sub_queries import DEPTH
-from acqo_rl.types import (
-    FeedbackSpec,
-    Qrels,
-    Query,
-    Ranking,
-    Reformulation,
-    Reformulator,
-    Reranker,
-    Retriever,
-    Snippet,
-    SubQuery,
-    feedback_of,
-    has_cosines,
-    search_key,
-)
+from acqo_rl.types import FeedbackSpec, Qrels, Query, Ranking, Reformulation, Snippet, SubQuery, search_key
 
 _AT_ONCE = 500
 """Number of keys in one SQL statement."""
@@ -102,7 +89,7 @@ class Cache:
             ) from error
 
 
-class CachedRetriever:
+class CachedRetriever(Retriever):
     """Searches each text once, always ``DEPTH`` documents deep, and keeps the time it took."""
 
     def __init__(self, name: str, retriever: Retriever, fingerprint: str, cache: Cache, *, embeds: bool) -> None:
@@ -117,7 +104,7 @@ class CachedRetriever:
         """
         self.name = name
         self.embeds = embeds
-        self.cosine = has_cosines(retriever)
+        self.cosine = retriever.cosine
         self.uncached = retriever
         self.fingerprint = fingerprint
         self._asked = f"search {DEPTH} {fingerprint}"
@@ -150,7 +137,7 @@ class CachedRetriever:
             self._found[key] = Ranking(tuple(doc_ids), tuple(scores), self.name, text), ms
 
 
-class CachedReformulator:
+class CachedReformulator(Reformulator):
     """Reformulates each query once and keeps the time it took. The reformulator is loaded when it is first needed."""
 
     def __init__(self, name: str, load: Callable[[], Reformulator], cache_key: str, cache: Cache) -> None:
@@ -168,13 +155,13 @@ class CachedReformulator:
         self._cache = cache
         self._made: dict[Query, tuple[Reformulation, float]] = {}
 
-    @property
-    def feedback(self) -> FeedbackSpec:
+    @cached_property
+    def feedback(self) -> FeedbackSpec:  # type: ignore[override]
         """The feedback that the reformulator reads."""
         key = key_of("feedback")
         known = self._cache.read(self._asked, [key])
         if key not in known:
-            feedback = feedback_of(self._open())
+            feedback = self._open().feedback
             self._cache.write(self._asked, [(key, (feedback.results, feedback.words), 0.0)])
             return feedback
         return FeedbackSpec(*known[key][0])
@@ -212,7 +199,7 @@ class CachedReformulator:
         return self._made[query][1]
 
 
-class CachedReranker:
+class CachedReranker(Reranker):
     """Scores each pair once and keeps the time it took. The reranker is loaded when it is first needed."""
 
     def __init__(self, name: str, load: Callable[[], Reranker], cache_key: str, cache: Cache) -> None:

@@ -13,7 +13,8 @@ from importlib.resources import files
 from itertools import permutations
 
 from acqo_rl.evaluation.tables import Table
-from acqo_rl.types import Query, Reformulation, Reformulator, Route
+from acqo_rl.roles import Reformulator
+from acqo_rl.types import Query, Reformulation, Route
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,22 +23,10 @@ from acqo_rl.pipeline.references import ReferenceFollower
 from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import Confidence, Engine, RetrievalState
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
+from acqo_rl.roles import Fusion, LanguageModel, Reformulator, Retriever
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher
-from acqo_rl.types import (
-    Completion,
-    Conversation,
-    Document,
-    Fusion,
-    LanguageModel,
-    Query,
-    Ranking,
-    Reformulation,
-    Reformulator,
-    Retriever,
-    SubQuery,
-    has_cosines,
-)
+from acqo_rl.types import Completion, Conversation, Document, Query, Ranking, Reformulation, SubQuery
 
 WHOLE = "pipeline"
 STEPS = ("plain", "multi_hop", "self_query", "references", "decomposition", "recursive", "plain_answer", WHOLE)
@@ -238,12 +226,13 @@ def run_step(name: str, components: Components, query: Query) -> Outcome:
     )
 
 
-class _Meter:
+class _Meter(Retriever, LanguageModel):
     """Model and retriever of one query; records the calls."""
 
     def __init__(self, components: Components) -> None:
         self.name = components.retriever.name
-        self.cosine = has_cosines(components.retriever)
+        self.cosine = components.retriever.cosine
+        self.starts_thinking = components.model is not None and components.model.starts_thinking
         self.components = components
         self.searched: list[str] = []
         self.replies: list[str] = []

@@ -16,12 +16,13 @@ from acqo_rl.measures import judged
 from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.names import RERANKED
 from acqo_rl.searching.path import SearchPath, add_feedback
 from acqo_rl.searching.reranking import DEPTH, Reranking
 from acqo_rl.searching.sub_queries import RawQueryOnly, Retrievers, normalise_sub_queries, searched_text
 from acqo_rl.text import within_limits
-from acqo_rl.types import Document, FeedbackSpec, Fusion, Qrels, Query, Reformulation, Retriever, has_cosines
+from acqo_rl.types import Document, Qrels, Query, Reformulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class IndexParts:
     @property
     def has_dense(self) -> bool:
         """Whether the scores of an index for sub-queries are cosines."""
-        return any(map(has_cosines, self.everything))
+        return any(part.cosine for part in self.everything)
 
     def merged(self, name: str, *, cached: bool = True) -> Retriever:
         """One retriever over the indexes for sub-queries."""
@@ -171,18 +172,15 @@ def _as_read(components: StudyComponents, name: str, queries: Sequence[Query]) -
     return list(dict.fromkeys(query for batch in filled for query in batch))
 
 
-class _Recorded:
+class _Recorded(Reformulator):
     """Records what a reformulator returns for each query id, and how long it takes."""
 
     def __init__(self, reformulator: CachedReformulator) -> None:
         self.name = reformulator.name
+        self.feedback = reformulator.feedback
         self.made: dict[str, list[Reformulation]] = defaultdict(list)
         self.ms: dict[str, float] = defaultdict(float)
         self._reformulator = reformulator
-
-    @property
-    def feedback(self) -> FeedbackSpec:
-        return self._reformulator.feedback
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         made = self._reformulator.reformulate(queries)
@@ -240,7 +238,7 @@ def _with_costs(
     """Adds the costs at the time when the answers were computed; the searches of several indexes add up."""
     query = result.reformulation.query
     if has_first_search:
-        dense = next(part for part in parts.everything if has_cosines(part))
+        dense = next(part for part in parts.everything if part.cosine)
         written = [s for made in normalise_sub_queries(recorded.made[query.id], [dense]) for s in made.sub_queries]
         kept = list(dict.fromkeys(map(searched_text, result.reformulation.sub_queries)))
         tried = {dense: list(dict.fromkeys([query.text, *map(searched_text, written)]))}  # both searches

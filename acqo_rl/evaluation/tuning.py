@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acqo_rl.evaluation.significance import Difference, paired_bootstrap
-from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
+from acqo_rl.roles import Reformulator
+from acqo_rl.types import Query, Reformulation
 
 FOLDS = 5
 
@@ -71,12 +72,12 @@ def choose(scores: Mapping[Candidate, NDArray[np.float64]], seed: int = 0) -> Ch
     )
 
 
-class Reweighted:
+class Reweighted(Reformulator):
     """Changes the weight of the raw query in the output of a reformulator, without another model call."""
 
     def __init__(self, reformulator: Reformulator, weight: float) -> None:
         self.name = reformulator.name
-        self.feedback = feedback_of(reformulator)
+        self.feedback = reformulator.feedback
         self._reformulator = reformulator
         self._weight = weight
 

@@ -31,6 +31,7 @@ from acqo_rl.integrations import missing
 from acqo_rl.integrations.either_call import call_either, called_from
 from acqo_rl.integrations.hits import hits, metadata_of
 from acqo_rl.language_models.remote import failed
+from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.result import SearchResult
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Completion, Conversation, Query, Ranking
@@ -144,11 +145,10 @@ class AdaptiveRetriever(BaseRetriever):
         return documents
 
 
-class LangChainSource:
-    """Adapts a LangChain retriever to :class:`acqo_rl.types.Retriever`; stores all documents that it returns."""
+class LangChainSource(Retriever):
+    """Adapts a LangChain retriever to :class:`acqo_rl.roles.Retriever`; stores all documents that it returns."""
 
     name = "langchain"
-    cosine = False
 
     def __init__(self, retriever: BaseRetriever) -> None:
         self.documents: dict[str, types.Document] = {}
@@ -175,7 +175,7 @@ class LangChainSource:
         return key
 
 
-class LangChainModel:
+class LangChainModel(LanguageModel):
     """Adapts a LangChain model to :class:`acqo_rl.types.LanguageModel`."""
 
     def __init__(self, llm: BaseLanguageModel[Any]) -> None:

@@ -11,8 +11,9 @@ from itertools import pairwise
 from typing import Literal
 
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.roles import Retriever
 from acqo_rl.text import normalised, one_line
-from acqo_rl.types import Document, Retriever
+from acqo_rl.types import Document
 
 Kind = Literal["simple", "several", "comparison", "bridge", "follow_up", "ambiguous"]
 KINDS: tuple[Kind, ...] = ("simple", "several", "comparison", "bridge", "follow_up", "ambiguous")

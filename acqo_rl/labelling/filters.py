@@ -13,10 +13,10 @@ from acqo_rl.labelling.writing import Question
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import folded, normalised
-from acqo_rl.types import Fusion, Reformulator, Retriever
 
 NOT_WRITTEN = ("call failed", "not readable")
 COPIED, OTHER_KIND, NOT_GROUNDED = "copied", "other kind", "not grounded"

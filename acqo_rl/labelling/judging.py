@@ -22,8 +22,9 @@ from acqo_rl.replies.thoughts import said_by
 from acqo_rl.replies.values import read_json
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.rerankers import load_cross_encoder
+from acqo_rl.roles import LanguageModel
 from acqo_rl.text import folded, one_line
-from acqo_rl.types import Completion, Conversation, Document, LanguageModel, Qrels, Query
+from acqo_rl.types import Completion, Conversation, Document, Qrels, Query
 
 RELEVANT = 2
 """Least grade of a relevant document; grade 1 means related, but without an answer."""

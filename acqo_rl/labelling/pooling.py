@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.sub_queries import search_reformulations
 from acqo_rl.training.candidates import Candidate
-from acqo_rl.types import Fusion, Query, Ranking, Reformulation, Reformulator, Retriever
+from acqo_rl.types import Query, Ranking, Reformulation
 
 _BATCH = 64
 

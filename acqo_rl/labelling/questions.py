@@ -13,8 +13,9 @@ from acqo_rl.evaluation.tables import Table, aligned
 from acqo_rl.labelling.drafts import KINDS, SPLITS, Draft
 from acqo_rl.labelling.filters import EASY, NOT_WRITTEN, REASONS, FilteredQuestions
 from acqo_rl.labelling.writing import VERSION, Question, conversation_for, read_question
+from acqo_rl.roles import LanguageModel
 from acqo_rl.text import one_line
-from acqo_rl.types import Conversation, Document, LanguageModel, Qrels
+from acqo_rl.types import Conversation, Document, Qrels
 
 _SAMPLES = 3
 _SHOWN = 160

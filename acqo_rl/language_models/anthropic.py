@@ -19,13 +19,14 @@ from acqo_rl.language_models.remote import (
     seen_in,
 )
 from acqo_rl.loopback import checked_environment
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
     from anthropic.types import Message
 
 
-class AnthropicModel:
+class AnthropicModel(LanguageModel):
     """A model of Anthropic. A failed call is reported in its completion and does not affect other calls.
 
     Temperature and seed are not sent, so the same prompt may give different completions.

@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.types import LanguageModel
+from acqo_rl.roles import LanguageModel
 
 _WITH_URL = re.compile(r"@(?=\w+://)")
 """The sign before a URL; names may contain the same sign: "@cf/meta/llama-3.1-8b-instruct"."""

@@ -18,6 +18,7 @@ from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_tem
 from acqo_rl.language_models.drafts import Drafts
 from acqo_rl.language_models.guided import GuidedDecoding
 from acqo_rl.language_models.words_once import WordsOnce
+from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _all_of(constraints: Sequence[Forbidden]) -> Forbidden:
     return forbidden
 
 
-class TransformersModel:
+class TransformersModel(SamplingModel):
     """A local chat model with its tokenizer.
 
     Attributes:

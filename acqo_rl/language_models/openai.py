@@ -24,6 +24,7 @@ from acqo_rl.language_models.remote import (
     seen_in,
 )
 from acqo_rl.loopback import checked_environment
+from acqo_rl.roles import SamplingModel, StreamingModel
 from acqo_rl.types import Completion, Conversation
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _ONLY_OTHERS = re.compile(r"\bonly user\b.{0,40}\broles?\b|\broles? must alterna
 _REFUSABLE = ("max_tokens", "temperature", "seed", "stream_options")
 
 
-class OpenAIModel:
+class OpenAIModel(StreamingModel, SamplingModel):
     """A model on a server. A failed call is reported in its completion and does not affect other calls."""
 
     def __init__(

@@ -10,12 +10,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from acqo_rl.language_models.load import without_url
-from acqo_rl.types import Completion, Conversation, LanguageModel
+from acqo_rl.roles import LanguageModel
+from acqo_rl.types import Completion, Conversation
 
 _BATCH = 8
 
 
-class RecordedModel:
+class RecordedModel(LanguageModel):
     """Asks the model only for conversations that are not in the file; each batch is written before the next one.
 
     A failed call is not recorded, so that the next run asks again. If every call of the first batch fails, no other is

@@ -19,10 +19,11 @@ from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import Chunk, Confidence, Engine, Hop, Iteration, RetrievalState, RetrievalStep, SubQuestion
 from acqo_rl.pipeline.synthesis import AnswerStyle, ConfidenceCalibrator, Synthesizer
 from acqo_rl.pipeline.temporal import TemporalReranker
+from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher, read_query
 from acqo_rl.searching.trace import Step, Trace
 from acqo_rl.timed_cache import TimedCache, query_key
-from acqo_rl.types import Challenge, Document, LanguageModel, Query, Reformulation, Retriever, fingerprint_of
+from acqo_rl.types import Challenge, Document, Query, Reformulation
 
 ESSENTIAL = 2
 """Number of reserved model calls: the answer and its grounding."""
@@ -178,7 +179,7 @@ class Pipeline:
         """
         query = read_query(query)
         chosen = read_mode(mode, query.text)
-        key: Hashable = (query_key(query), chosen, context, fingerprint_of(self._retriever))
+        key: Hashable = (query_key(query), chosen, context, self._retriever.fingerprint)
         known = self._cache.get(key)
         if known:
             return replace(known, cached=True, model_calls=0, trace=(Step("cache", 0.0, "cached result"),))

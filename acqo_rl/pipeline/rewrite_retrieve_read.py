@@ -8,24 +8,15 @@ from dataclasses import replace
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import Composite, Fusion, Reformulator, Retriever
 from acqo_rl.searching.concurrent import best_score
 from acqo_rl.searching.feedback import snippets
 from acqo_rl.searching.path import search
 from acqo_rl.searching.result import SearchResult
-from acqo_rl.types import (
-    CompositeRetriever,
-    Document,
-    FeedbackSpec,
-    Fusion,
-    Query,
-    Reformulation,
-    Reformulator,
-    Retriever,
-    has_cosines,
-)
+from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation
 
 
-class RewriteRetrieveRead:
+class RewriteRetrieveRead(Reformulator):
     """Searches a query; if no document is similar enough, rewrites it with feedback and keeps the better search.
 
     It is also a reformulator. It returns the sub-queries of the search that was kept, which the caller searches again.
@@ -126,10 +117,10 @@ def rewrite_retrieve_read(
 
 
 def _with_cosines(retriever: Retriever) -> Retriever | None:
-    if has_cosines(retriever):
+    if retriever.cosine:
         return retriever
-    parts = retriever.parts if isinstance(retriever, CompositeRetriever) else ()
-    return next((part for part in parts if has_cosines(part)), None)
+    parts = retriever.parts if isinstance(retriever, Composite) else ()
+    return next((part for part in parts if part.cosine), None)
 
 
 def best_similarity(result: SearchResult) -> float:

@@ -7,23 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from acqo_rl.pipeline.state import Chunk, RetrievalState
 from acqo_rl.reformulation.prompt import untrusted, with_examples
 from acqo_rl.replies.thoughts import Spoken, said_by
+from acqo_rl.roles import LanguageModel, Retriever, StreamingModel
 from acqo_rl.searching.concurrent import reason_of
 from acqo_rl.searching.feedback import document_of, fetch
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.text import normalised
 from acqo_rl.thoughts import begins_in_thoughts
-from acqo_rl.types import (
-    Completion,
-    Conversation,
-    Document,
-    LanguageModel,
-    Ranking,
-    Retriever,
-    StreamingModel,
-    has_cosines,
-    starts_thinking,
-)
+from acqo_rl.types import Completion, Conversation, Document, Ranking
 
 
 class PassageSearch:
@@ -40,7 +31,7 @@ class PassageSearch:
         """
         self.retriever = retriever
         self.corpus = corpus
-        self.cosine = has_cosines(retriever)
+        self.cosine = retriever.cosine
 
     def search(self, state: RetrievalState, source: str, texts: Sequence[str], k: int) -> list[list[Chunk]]:
         """Returns at most ``k`` passages per text, in input order, from one call, and adds them to the state.
@@ -96,7 +87,7 @@ class BudgetedModel:
 
     def __init__(self, model: LanguageModel | None) -> None:
         self.model = model
-        self._begins_in_thoughts = starts_thinking(model)  # set later if a reply shows it
+        self._begins_in_thoughts = model is not None and model.starts_thinking  # set later if a reply shows it
 
     def ask(
         self,

@@ -8,7 +8,8 @@ from operator import attrgetter
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.classify import Classification, classify
-from acqo_rl.types import Query, QueryType, Reformulation, Reformulator, feedback_of
+from acqo_rl.roles import Reformulator
+from acqo_rl.types import Query, QueryType, Reformulation
 
 BY_TYPE: dict[QueryType, str] = {
     "factual": "hyde",
@@ -22,7 +23,7 @@ BY_TYPE: dict[QueryType, str] = {
 """Query type -> default strategy; key words (``simple``) are searched as the raw query."""
 
 
-class Adaptive:
+class Adaptive(Reformulator):
     """Classifies a batch of queries, then calls each chosen reformulator once.
 
     Attributes:
@@ -56,7 +57,7 @@ class Adaptive:
             if strategy not in reformulators:
                 raise ConfigError(f"Unknown strategy {strategy!r}; choose one of {', '.join(reformulators)}.")
         used = {forced} if forced is not None else set(by_type.values())
-        self.feedback = max((feedback_of(reformulators[name]) for name in used), key=attrgetter("results", "words"))
+        self.feedback = max((reformulators[name].feedback for name in used), key=attrgetter("results", "words"))
         self._reformulators = reformulators
         self._by_type = by_type
         self._classifier = classifier or (lambda queries: [classify(query) for query in queries])

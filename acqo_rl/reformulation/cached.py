@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
+from acqo_rl.roles import Reformulator
 from acqo_rl.timed_cache import TimedCache, exact_key
-from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
+from acqo_rl.types import Query, Reformulation
 
 
 def reformulation_cache(
@@ -23,7 +24,7 @@ def reformulation_cache(
     return TimedCache(size, ttl, clock) if ttl else TimedCache(0)
 
 
-class Cached:
+class Cached(Reformulator):
     """A reformulator that calls another one only for queries that are not cached.
 
     Reformulations with a problem are not cached. The cache key has the exact text, because another wording may give
@@ -40,7 +41,7 @@ class Cached:
             cache: stores the reformulations.
         """
         self.name = reformulator.name
-        self.feedback = feedback_of(reformulator)
+        self.feedback = reformulator.feedback
         self._reformulator = reformulator
         self._cache_key = cache_key
         self._cache = cache

@@ -19,6 +19,7 @@ from acqo_rl.reformulation.query_types import query_type_of
 from acqo_rl.reformulation.signals import STRONG_REFERENCE
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.splitting import parts_of
+from acqo_rl.roles import Reformulator
 from acqo_rl.text import distinct, normalised, one_line
 from acqo_rl.types import Query, Reformulation, Route, SubQuery
 
@@ -49,7 +50,7 @@ def rewrite(query: Query, route: Route, lexicon: Lexicon | None = None) -> tuple
     return (original,)
 
 
-class Heuristic:
+class Heuristic(Reformulator):
     """Classifies and rewrites queries by rules, without a model."""
 
     name = "rules"

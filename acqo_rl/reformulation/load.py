@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.ranges import FINITE, check_ranges
-from acqo_rl.types import Document, LanguageModel, Reformulator
+from acqo_rl.roles import LanguageModel, Reformulator
+from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     from acqo_rl.reformulation.lexicon import Lexicon

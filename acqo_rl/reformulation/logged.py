@@ -6,14 +6,15 @@ import logging
 import time
 from collections.abc import Sequence
 
-from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
+from acqo_rl.roles import Reformulator
+from acqo_rl.types import Query, Reformulation
 
 EVENT = "query_rewriting_completed"
 
 _log = logging.getLogger(__name__)
 
 
-class Logged:
+class Logged(Reformulator):
     """A reformulator that logs ``EVENT`` at level INFO for every reformulation.
 
     The fields of the log record are ``asked`` (this reformulator), ``strategy`` (the reformulator that answered),
@@ -24,7 +25,7 @@ class Logged:
     def __init__(self, reformulator: Reformulator) -> None:
         self.name = reformulator.name
         self.reformulator = reformulator
-        self.feedback = feedback_of(reformulator)
+        self.feedback = reformulator.feedback
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns the reformulator's results unchanged and logs them."""

@@ -10,8 +10,9 @@ from typing import TypeVar, get_args
 from acqo_rl.reformulation.classify import Classification, classify, is_unsure
 from acqo_rl.reformulation.strategies.strategy import ask
 from acqo_rl.replies.thoughts import said_by
+from acqo_rl.roles import LanguageModel
 from acqo_rl.text import one_line
-from acqo_rl.types import Challenge, Completion, LanguageModel, Query, QueryType
+from acqo_rl.types import Challenge, Completion, Query, QueryType
 
 VERSION = "2"
 """Must be increased whenever a prompt or its parsing changes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from acqo_rl.roles import Reformulator
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 
@@ -12,7 +13,7 @@ def pass_through(query: Query, made_by: str, problem: str | None = None) -> Refo
     return Reformulation(query, "pass", (SubQuery(query.text, "original"),), made_by, problem=problem)
 
 
-class PassThrough:
+class PassThrough(Reformulator):
     """Searches every raw query."""
 
     name = "raw"

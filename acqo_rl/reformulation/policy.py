@@ -14,8 +14,9 @@ from acqo_rl.reformulation import grammar, prompt
 from acqo_rl.reformulation.grammar import Grammar
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.small_talk import past_small_talk
+from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.text import distinct
-from acqo_rl.types import FeedbackSpec, LanguageModel, Query, Reformulation, SubQuery
+from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 SETTINGS_FILE = "acqo.json"
 
@@ -101,7 +102,7 @@ class PolicySettings:
         return settings
 
 
-class Policy:
+class Policy(Reformulator):
     """A trained reformulator; an invalid completion falls back to the raw query and is reported in ``problem``."""
 
     def __init__(self, model: LanguageModel, prompt: Prompt, settings: PolicySettings, name: str = "policy") -> None:
@@ -110,6 +111,7 @@ class Policy:
         self.settings = settings
         self.grammar = Grammar(settings.max_sub_queries)
         self.name = name
+        self.feedback = settings.feedback
 
     @classmethod
     def from_pretrained(cls, path: str | Path, *, name: str = "policy", **generation: Any) -> Policy:
@@ -138,11 +140,6 @@ class Policy:
     def of(cls, model: Any, settings: PolicySettings, *, name: str = "policy") -> Policy:
         """Creates a policy from a :class:`~acqo_rl.language_models.local.TransformersModel` and its settings."""
         return cls(model, prompt_of(settings, model.count_tokens), settings, name)
-
-    @property
-    def feedback(self) -> FeedbackSpec:
-        """What it was trained to read of a first search."""
-        return self.settings.feedback
 
     def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
         """Returns one reformulation per query, in input order, from one batched model call; small talk passes."""

@@ -10,21 +10,13 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
 from acqo_rl.reformulation.strategies import ClassifyAndRewrite, Reading, Strategy
 from acqo_rl.replies.thoughts import said_by
+from acqo_rl.roles import LanguageModel, Reformulator, SamplingModel
 from acqo_rl.text import normalised
 from acqo_rl.thoughts import begins_in_thoughts
-from acqo_rl.types import (
-    Completion,
-    LanguageModel,
-    Query,
-    Reformulation,
-    Route,
-    SamplingModel,
-    SubQuery,
-    starts_thinking,
-)
+from acqo_rl.types import Completion, Query, Reformulation, Route, SubQuery
 
 
-class Prompted:
+class Prompted(Reformulator):
     """Prompts a language model; falls back to the raw query if a completion cannot be used, and reports the problem.
 
     The prompts of several strategies form one batch. The sub-queries of all strategies are searched in addition to the
@@ -49,7 +41,7 @@ class Prompted:
         self.model = model
         self.strategies = strategies
         self.name = name or "+".join(strategy.name for strategy in strategies)
-        self._begins_in_thoughts = starts_thinking(model)  # set later if a reply shows it
+        self._begins_in_thoughts = model.starts_thinking  # set later if a reply shows it
         others = [s for s in strategies if s.name not in temperatures]
         groups = [(_at(model, temperatures[s.name]), [s]) for s in strategies if s.name in temperatures]
         self._groups = [*groups, *([(model, others)] if others else [])]

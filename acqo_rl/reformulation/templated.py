@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from acqo_rl.reformulation.signals import names
 from acqo_rl.reformulation.years import years_in
+from acqo_rl.roles import Reformulator
 from acqo_rl.text import normalised, one_line
 from acqo_rl.timed_cache import TimedCache
-from acqo_rl.types import Query, Reformulation, Reformulator, SubQuery, feedback_of
+from acqo_rl.types import Query, Reformulation, SubQuery
 
 _OPEN, _CLOSE = "\u27e8", "\u27e9"
 
@@ -48,7 +49,7 @@ def template_of(query: Query) -> Template | None:
     return replace(template, text=normalised(template.take_out(text)))
 
 
-class Templated:
+class Templated(Reformulator):
     """A reformulator that calls another one only for queries whose template is not cached.
 
     A decomposition is cached if it fits all queries of the template: each sub-query contains a name or year of the
@@ -64,7 +65,7 @@ class Templated:
             cache: stores decompositions with slots in their sub-queries.
         """
         self.name = reformulator.name
-        self.feedback = feedback_of(reformulator)
+        self.feedback = reformulator.feedback
         self._reformulator = reformulator
         self._cache_key = cache_key
         self._cache = cache

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.small_talk import past_small_talk
+from acqo_rl.roles import Reformulator
 from acqo_rl.text import drop_middle
 from acqo_rl.types import Query, Reformulation, SubQuery
 
@@ -13,7 +14,7 @@ _TURN_CHARACTERS = 240
 """Maximum characters per turn: an encoder reads only the first 128 to 512 tokens, and the query comes last."""
 
 
-class RecentTurns:
+class RecentTurns(Reformulator):
     """Searches the last turns and the query as one text; without a history, the raw query.
 
     The turns keep their speaker marks ("U:", "S:"), which gave better results.

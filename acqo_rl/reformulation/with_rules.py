@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.lexicon import Lexicon
-from acqo_rl.types import Query, Reformulation, Reformulator, feedback_of
+from acqo_rl.roles import Reformulator
+from acqo_rl.types import Query, Reformulation
 
 
-class WithRules:
+class WithRules(Reformulator):
     """The rules split compound questions, a policy reformulates all others, and the rules handle those that it passes.
 
     The rules only split questions without a conversation before the policy is asked; there they split better than a
@@ -27,7 +28,7 @@ class WithRules:
             name: name of the combination; by default ``POLICY_with_rules``.
         """
         self.name = name or f"{policy.name}_with_{rules.name}"
-        self.feedback = feedback_of(policy)
+        self.feedback = policy.feedback
         self._policy = policy
         self._rules = rules
 

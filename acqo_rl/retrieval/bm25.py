@@ -12,6 +12,7 @@ import numpy as np
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval.passage import passage_text
 from acqo_rl.retrieval.words import make_tokenizer
+from acqo_rl.roles import Retriever
 from acqo_rl.types import Document, Ranking
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 _PROGRESS_FROM = 50_000  # documents
 
 
-class Bm25Retriever:
+class Bm25Retriever(Retriever):
     """BM25 (Lucene variant). Documents with equal scores keep the order of the corpus."""
-
-    cosine = False
 
     def __init__(
         self,

@@ -50,7 +50,8 @@ from acqo_rl.retrieval.places import is_url, parts_of
 from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
 from acqo_rl.retrieval.words import version_of
-from acqo_rl.types import Document, Encoder, Retriever
+from acqo_rl.roles import Encoder, Retriever
+from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def dense_settings(
     search_parameters = search_parameters or faiss_index.default_search_parameters(factory, encoder.dim)
     faiss_index.set_parameters(index, search_parameters)
     return DenseSettings(
-        encoder=getattr(encoder, "settings", None),
+        encoder=encoder.settings,
         encoder_fingerprint=encoder.fingerprint,
         dimension=encoder.dim,
         factory=factory,
@@ -364,7 +365,7 @@ def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | N
     if encoder.fingerprint != settings.encoder_fingerprint:
         raise IndexMismatchError(
             f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, expected"
-            f" {getattr(encoder, 'settings', encoder.fingerprint)}. If model, revision, prompts, dtype and max_length"
+            f" {encoder.settings or encoder.fingerprint}. If model, revision, prompts, dtype and max_length"
             " are equal, the files of the model have changed. Build an index with this encoder."
         )
     return encoder

@@ -13,8 +13,9 @@ import numpy as np
 
 from acqo_rl.embedded import resolve
 from acqo_rl.errors import ConfigError, DataError
+from acqo_rl.roles import Encoder
 from acqo_rl.surrogates import well_formed
-from acqo_rl.types import Encoder, Passage
+from acqo_rl.types import Passage
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +28,7 @@ _MODEL_FILES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 _PROGRESS_FROM = 500  # texts; fewer are encoded without a progress bar
 
 
-class SentenceTransformerEncoder:
+class SentenceTransformerEncoder(Encoder):
     """A sentence-transformers model, given as Hub id, folder or ``embedded:`` name. Remote code is never run.
 
     Static models, such as those of model2vec, are sentence-transformers models too.

@@ -7,7 +7,7 @@ from typing import Any
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
-from acqo_rl.types import Encoder
+from acqo_rl.roles import Encoder
 
 SERVER_SETTINGS = ("query_prompt", "passage_prompt", "dimensions", "batch_size")
 """Settings of an encoder on a server, besides its model."""

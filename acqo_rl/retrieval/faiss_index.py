@@ -12,7 +12,8 @@ import numpy as np
 
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.retrieval.encoder import encode_texts
-from acqo_rl.types import Encoder, Ranking, search_key
+from acqo_rl.roles import Encoder, Retriever
+from acqo_rl.types import Ranking, search_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ MAX_VECTORS = 2048
 """Maximum number of vectors fetched to order ties at rank ``k``; also the maximum that a GPU index returns."""
 
 
-class FaissRetriever:
+class FaissRetriever(Retriever):
     """Dense retrieval by inner product; each call of ``search`` encodes and searches the distinct texts once.
 
     Documents with equal scores keep the order of the corpus. A document with several vectors gets the score of its best

@@ -12,10 +12,11 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, has_cosines, restrict
+from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
+from acqo_rl.types import Ranking, Scope
 
 
-class InCollection:
+class InCollection(Retriever, Restrictable):
     """A retriever whose document ids have the form ``COLLECTION/DOCUMENT``."""
 
     def __init__(self, retriever: Retriever, collection: str, scale: str) -> None:
@@ -29,19 +30,15 @@ class InCollection:
                 frequencies differ between collections.
         """
         self.name = f"{collection}/{retriever.name}"
+        self.cosine = retriever.cosine
         self.scale = scale
         self.retriever = retriever
         self.collection = collection
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """The retriever's fingerprint of its documents; empty if it has none."""
-        return fingerprint_of(self.retriever)
-
-    @property
-    def cosine(self) -> bool:
-        """Whether the retriever's scores are cosines."""
-        return has_cosines(self.retriever)
+        return self.retriever.fingerprint
 
     def restrict(self, scope: Scope) -> InCollection:
         """The retriever of a part of the documents."""
@@ -66,7 +63,7 @@ class InCollection:
         return replace(renamed, scores=scores, ceiling=1.0)
 
 
-class FederatedRetriever:
+class FederatedRetriever(Retriever, Composite):
     """Searches several collections concurrently and merges the rankings of each text by score.
 
     The merged score is the cosine, or the square root of a BM25 score divided by its upper bound for the text, the sum
@@ -97,14 +94,14 @@ class FederatedRetriever:
         scales = {part.scale for part in parts}
         self.name = name
         self.parts: Sequence[InCollection] = parts
-        self.cosine = all(map(has_cosines, parts)) and len(scales) == 1
-        self._is_mixed = len(set(map(has_cosines, parts))) > 1
+        self.cosine = all(part.cosine for part in parts) and len(scales) == 1
+        self._is_mixed = len({part.cosine for part in parts}) > 1
         self.scale = scales.pop() if len(scales) == 1 else name
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """The fingerprints of all collections, joined by spaces; it changes with their documents."""
-        return " ".join(map(fingerprint_of, self.parts))
+        return " ".join(part.fingerprint for part in self.parts)
 
     def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
         """Returns one ranking per text, in input order, with the best ``k`` documents of each collection by score.
@@ -139,7 +136,7 @@ class FederatedRetriever:
         return Ranking(doc_ids, scores, self.scale, rankings[0].query if rankings else "", ceiling=1.0)
 
 
-class FederatedFusion:
+class FederatedFusion(Fusion):
     """A fusion that is not changed by irrelevant collections.
 
     The document at position i is chosen only from collections that have a document among the first i of some ranking.

@@ -9,15 +9,14 @@ from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.parallel import search_all
-from acqo_rl.types import Fusion, Ranking, Retriever, Scope, fingerprint_of, restrict
+from acqo_rl.roles import Composite, Fusion, Restrictable, Retriever, restrict
+from acqo_rl.types import Ranking, Scope
 
 _DEPTH = 100  # documents per ranking before fusion
 
 
-class HybridRetriever:
+class HybridRetriever(Retriever, Composite, Restrictable):
     """Searches several retrievers concurrently and merges their rankings of each text."""
-
-    cosine = False
 
     def __init__(
         self, retrievers: Sequence[Retriever], fusion: Fusion, *, depth: int = _DEPTH, name: str = "hybrid"
@@ -43,9 +42,9 @@ class HybridRetriever:
         self._depth = depth
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """Changes with the documents of the retrievers; empty if none of them has a fingerprint."""
-        given = [fingerprint_of(retriever) for retriever in self.parts]
+        given = [retriever.fingerprint for retriever in self.parts]
         return joined_fingerprint(given, self._fusion.name, self._depth) if any(given) else ""
 
     def restrict(self, scope: Scope) -> HybridRetriever:

@@ -36,7 +36,7 @@ class DenseSettings:
 
     Attributes:
         encoder: settings for ``load_encoder``; ``None`` for an encoder of another class.
-        encoder_fingerprint: fingerprint of the encoder, see ``acqo_rl.types.Encoder``.
+        encoder_fingerprint: fingerprint of the encoder, see ``acqo_rl.roles.Encoder``.
         dimension: embedding dimension.
         factory: FAISS factory string.
         build_parameters: FAISS parameters for the build.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from acqo_rl.types import Ranking, Retriever
+from acqo_rl.roles import Retriever
+from acqo_rl.types import Ranking
 
 
 def search_all(retrievers: Sequence[Retriever], texts: Sequence[str], k: int) -> list[tuple[Ranking, ...]]:

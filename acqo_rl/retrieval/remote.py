@@ -19,6 +19,7 @@ from acqo_rl.retrieval.http_calls import TEMPORARY, connect, retrying
 from acqo_rl.retrieval.hybrid import joined_fingerprint
 from acqo_rl.retrieval.manifest import DenseSettings, Manifest, read_manifest
 from acqo_rl.retrieval.places import is_url, parts_of
+from acqo_rl.roles import Retriever
 from acqo_rl.surrogates import well_formed
 from acqo_rl.types import Passage, Ranking
 
@@ -124,7 +125,7 @@ class CircuitBreaker:
             self._opened = self._clock()
 
 
-class RemoteRetriever:
+class RemoteRetriever(Retriever):
     """Searches an index on a server, with retries and a circuit breaker. Thread-safe.
 
     A failure always raises an exception and never returns an empty result.

@@ -16,8 +16,8 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.language_models.load import on_server
 from acqo_rl.loopback import proxy_note
 from acqo_rl.retrieval.http_calls import connect, retrying
+from acqo_rl.roles import Reranker
 from acqo_rl.surrogates import well_formed
-from acqo_rl.types import Reranker
 
 CROSS_ENCODER, SERVER = "cross-encoder:", "rerank:"
 """Prefixes of the names of rerankers."""
@@ -49,7 +49,7 @@ def load_reranker(name: str, seconds: float | None = None) -> Reranker:
     raise ConfigError(f"{name!r} is not a reranker; write {CROSS_ENCODER}NAME or {SERVER}NAME@URL.")
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(Reranker):
     """A cross-encoder of sentence-transformers; it reads query and passage together, up to its maximum length."""
 
     def __init__(self, name: str, *, batch_size: int = 32) -> None:
@@ -104,7 +104,7 @@ def load_cross_encoder(name: str) -> Any:
     return model
 
 
-class RerankServer:
+class RerankServer(Reranker):
     """A server with a path ``/rerank``: Cohere, Jina, vLLM, llama.cpp, TEI and others. Thread-safe.
 
     The first call finds the shape of the requests: with ``documents``, as most servers, else with ``texts``, as TEI.

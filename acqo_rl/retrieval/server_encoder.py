@@ -19,6 +19,7 @@ from acqo_rl.language_models.openai import connect
 from acqo_rl.language_models.remote import failed_call
 from acqo_rl.retrieval.embedding_cache import EmbeddingCache, key_of
 from acqo_rl.retrieval.encoder import normalised
+from acqo_rl.roles import Encoder
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
 
@@ -38,7 +39,7 @@ _PROGRESS_FROM = 8  # batches
 _CHARACTERS_PER_TOKEN = 4
 
 
-class ServerEncoder:
+class ServerEncoder(Encoder):
     """A model on a server, in batches, with retries and a cache on disk.
 
     Every response is kept at once, so a failure or an interruption loses none of the embeddings that were received.

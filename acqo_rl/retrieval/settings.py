@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acqo_rl.retrieval.gpu import IndexDevice
-from acqo_rl.types import Document, Retriever
+from acqo_rl.roles import Retriever
+from acqo_rl.types import Document
 
 INDEX_HELP = (
     "Index folder written by acqo index, URL of a retriever server, or collection of a search engine such as "

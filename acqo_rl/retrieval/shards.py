@@ -13,7 +13,8 @@ import numpy as np
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.types import Document, Encoder
+from acqo_rl.roles import Encoder
+from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from acqo_rl.roles import Composite, Retriever
 from acqo_rl.searching.result import Failure
 from acqo_rl.searching.sub_queries import search_sub_queries, searched_text
 from acqo_rl.searching.workers import Workers
-from acqo_rl.types import CompositeRetriever, Query, Ranking, Reformulation, Retriever, has_cosines, search_key
+from acqo_rl.types import Query, Ranking, Reformulation, search_key
 
 _Key = tuple[str, tuple[bool, str]]
 """Name of the retriever and key of the text."""
@@ -81,7 +82,7 @@ class ConcurrentSearch:
                 yield ranking
 
     def _list(self, retriever: Retriever, text: str) -> Ranking | None:
-        if not isinstance(retriever, CompositeRetriever):
+        if not isinstance(retriever, Composite):
             return self._found.get(_key(retriever, text))
         lists = [ranking for part in retriever.parts if (ranking := self._list(part, text)) is not None]
         return retriever.merge(lists, self._depth) if lists else None
@@ -158,13 +159,13 @@ def flatten(retrievers: Sequence[Retriever]) -> list[Retriever]:
     """Replaces composite retrievers by their parts, recursively."""
     asked: list[Retriever] = []
     for retriever in retrievers:
-        asked += flatten(retriever.parts) if isinstance(retriever, CompositeRetriever) else [retriever]
+        asked += flatten(retriever.parts) if isinstance(retriever, Composite) else [retriever]
     return asked
 
 
 def dense_parts(retrievers: Sequence[Retriever]) -> list[Retriever]:
     """The retrievers, and the parts of composite ones, whose scores are cosines."""
-    return [retriever for retriever in flatten(retrievers) if has_cosines(retriever)]
+    return [retriever for retriever in flatten(retrievers) if retriever.cosine]
 
 
 def best_score(rankings: Iterable[Ranking | None]) -> float:

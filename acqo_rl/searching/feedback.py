@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import IndexMismatchError
+from acqo_rl.roles import RemoteCorpus
 from acqo_rl.text import one_line
-from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, RemoteCorpus, Snippet
+from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Snippet
 
 _TITLE_CHARACTERS, _WORD_CHARACTERS = 200, 16
 """Maximum characters of a title, and maximum mean characters per word including the space.

@@ -10,6 +10,7 @@ from acqo_rl.errors import ConfigError
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.roles import Fusion, Reformulator
 from acqo_rl.searching.concurrent import best_score, dense_parts
 from acqo_rl.searching.feedback import with_feedback
 from acqo_rl.searching.reranking import Reranking
@@ -24,16 +25,7 @@ from acqo_rl.searching.sub_queries import (
 from acqo_rl.searching.threshold import check_cosine, check_reformulate_below, fuse_similar
 from acqo_rl.searching.trace import Trace
 from acqo_rl.text import distinct, within_limits
-from acqo_rl.types import (
-    Document,
-    FeedbackSpec,
-    Fusion,
-    Query,
-    Ranking,
-    Reformulation,
-    Reformulator,
-    feedback_of,
-)
+from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
 Reformulate = Callable[[Sequence[Query]], list[Reformulation]]
 """Returns one reformulation per query, in input order."""
@@ -115,7 +107,7 @@ class SearchPath:
     _reads: FeedbackSpec = field(init=False)
 
     def __post_init__(self) -> None:
-        reads = feedback_of(self.reformulator) if self.feedback is None else self.feedback
+        reads = self.reformulator.feedback if self.feedback is None else self.feedback
         object.__setattr__(self, "_reads", reads)
         if reads.results and self.corpus is None:
             raise ConfigError(

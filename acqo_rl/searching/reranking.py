@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.reformulation.turns import first_searches
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.roles import Reranker
 from acqo_rl.searching.feedback import document_of, fetch
-from acqo_rl.types import Document, Ranking, Reformulation, Reranker, SubQueryKind
+from acqo_rl.types import Document, Ranking, Reformulation, SubQueryKind
 
 DEPTH = 50
 """Default number of documents that are reranked."""

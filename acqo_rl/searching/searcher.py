@@ -19,6 +19,7 @@ from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules as add_rules
+from acqo_rl.roles import Fusion, Reformulator, Retriever
 from acqo_rl.searching.concurrent import ConcurrentSearch, ConcurrentSubQuerySearch, flatten, reason_of
 from acqo_rl.searching.path import SearchPath, one_each
 from acqo_rl.searching.reranking import Reranking
@@ -29,18 +30,7 @@ from acqo_rl.searching.trace import Trace
 from acqo_rl.searching.workers import Workers
 from acqo_rl.text import one_line, within_limits
 from acqo_rl.timed_cache import TimedCache, exact_key
-from acqo_rl.types import (
-    Document,
-    FeedbackSpec,
-    Fusion,
-    Query,
-    Ranking,
-    Reformulation,
-    Reformulator,
-    Retriever,
-    fingerprint_of,
-    has_cosines,
-)
+from acqo_rl.types import Document, FeedbackSpec, Query, Ranking, Reformulation
 
 REPAIRED, FELL_BACK = "query_rewriting_repaired", "query_rewriting_fell_back"
 """Log events: a reformulation that was changed before the search, and one that failed."""
@@ -73,7 +63,7 @@ class AdaptiveSearcher:
 
     A sub-query that fails or times out is skipped and reported in the result. If the reformulation fails, the raw query
     is searched. Only complete results are cached, under the exact text of the query. Each searcher has its own cache.
-    A retriever whose documents may change must have an attribute ``fingerprint`` that changes with them.
+    A retriever whose documents may change must have a ``fingerprint`` that changes with them.
     """
 
     def __init__(
@@ -159,12 +149,12 @@ class AdaptiveSearcher:
     @property
     def fingerprint(self) -> str:
         """The fingerprints of all retrievers, joined by spaces; it changes with their documents."""
-        return " ".join(map(fingerprint_of, (*self.retrievers, *self.originals)))
+        return " ".join(retriever.fingerprint for retriever in (*self.retrievers, *self.originals))
 
     @property
     def cosine(self) -> bool:
         """Whether the scores of all retrievers are cosines."""
-        return all(map(has_cosines, (*self.retrievers, *self.originals)))
+        return all(retriever.cosine for retriever in (*self.retrievers, *self.originals))
 
     def search(
         self, query: Query | str, k: int = 10, *, context: str = "", score_threshold: float | None = None

@@ -9,8 +9,9 @@ from functools import partial
 
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.roles import Retriever
 from acqo_rl.text import distinct, normalised, one_line
-from acqo_rl.types import Passage, Ranking, Reformulation, Retriever, SubQuery, has_cosines, search_key
+from acqo_rl.types import Passage, Ranking, Reformulation, SubQuery, search_key
 
 DEPTH = 100
 """Default number of documents per sub-query. The reward uses the first 100 documents of the fused ranking."""
@@ -65,7 +66,7 @@ def normalise_sub_queries(
     cosines: BM25 scores grow with the number of words, and fused scores depend only on ranks. If no sub-query is left,
     the raw query is searched. If the only sub-query is the raw query, the route is ``pass``.
     """
-    cosines = all(map(has_cosines, retrievers))
+    cosines = all(part.cosine for part in retrievers)
     return [_searchable(reformulation, cosines=cosines) for reformulation in reformulations]
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acqo_rl.errors import ConfigError
+from acqo_rl.roles import Fusion, Retriever
 from acqo_rl.searching.concurrent import dense_parts
-from acqo_rl.types import Fusion, Ranking, Retriever, has_cosines
+from acqo_rl.types import Ranking
 
 
 def fuse_similar(
@@ -56,7 +57,7 @@ def check_cosine(setting: str, value: float | None, retrievers: Sequence[Retriev
         return
     if not -1 <= value <= 1:
         raise ConfigError(f"{setting} is {value}; it must be a cosine between -1 and 1.")
-    if without := [retriever.name for retriever in retrievers if not has_cosines(retriever)]:
+    if without := [retriever.name for retriever in retrievers if not retriever.cosine]:
         raise ConfigError(
             f"{setting} needs cosine scores, but the scores of {without[0]!r} are not cosines. Search only dense"
             f" indexes of one encoder, or omit {setting}."

@@ -12,9 +12,10 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.federated import FederatedRetriever, InCollection, split_id
 from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.roles import RemoteCorpus, Retriever
 from acqo_rl.searching.feedback import fetch
 from acqo_rl.searching.sub_queries import RawQueryOnly
-from acqo_rl.types import UNRESTRICTED, Document, Ranking, Retriever, Scope, has_cosines
+from acqo_rl.types import UNRESTRICTED, Document, Ranking, Scope
 
 _NAMESPACE = uuid.UUID("6f1d6c4e-50b4-5b0e-9c7b-0a5f0c0f5a11")
 
@@ -71,7 +72,7 @@ class Collection:
     @property
     def cosine(self) -> bool:
         """Whether the scores of all retrievers are cosines."""
-        return all(map(has_cosines, self.all_retrievers))
+        return all(retriever.cosine for retriever in self.all_retrievers)
 
     @property
     def id(self) -> uuid.UUID:
@@ -244,7 +245,7 @@ class Collections:
         return tuple(collection.for_probes() for collection in self)
 
 
-class DocumentsOf(Mapping[str, Document]):
+class DocumentsOf(Mapping[str, Document], RemoteCorpus):
     """The documents of several collections; their ids have the form ``collection/document_id``."""
 
     def __init__(self, collections: Sequence[Collection]) -> None:

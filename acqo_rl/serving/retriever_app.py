@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from acqo_rl import __version__
 from acqo_rl.retrieval.remote import IndexInfo
+from acqo_rl.roles import Retriever
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.schemas import Body, Notes, Position, Whole
 from acqo_rl.serving.web import AT_ROOT, Web
 from acqo_rl.surrogates import REPLACEMENT
-from acqo_rl.types import Passage, Ranking, Retriever
+from acqo_rl.types import Passage, Ranking
 
 
 class TextsRequest(Body):

@@ -13,6 +13,7 @@ from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.rewrite_retrieve_read import rewrite_retrieve_read
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.retrieval.federated import FederatedFusion
+from acqo_rl.roles import Fusion, LanguageModel, Reranker
 from acqo_rl.searching.names import reformulator_name
 from acqo_rl.searching.reranking import DEPTH as RERANKED
 from acqo_rl.searching.reranking import Reranking
@@ -23,7 +24,7 @@ from acqo_rl.searching.threshold import check_cosine, check_reformulate_below
 from acqo_rl.searching.workers import Workers
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, searched_apart, searched_as_one
 from acqo_rl.serving.strategies import ServedStrategy, Strategies
-from acqo_rl.types import Fusion, LanguageModel, Query, Reformulation, Reranker
+from acqo_rl.types import Query, Reformulation
 
 _SEARCHERS = 256
 """Maximum number of searchers and pipelines to keep (least recently used are dropped); each has its own cache."""

@@ -24,7 +24,7 @@ from acqo_rl.reformulation.load import (
 )
 from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.with_rules import with_rules
-from acqo_rl.types import LanguageModel, Reformulator
+from acqo_rl.roles import LanguageModel, Reformulator
 
 
 @dataclass(frozen=True)

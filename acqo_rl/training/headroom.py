@@ -19,6 +19,7 @@ from acqo_rl.evaluation.study import with_kinds
 from acqo_rl.evaluation.summary import compare
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.rewards import Reward
+from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import FeedbackSpec, Qrels, Query, Reformulation
@@ -64,7 +65,7 @@ class Advice:
     sentence: str
 
 
-class FixedReformulations:
+class FixedReformulations(Reformulator):
     """Returns the given reformulation for each query."""
 
     def __init__(self, name: str, answers: Mapping[str, Reformulation]) -> None:

@@ -20,6 +20,7 @@ from acqo_rl.data.beir import read_corpus, write_beir
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
 from acqo_rl.retrieval import SentenceTransformerEncoder, load_retriever, passage_text
 from acqo_rl.retrieval.embedding_files import read_embeddings
+from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
 ROOT = Path(__file__).parents[2]
@@ -136,7 +137,7 @@ def test_a_finished_index_is_kept_and_other_settings_are_rejected(data, tmp_path
     assert load_retriever(tmp_path).search(["heron"], 1)[0].doc_ids
 
 
-class Letters:
+class Letters(Encoder):
     """Counts the letters of a text."""
 
     def encode_queries(self, texts):

@@ -7,6 +7,7 @@ from by_hand import evaluated
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 CORPUS = {
@@ -34,7 +35,7 @@ QRELS = {
 METADATA = {query_id: {"kind": query_id, "needs": 1} for query_id in ("simple", "compound", "ambiguous")}
 
 
-class WordRetriever:
+class WordRetriever(Retriever):
     """Documents that share words with the text, most first, ties by id; counts its calls."""
 
     name = "words"
@@ -54,7 +55,7 @@ class WordRetriever:
         return Ranking(tuple(d for _, d in found), tuple(float(-c) for c, _ in found), self.name, text)
 
 
-class Scripted:
+class Scripted(Reformulator):
     """Answers each query by id with a route and texts; every other one passes."""
 
     name = "scripted"

@@ -20,10 +20,11 @@ from acqo_rl.evaluation.cache import (
     reformulator_key,
 )
 from acqo_rl.reformulation.load import StrategySettings, load_reformulator
+from acqo_rl.roles import Reformulator
 from acqo_rl.types import Completion, FeedbackSpec, Passage, Query, Reformulation, Snippet, SubQuery
 
 
-class CountingReformulator:
+class CountingReformulator(Reformulator):
     """A stand-in that splits every query into its words, and keeps what it was asked."""
 
     name = "words"

@@ -11,6 +11,7 @@ from stand_ins import BrokenRetriever, ScriptedLanguageModel, ScriptedRetriever
 from acqo_rl.evaluation.cache import Cache
 from acqo_rl.evaluation.pipeline import CachedStep, Components
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Document, Query
 
 QUERIES = [Query(str(i), f"query {i}") for i in range(6)]
@@ -83,7 +84,7 @@ def test_other_settings_are_run_anew(open_step):
 
 
 def test_a_failed_model_call_is_repeated_by_the_next_process(open_step):
-    class Refuses:
+    class Refuses(LanguageModel):
         def generate(self, conversations):
             return [Completion("", 0, problem="time-out") for _ in conversations]
 
@@ -98,7 +99,7 @@ def test_queries_run_at_the_same_time(open_step):
     """Each query waits in its model call until all queries are there."""
     meeting = threading.Barrier(len(QUERIES), timeout=20)
 
-    class Meets:
+    class Meets(LanguageModel):
         def generate(self, conversations):
             meeting.wait()
             return [Completion('{"answerable": true}', 1) for _ in conversations]

@@ -11,6 +11,7 @@ from stand_ins import BrokenRetriever, ScriptedRetriever
 from acqo_rl.errors import ConfigError
 from acqo_rl.evaluation.pipeline import STEPS, Components, check_steps, run_step
 from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.roles import LanguageModel, Reformulator
 from acqo_rl.types import Completion, Document, FeedbackSpec, Query, Reformulation, SubQuery
 
 CHAIN = Query("q", "Which company acquired the firm that developed BERT?")
@@ -33,7 +34,7 @@ REPLIES = {
 }
 
 
-class Policy:
+class Policy(Reformulator):
     """Scripted: asks for the owner, and keeps the feedback that it was shown."""
 
     name = "policy"
@@ -91,7 +92,7 @@ def test_the_pipeline_says_which_steps_it_took():
     assert run_step("pipeline", parts(), CHAIN).strategies == ("multi_hop",)
 
 
-class BrokenPolicy:
+class BrokenPolicy(Reformulator):
     name = "policy"
     feedback = FeedbackSpec(2, 5)
 
@@ -123,7 +124,7 @@ def test_a_model_that_fails_is_told_apart_from_a_reply_that_cannot_be_read():
     broken = run_step("multi_hop", parts(BrokenModel()), CHAIN)
     assert broken.errors == ("ConnectionError: the model server is down",)
 
-    class Refused:
+    class Refused(LanguageModel):
         def generate(self, conversations):
             return [Completion("", 0, problem="time-out") for _ in conversations]
 

@@ -20,6 +20,7 @@ from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.load import REWRITE_RETRIEVE_READ
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.sub_queries import RawQueryOnly
 from acqo_rl.types import FeedbackSpec
 
@@ -30,7 +31,7 @@ GOOD = {
 }
 
 
-class Backwards:
+class Backwards(Retriever):
     """A stand-in for another retriever: the first one's lists, the other way round."""
 
     name = "backwards"
@@ -51,7 +52,7 @@ def make_components(tmp_path, world, retriever, scripted):
     _, qrels, corpus, metadata = world
     asked, caches = [], []
 
-    class Asked:
+    class Asked(Reformulator):
         name = "asked"
 
         def __init__(self, reformulator, results):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acqo_rl.evaluation.tuning import Candidate, Reweighted, choose
+from acqo_rl.roles import Reformulator
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 OWN, LESS, MORE = Candidate(3), Candidate(3, 0.5), Candidate(3, 2.0)
@@ -42,7 +43,7 @@ def test_any_number_of_queries(queries, candidates, seed):
     assert choice.unseen.queries == queries
 
 
-class Scripted:
+class Scripted(Reformulator):
     name = "scripted"
 
     def __init__(self, *kinds):

@@ -40,6 +40,7 @@ from acqo_rl.reformulation.load import (
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
+from acqo_rl.roles import Encoder, LanguageModel
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.limits import Limits
@@ -65,7 +66,7 @@ OF_MODEL = ("1. capital of Peru\n2. Capital of  Peru?", "compound\nOslo\nOSLO.\n
             "Lima is the capital of Peru. It lies by the sea.")  # fmt: skip
 
 
-class ByPrompt:
+class ByPrompt(LanguageModel):
     """A language model whose completion depends only on its prompt; some completions repeat the query in capitals."""
 
     def __init__(self, completions):
@@ -80,7 +81,7 @@ class ByPrompt:
         return Completion(chosen.replace("{asked}", asked), 3)
 
 
-class ByWords:
+class ByWords(Encoder):
     """An encoder that sums one vector per word."""
 
     fingerprint, dim = "by words", 16

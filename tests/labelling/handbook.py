@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion
 
 FIRST = ("Mar", "Vel", "Hoo", "Ter", "Bra", "Nij", "Oos", "Wes", "Kam", "Lin")
@@ -51,7 +52,7 @@ def _asks_for(title):
     return f"how large is the hotel {title.split()[0]}" if title.endswith("(hotel)") else f"where did {title} die"
 
 
-class Writer:
+class Writer(LanguageModel):
     """Writes the question that each prompt asks for."""
 
     def __init__(self):
@@ -88,7 +89,7 @@ def write_log(file):
     file.write_text("\n".join(map(json.dumps, rows)))
 
 
-class Judge:
+class Judge(LanguageModel):
     """Grades 3 for the page of the mill that a query or its conversation names, else 0."""
 
     def __init__(self):

@@ -28,6 +28,7 @@ from acqo_rl.labelling.judging import (
 from acqo_rl.labelling.log import split_of
 from acqo_rl.labelling.pooling import pool
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import LanguageModel
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.training.warm_start import ScoredCandidate, ScoredQuery
 from acqo_rl.types import Completion, Document, Query, SubQuery
@@ -132,7 +133,7 @@ class TestGrades:
             Judgements("m", tmp_path / "j").judge([Pair(QUERY, DOCUMENT)], judge)
 
     def test_the_reason_of_a_failed_call_is_that_of_the_server(self, tmp_path):
-        class Failing:
+        class Failing(LanguageModel):
             def generate(self, conversations):
                 return [Completion("", 0, problem="status 404: the model m does not exist") for _ in conversations]
 
@@ -197,7 +198,7 @@ def test_turns_of_one_conversation_are_in_one_split():
     assert {split_of(Query(str(i), f"query {i}")) for i in range(60)} == {"train", "dev", "test"}
 
 
-class Knowing:
+class Knowing(LanguageModel):
     """Grades by what the documents say: the number in the query must be in the document."""
 
     def __init__(self):

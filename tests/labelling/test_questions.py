@@ -24,6 +24,7 @@ from acqo_rl.labelling.filters import (
     longest_shared_run,
 )
 from acqo_rl.labelling.writing import Question, conversation_for, read_question
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Document, Query
 
 LONG = " and nothing else is known about it, whatever the people in the village may say of it."
@@ -257,7 +258,7 @@ def test_an_interrupted_run_asks_only_for_what_is_missing(written):
 
 
 def test_a_model_that_does_not_answer_stops_the_command(written):
-    class Silent:
+    class Silent(LanguageModel):
         def generate(self, conversations):
             return [Completion("", 0, problem="no server") for _ in conversations]
 
@@ -267,7 +268,7 @@ def test_a_model_that_does_not_answer_stops_the_command(written):
 
 
 def test_a_model_that_writes_nothing_usable_leaves_a_report(written, tmp_path):
-    class Rambling:
+    class Rambling(LanguageModel):
         def generate(self, conversations):
             return [Completion("Once upon a time.", 4) for _ in conversations]
 

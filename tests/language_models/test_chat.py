@@ -19,7 +19,7 @@ from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.training.data import sft_dataset
 from acqo_rl.training.model import load_trainable, save_policy
-from acqo_rl.types import Query, starts_thinking
+from acqo_rl.types import Query
 
 GEMMA = (
     "{{ bos_token }}"
@@ -110,7 +110,7 @@ def test_a_template_that_opens_thoughts_is_known_by_its_prompt(family, mark, ope
     tokenizer.chat_template += f"{{% if add_generation_prompt %}}{mark}{{% endif %}}"
     tokenizer.save_pretrained(tmp_path)
     model = TransformersModel.from_pretrained(str(tmp_path), max_new_tokens=3)
-    assert starts_thinking(model) == starts_thinking(model.at_temperature(0.5)) == opens
+    assert model.starts_thinking == model.at_temperature(0.5).starts_thinking == opens
     [answer] = Prompted(model, [StepBack()]).reformulate([Query("q", "Oslo?")])
     assert ("max_new_tokens" in (answer.problem or "")) == opens
 

@@ -11,7 +11,7 @@ import pytest
 from shared import in_thread
 
 from acqo_rl.language_models.openai import OpenAIModel
-from acqo_rl.types import StreamingModel
+from acqo_rl.roles import StreamingModel
 
 SAY = [{"role": "user", "content": "hello"}]
 

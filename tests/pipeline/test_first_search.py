@@ -12,6 +12,7 @@ from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
 from acqo_rl.reformulation.pass_through import pass_through
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query, Reformulation, SubQuery
 
@@ -35,7 +36,7 @@ REPLIES = {
 }
 
 
-class Splits:
+class Splits(Reformulator):
     """Scripted: the parts of every question, by one call."""
 
     name = "splits"
@@ -48,7 +49,7 @@ class Splits:
         return [Reformulation(query, "decompose", parts, self.name, calls=1) for query in queries]
 
 
-class Passes:
+class Passes(Reformulator):
     name = "passes"
 
     def reformulate(self, queries):
@@ -71,7 +72,7 @@ def test_every_question_is_searched_as_the_reformulator_says(corpus, history):
     assert {chunk.query for chunk in result.chunks} == set(PARTS)
 
 
-class Cosines:
+class Cosines(Retriever):
     """Scripted: document -> cosine of each text."""
 
     name = "cosines"

@@ -14,6 +14,7 @@ from acqo_rl.pipeline.context import question
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.turns import RecentTurns
+from acqo_rl.roles import Reformulator
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
@@ -30,7 +31,7 @@ REPLIES = {
 }
 
 
-class Resolver:
+class Resolver(Reformulator):
     """Scripted: knows what the follow-up asks, by so many calls, and keeps what it was asked."""
 
     name = "resolver"

@@ -15,6 +15,7 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.pipeline import Pipeline
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
@@ -40,7 +41,7 @@ class Everything(ScriptedRetriever):
         return super().search(texts, k)
 
 
-class Scored:
+class Scored(Retriever):
     """Returns the same documents with the given scores for any text."""
 
     def __init__(self, name, **scores):

@@ -8,6 +8,7 @@ from stand_ins import ranking
 from acqo_rl.pipeline.references import ReferenceFollower, find_references
 from acqo_rl.pipeline.roles import PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.roles import Retriever
 from acqo_rl.types import Document, Query
 
 
@@ -83,7 +84,7 @@ def test_depth_and_documents_end_it(state, search_over):
 def test_the_documents_own_limits():
     """3 depths, 5 queries a depth, 5 passages a query, 10 documents; every document leads to many others."""
 
-    class Web:
+    class Web(Retriever):
         name = "web"
 
         def __init__(self):

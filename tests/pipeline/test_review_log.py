@@ -10,13 +10,14 @@ from stand_ins import ScriptedRetriever
 
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.pipeline.pipeline import Pipeline
+from acqo_rl.roles import Reformulator
 from acqo_rl.searching.searcher import FELL_BACK, REPAIRED, AdaptiveSearcher
 from acqo_rl.types import Reformulation, SubQuery
 
 QUERY = "secret question"
 
 
-class Scripted:
+class Scripted(Reformulator):
     name = "scripted"
 
     def __init__(self, *texts, kind="part", error=None):

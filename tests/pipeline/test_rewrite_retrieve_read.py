@@ -12,6 +12,7 @@ from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.prompted import Prompted
 from acqo_rl.reformulation.strategies import StepBack
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.types import Document, Query
 
@@ -19,7 +20,7 @@ CORPUS = {d: Document(d, f"title {d}", f"text of {d} goes on") for d in "abc"}
 SIMILARITIES = {"good": ("a", 0.9), "weak": ("b", 0.5), "better": ("c", 0.6), "worse": ("c", 0.4)}
 
 
-class Scored:
+class Scored(Retriever):
     """Answers each known text with one document of a known similarity."""
 
     name = "dense"

@@ -9,6 +9,7 @@ from stand_ins import BrokenRetriever, ScriptedLanguageModel
 from acqo_rl.pipeline.budget import Budget
 from acqo_rl.pipeline.roles import BudgetedModel, PassageSearch
 from acqo_rl.pipeline.state import RetrievalState
+from acqo_rl.roles import LanguageModel, Retriever
 from acqo_rl.types import Completion, Document, Query, Ranking
 
 
@@ -36,7 +37,7 @@ def test_a_failed_search_is_named_and_finds_nothing(state, corpus):
     [([], "ValueError"), (None, "TypeError"), ([Ranking(("no such",), (1.0,), "r")], "IndexMismatchError")],
 )
 def test_a_retriever_that_does_not_keep_its_word_has_failed(state, corpus, rankings, reason):
-    class Careless:
+    class Careless(Retriever):
         name = "careless"
 
         def search(self, texts, k):
@@ -48,7 +49,7 @@ def test_a_retriever_that_does_not_keep_its_word_has_failed(state, corpus, ranki
 
 @pytest.mark.parametrize("completions", [[], None, [Completion("a", 1), Completion("b", 1)]])
 def test_a_model_that_does_not_keep_its_word_has_failed(state, completions):
-    class Careless:
+    class Careless(LanguageModel):
         def generate(self, conversations):
             return completions
 

@@ -11,10 +11,11 @@ from acqo_rl.reformulation.cached import Cached, reformulation_cache
 from acqo_rl.reformulation.classify import Classification
 from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.templated import Templated
-from acqo_rl.types import FeedbackSpec, Query, feedback_of
+from acqo_rl.roles import Reformulator
+from acqo_rl.types import FeedbackSpec, Query
 
 
-class Scripted:
+class Scripted(Reformulator):
     """Passes every query, and keeps the batches that it was given."""
 
     def __init__(self, name):
@@ -127,5 +128,5 @@ def test_wrappers_read_the_feedback_of_what_they_wrap():
         Templated(Reading("hyde"), "", reformulation_cache()),
         Reweighted(Reading("hyde"), 0.5),
     ]
-    assert {feedback_of(wrapper) for wrapper in wrappers} == {FeedbackSpec(3, 50)}
-    assert feedback_of(Adaptive(reading, forced="raw")) == FeedbackSpec()
+    assert {wrapper.feedback for wrapper in wrappers} == {FeedbackSpec(3, 50)}
+    assert Adaptive(reading, forced="raw").feedback == FeedbackSpec()

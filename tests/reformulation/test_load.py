@@ -17,6 +17,7 @@ from acqo_rl.reformulation.load import (
     max_calls,
     strategy_key,
 )
+from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Document, Query, SubQuery
 
 
@@ -276,7 +277,7 @@ def test_a_forced_strategy_is_the_only_one_that_adaptive_reads():
     assert strategy_key("hyde", "m", StrategySettings()) != strategy_key("hyde", "n", StrategySettings())
 
 
-class Tempered:
+class Tempered(SamplingModel):
     """A model that writes its temperature, and keeps what each temperature was asked."""
 
     def __init__(self, temperature=0.7, calls=None):

@@ -7,10 +7,11 @@ from dataclasses import replace
 from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.pass_through import PassThrough, pass_through
 from acqo_rl.reformulation.with_rules import WithRules, with_rules
+from acqo_rl.roles import Reformulator
 from acqo_rl.types import FeedbackSpec, Query, Reformulation, SubQuery
 
 
-class Policy:
+class Policy(Reformulator):
     """Splits what holds "split", fails on "fail", passes the others; each costs one call and three tokens."""
 
     name = "policy"

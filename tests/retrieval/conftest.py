@@ -12,10 +12,11 @@ from shared import in_thread
 
 from acqo_rl.retrieval import SentenceTransformerEncoder
 from acqo_rl.retrieval.faiss_index import use_threads
+from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
 
-class ExactEncoder:
+class ExactEncoder(Encoder):
     """Small whole numbers that depend on the text alone: inner products are exact, whatever the batch."""
 
     def __init__(self, dim: int = 16, fingerprint: str = "exact") -> None:

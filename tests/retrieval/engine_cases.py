@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
 ENGINES = ("qdrant", "milvus", "postgresql", "lancedb", "elasticsearch", "opensearch")
 
 
-class UnitEncoder:
+class UnitEncoder(Encoder):
     """Random unit vectors that depend on the text alone, so that no two scores are equal."""
 
     settings = None

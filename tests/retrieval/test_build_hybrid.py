@@ -19,7 +19,6 @@ from acqo_rl.retrieval.remote import IndexInfo, describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.retriever_app import make_retriever_app
-from acqo_rl.types import fingerprint_of, has_cosines
 
 TEXTS = ["passage number 3", "number", "nothing of this kind", "Title 5"]
 
@@ -61,7 +60,7 @@ def test_each_text_gets_one_list_by_rsf_of_both_lists(both, documents, encoder):
         found = hybrid.search(TEXTS, 5)
         assert [(r.doc_ids, r.scores) for r in found] == [(r.doc_ids, r.scores) for r in by_hand]
         assert [(r.query, r.retriever, r.similarities) for r in found] == [(text, "hybrid", ()) for text in TEXTS]
-        assert not has_cosines(hybrid)
+        assert not hybrid.cosine
 
 
 def test_it_is_known_by_both_parts(both, encoder, tmp_path, build):
@@ -69,8 +68,8 @@ def test_it_is_known_by_both_parts(both, encoder, tmp_path, build):
     info = describe(str(both))
     assert (info.kind, info.document_count, info.encoder) == ("hybrid", 70, "")
     assert describe(joined) == info
-    assert fingerprint_of(load_retriever(both, encoder=encoder)) == info.fingerprint
-    assert fingerprint_of(load_retriever(f"{both}/dense", encoder=encoder)) == describe(f"{both}/dense").fingerprint
+    assert load_retriever(both, encoder=encoder).fingerprint == info.fingerprint
+    assert load_retriever(f"{both}/dense", encoder=encoder).fingerprint == describe(f"{both}/dense").fingerprint
     build(tmp_path / "other", b=0.1)
     others = {describe(str(tmp_path / "other")).fingerprint, describe(f"{both}/bm25+{both}/dense").fingerprint}
     assert len(others | {info.fingerprint}) == 3
@@ -83,8 +82,8 @@ def test_behind_a_server_it_finds_the_same(both, encoder):
         behind = load_retriever(url)
         assert describe(url) == describe(str(both))
         assert behind.search(TEXTS, 7) == local.search(TEXTS, 7)
-        assert not has_cosines(behind)
-        assert behind.fingerprint == fingerprint_of(local)
+        assert not behind.cosine
+        assert behind.fingerprint == local.fingerprint
         behind.close()
 
 
@@ -94,7 +93,7 @@ def test_a_part_behind_a_server_finds_the_same(both, encoder):
     with running(make_retriever_app(load_retriever(words), describe(words), Metrics(), Limits())) as url:
         joined = load_retriever(f"{both}/dense+{url}", encoder=encoder)
         assert joined.search(TEXTS, 7) == local.search(TEXTS, 7)
-        assert fingerprint_of(joined) == fingerprint_of(local)
+        assert joined.fingerprint == local.fingerprint
 
 
 def test_parts_of_different_corpora_are_refused(both, tmp_path, documents, encoder):
@@ -195,12 +194,12 @@ def test_no_wrapper_takes_other_scores_for_cosines(both, documents, encoder, tmp
     words = Bm25Retriever.build([d.text for d in documents], [d.id for d in documents])
     hybrid, dense = (load_retriever(place, encoder=encoder) for place in (both, both / "dense"))
     for retriever, wanted in ((words, False), (hybrid, False), (dense, True)):
-        seen = {name: has_cosines(one) for name, one in wrapped(retriever, tmp_path).items()}
+        seen = {name: one.cosine for name, one in wrapped(retriever, tmp_path).items()}
         assert seen == dict.fromkeys(seen, wanted)
 
 
 def test_a_server_is_not_taken_for_a_dense_index():
     from acqo_rl.retrieval.remote import RemoteRetriever
 
-    assert not has_cosines(RemoteRetriever("http://127.0.0.1:1"))
+    assert not RemoteRetriever("http://127.0.0.1:1").cosine
     assert IndexInfo("hybrid", "f", "c", 1, "").kind == "hybrid"

@@ -19,7 +19,8 @@ from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
 from acqo_rl.retrieval.remote import describe
-from acqo_rl.types import Document, Scope, fingerprint_of, restrict
+from acqo_rl.roles import restrict
+from acqo_rl.types import Document, Scope
 
 
 @pytest.fixture(params=ENGINES)
@@ -71,7 +72,7 @@ def test_an_interrupted_build_is_refused_and_goes_on_where_it_was(index, monkeyp
 
 
 def test_an_update_encodes_only_what_is_new_or_changed(built):
-    before = fingerprint_of(load_retriever(built, encoder=UnitEncoder()))
+    before = load_retriever(built, encoder=UnitEncoder()).fingerprint
     changed = replace(CORPUS[3], text="an other text", metadata={"lang": "fr"})
     corpus = [*CORPUS[1:3], changed, *CORPUS[4:], Document("new", "", "zebra")]
     with pytest.raises(IndexMismatchError):
@@ -83,7 +84,7 @@ def test_an_update_encodes_only_what_is_new_or_changed(built):
     assert sorted(encoder.encoded) == ["Title 3. an other text", "zebra"]
     assert dict(documents_of(built)) == {document.id: document for document in corpus}
     assert describe(built).corpus_hash == corpus_hash(corpus)
-    assert fingerprint_of(load_retriever(built, encoder=UnitEncoder())) != before
+    assert load_retriever(built, encoder=UnitEncoder()).fingerprint != before
     assert load_retriever(f"{built}?mode=text").search(["zebra"], 5)[0].doc_ids == ("new",)
 
 
@@ -324,7 +325,7 @@ def test_a_filter_finds_the_same_as_a_test_of_each_document(filtered_engine, nam
     [ranking] = retriever.search(["stone"], 100)
 
     assert set(ranking.doc_ids) == {document.id for document in CORPUS if holds(document.metadata)}
-    assert fingerprint_of(retriever) != fingerprint_of(filtered_engine[mode])
+    assert retriever.fingerprint != filtered_engine[mode].fingerprint
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -14,10 +14,11 @@ from acqo_rl.retrieval import HybridRetriever
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_dense_index, load_retriever
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.serving.collections import Collection, searched_apart, searched_as_one
-from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery, has_cosines
+from acqo_rl.types import Document, Query, Ranking, Reformulation, SubQuery
 
 FUSIONS = (RankScoreFusion(), ReciprocalRankFusion())
 
@@ -48,7 +49,7 @@ QUESTIONS = (
 )
 
 
-class Scored:
+class Scored(Retriever):
     """Scripted cosines: text -> document -> score."""
 
     cosine = True
@@ -155,7 +156,7 @@ def test_low_cosines_are_kept_if_all_collections_are_dense():
     assert found.doc_ids == ("a/d0", "b/d0", "a/d1", "b/d1")
 
 
-class Unrelated:
+class Unrelated(Retriever):
     """A dense index of documents with cosines below zero."""
 
     name = "dense"
@@ -246,9 +247,9 @@ def test_cosines_of_one_encoder_stay_cosines():
     one, two = (InCollection(Scored({"q": {name: 0.5}}), name, "dense 1") for name in ("one", "two"))
     merged = FederatedRetriever([one, two])
     [found] = merged.search(["q"], 3)
-    assert has_cosines(merged)
+    assert merged.cosine
     assert (found.doc_ids, found.scores, found.retriever) == (("one/one", "two/two"), (0.5, 0.5), "dense 1")
-    assert not has_cosines(FederatedRetriever([one, InCollection(Scored({}), "three", "dense 2")]))
+    assert not FederatedRetriever([one, InCollection(Scored({}), "three", "dense 2")]).cosine
     with pytest.raises(ConfigError):
         FederatedRetriever([one, one])
 
@@ -268,7 +269,7 @@ def test_first_and_second_indexes_of_several_collections_are_merged_each_before_
     two = collection("two", bm25("two", {"c": "r"}), InCollection(Scored({"q": {"c": 0.85}}), "two", "dense 1"))
     merged = searched_as_one([one, two])
     assert isinstance(merged, HybridRetriever)
-    assert not has_cosines(merged)
+    assert not merged.cosine
     [found] = merged.search(["q"], 5)
     assert found.doc_ids == ("one/a", "two/c", "one/b")
 
@@ -280,7 +281,7 @@ def test_an_index_that_only_some_collections_have_gives_no_second_vote():
     for retrievers, originals in ([(dense, bm25("wrong", {"a": "q"})), ()], [(dense,), (bm25("wrong", {"a": "q"}),)]):
         wrong = Collection("wrong", {}, retrievers, originals=originals)
         merged = searched_as_one([wrong, right])
-        assert has_cosines(merged)
+        assert merged.cosine
         assert merged.search(["q"], 5)[0].doc_ids == ("right/c", "wrong/a")
         assert searched_apart([wrong, right]) == []
 

@@ -13,7 +13,8 @@ from engine_cases import ENGINES, UnitEncoder
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import Document, Scope, restrict
+from acqo_rl.roles import restrict
+from acqo_rl.types import Document, Scope
 
 VALUES = [
     *(1, 1.0, True, False, 0, -0.0, "1", "", "true", -3, -3.0, 2.5, -2.5, 2**53 + 1, 1e300, "a'b", None),

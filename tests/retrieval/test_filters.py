@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from acqo_rl.errors import ConfigError
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import UNRESTRICTED, Condition, Scope, restrict
+from acqo_rl.roles import restrict
+from acqo_rl.types import UNRESTRICTED, Condition, Scope
 
 
 def test_values_lists_and_bounds_become_conditions():

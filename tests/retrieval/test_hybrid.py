@@ -8,10 +8,11 @@ import pytest
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.retrieval import HybridRetriever
+from acqo_rl.roles import Retriever
 from acqo_rl.types import Passage, Ranking
 
 
-class Scripted:
+class Scripted(Retriever):
     def __init__(self, name, lists):
         self.name = name
         self.lists = lists

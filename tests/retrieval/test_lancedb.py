@@ -16,7 +16,8 @@ from acqo_rl.errors import IndexMismatchError
 from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import Scope, restrict
+from acqo_rl.roles import restrict
+from acqo_rl.types import Scope
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
 VECTOR = pa.list_(pa.float32(), 16)

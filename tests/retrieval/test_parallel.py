@@ -8,6 +8,7 @@ import pytest
 from stand_ins import ScriptedRetriever, ranking
 
 from acqo_rl.retrieval.parallel import search_all
+from acqo_rl.roles import Retriever
 
 ONE, TWO = ScriptedRetriever({"a": ("1",), "b": ("2",)}), ScriptedRetriever({"b": ("3",)})
 
@@ -33,7 +34,7 @@ def test_a_single_retriever_is_asked_in_the_thread_of_the_caller():
 @pytest.mark.parametrize("rankings", [[], [ranking("1")] * 2])
 @pytest.mark.parametrize("others", [[], [ONE]])
 def test_one_that_does_not_return_one_ranking_per_text_is_refused(rankings, others):
-    class Wrong:
+    class Wrong(Retriever):
         name = "wrong"
 
         def search(self, texts, k):

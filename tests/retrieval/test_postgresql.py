@@ -18,7 +18,8 @@ from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import Document, Scope, restrict
+from acqo_rl.roles import restrict
+from acqo_rl.types import Document, Scope
 
 TEXTS = ["the river", "a stone", "rivers and a stone"]
 

@@ -12,7 +12,8 @@ from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
-from acqo_rl.types import Document, Scope, restrict
+from acqo_rl.roles import restrict
+from acqo_rl.types import Document, Scope
 
 TEXTS = ["the river", "a stone", "the river and a stone"]
 

@@ -15,6 +15,7 @@ from acqo_rl.reformulation.policy import Policy, PolicySettings
 from acqo_rl.reformulation.prompt import Prompt
 from acqo_rl.reformulation.turns import RecentTurns
 from acqo_rl.retrieval.bm25 import Bm25Retriever
+from acqo_rl.roles import LanguageModel
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.types import Completion, Document, Query
@@ -38,7 +39,7 @@ COMPLETIONS = (
 )  # fmt: skip
 
 
-class ByPrompt:
+class ByPrompt(LanguageModel):
     """A language model whose completion hangs on its prompt alone."""
 
     def generate(self, conversations):

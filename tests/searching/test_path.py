@@ -12,6 +12,7 @@ from stand_ins import BrokenRetriever, ScoredRetriever, ScriptedRetriever, ranki
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import Reformulator
 from acqo_rl.searching.feedback import document_of
 from acqo_rl.searching.path import SearchPath, add_feedback, search
 from acqo_rl.searching.sub_queries import RawQueryOnly, search_reformulations
@@ -387,7 +388,7 @@ def test_a_threshold_is_refused_where_a_retriever_has_no_cosines():
 
 @pytest.mark.parametrize("number", [0, 2])
 def test_a_reformulator_must_return_one_reformulation_per_query(number):
-    class Wrong:
+    class Wrong(Reformulator):
         name = "wrong"
 
         def reformulate(self, queries):

@@ -8,6 +8,7 @@ from stand_ins import BrokenRetriever, ScriptedRetriever, ranking
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.retrieval.hybrid import HybridRetriever
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.sub_queries import RawQueryOnly
@@ -17,7 +18,7 @@ COSINES = {"sure": 0.8, "at the limit": 0.5, "unsure": 0.2, "part": 0.9}
 QUERIES = [Query(text, text) for text in ("sure", "unsure", "at the limit")]
 
 
-class Dense:
+class Dense(Retriever):
     """Finds one document per text, named after it, with the cosine of the text."""
 
     name, cosine = "dense", True
@@ -30,7 +31,7 @@ class Dense:
         return [ranking(text, scores=[COSINES.get(text, 0.0)], retriever=self.name, query=text) for text in texts]
 
 
-class Asked:
+class Asked(Reformulator):
     """Writes the sub-query "part" for every query, and records the queries."""
 
     name = "asked"

@@ -12,6 +12,7 @@ from acqo_rl.errors import ConfigError, SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval.passage import passage_text
+from acqo_rl.roles import Reranker
 from acqo_rl.searching.path import SearchPath
 from acqo_rl.searching.reranking import Reranking
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
@@ -26,7 +27,7 @@ CORPUS = {
 FOUND = {"stone bridge": ("river", "wood", "stone", "far"), "and the river?": ("far", "wood")}
 
 
-class SharedWords:
+class SharedWords(Reranker):
     """Counts shared words; a call may fail or take time."""
 
     name = "words"

@@ -8,11 +8,12 @@ from stand_ins import ranking
 from acqo_rl.errors import ConfigError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 
-class Unmarked:
+class Unmarked(Retriever):
     """A retriever that does not say whether its scores are cosines."""
 
     name = "unmarked"

@@ -19,6 +19,7 @@ from acqo_rl.reformulation.logged import Logged
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
 from acqo_rl.reformulation.prompted import Prompted
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.path import add_feedback, search
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts, cluster_by_sub_query
 from acqo_rl.searching.sub_queries import RawQueryOnly
@@ -27,7 +28,7 @@ from acqo_rl.types import Document, FeedbackSpec, Query, Reformulation, SubQuery
 CORPUS = {str(i): Document(str(i), f"title {i}", f"text of {i}") for i in range(10)}
 
 
-class Scripted:
+class Scripted(Reformulator):
     """Writes the given sub-queries for every query, round after round."""
 
     name = "scripted"
@@ -43,7 +44,7 @@ class Scripted:
         return [Reformulation(query, self.route, subs, self.name, calls=1) for query in queries]
 
 
-class Echo:
+class Echo(Retriever):
     """Finds one document named after itself and the text; holds up some texts until it is released."""
 
     def __init__(self, name="echo", held=()):
@@ -72,7 +73,7 @@ def holding():
         retriever.release.set()
 
 
-class Meeting:
+class Meeting(Retriever):
     """Answers a call only when so many are under way at the same time."""
 
     def __init__(self, calls, name):
@@ -84,7 +85,7 @@ class Meeting:
         return [ranking(f"{self.name}-{text}", retriever=self.name, query=text) for text in texts]
 
 
-class Failing:
+class Failing(Reformulator):
     name = "failing"
 
     def reformulate(self, queries):
@@ -189,7 +190,7 @@ class TestRetrieval:
         assert (found.fused.doc_ids, found.failures) == (("1",), ())
 
     def test_a_retriever_owes_one_ranking_a_text(self):
-        class Short:
+        class Short(Retriever):
             name = "short"
 
             def search(self, texts, k):
@@ -254,7 +255,7 @@ class TestSubQueries:
 class TestReformulation:
     @pytest.mark.parametrize("answers", [[], None])
     def test_one_that_owes_answers_has_failed(self, answers):
-        class Careless:
+        class Careless(Reformulator):
             name = "careless"
 
             def reformulate(self, queries):

@@ -11,6 +11,7 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.errors import SearchError
 from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.roles import Retriever
 from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
 from acqo_rl.searching.workers import Workers
 
@@ -25,7 +26,7 @@ def release():
     event.set()
 
 
-class Hanging:
+class Hanging(Retriever):
     name = "hanging"
 
     def __init__(self, release):

@@ -20,6 +20,7 @@ from acqo_rl.reformulation.heuristic import Heuristic
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.roles import Reformulator, Retriever
 from acqo_rl.searching.searcher import Timeouts
 from acqo_rl.serving.app import make_app
 from acqo_rl.serving.collections import Collection, Collections, DocumentsOf, InCollection, open_collection, split_paths
@@ -166,7 +167,7 @@ def test_a_small_irrelevant_collection_does_not_rank_first(several, pools):
     assert [row["document_id"] for row in found["results"]] == [row["document_id"] for row in alone["results"]]
 
 
-class Scored:
+class Scored(Retriever):
     """Scripted cosines: text -> document -> score."""
 
     name, cosine = "dense", True
@@ -203,7 +204,7 @@ def test_the_rules_use_the_names_in_the_collections(several):
     assert {v["text"] for v in found["query_rewrite_info"]["variants"]} == {"Nebra town", "Nebra sky disc"}
 
 
-class Reading:
+class Reading(Reformulator):
     """Writes one reading, and the raw query with a margin, as a policy does."""
 
     name = "reading"

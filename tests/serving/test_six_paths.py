@@ -14,6 +14,7 @@ from acqo_rl.fusion import ReciprocalRankFusion
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.retrieval.build import build_bm25_index
 from acqo_rl.retrieval.federated import InCollection
+from acqo_rl.roles import Reformulator
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher
 from acqo_rl.searching.sub_queries import RawQueryOnly
@@ -106,7 +107,7 @@ def test_a_failing_index_is_skipped_and_reported(six):
 
 
 def test_searcher_and_evaluation_return_the_same():
-    class Split:
+    class Split(Reformulator):
         name = "split"
 
         def reformulate(self, queries):

@@ -21,6 +21,7 @@ from acqo_rl.curriculum import load_difficulties
 from acqo_rl.errors import ConfigError, IndexMismatchError
 from acqo_rl.reformulation.policy import Policy
 from acqo_rl.rewards import Reward
+from acqo_rl.roles import Reformulator
 from acqo_rl.text import each_word_once
 from acqo_rl.training.curves import FIGURES, draw_training, read_log
 from acqo_rl.training.materials import open_materials
@@ -308,7 +309,7 @@ def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing,
     materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
     texts = {q.id: [materials.corpus[doc_id].text for doc_id in materials.qrels[q.id]] for q in materials.train}
 
-    class Scripted:
+    class Scripted(Reformulator):
         def reformulate(self, queries):
             raw = SubQuery("never a target", "original", min_margin=0.05)
             parts = [(*(SubQuery(text, "part") for text in texts[q.id]), raw) for q in queries]
@@ -334,7 +335,7 @@ def test_kinds_to_keep_get_the_policys_own_reformulations(warm_start, data, inde
     settings = {"data": str(folder), "index": str(index), "model": str(passing), "output_dir": str(tmp_path)}
     asked = []
 
-    class Scripted:
+    class Scripted(Reformulator):
         def reformulate(self, queries):
             asked.extend(q.id for q in queries)
             nonsense = (SubQuery("bank", "part"),)

@@ -11,6 +11,7 @@ from forked import run_command
 
 from acqo_rl.cli import main
 from acqo_rl.data.beir import read_beir, write_beir
+from acqo_rl.roles import LanguageModel
 from acqo_rl.types import Completion, Document, Query
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -19,7 +20,7 @@ TRAINER = {"max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 
 pytestmark = pytest.mark.slow
 
 
-class Judge:
+class Judge(LanguageModel):
     """A passage is relevant if it has the number of the question."""
 
     def generate(self, conversations):

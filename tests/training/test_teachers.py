@@ -10,6 +10,7 @@ from acqo_rl.fusion import RankScoreFusion
 from acqo_rl.reformulation import load
 from acqo_rl.reformulation.lexicon import Lexicon
 from acqo_rl.rewards import Reward
+from acqo_rl.roles import LanguageModel
 from acqo_rl.training.teachers import candidates_of_teachers, name_teachers
 from acqo_rl.training.warm_start import score_candidates, verified_examples
 from acqo_rl.types import Completion, Query
@@ -18,7 +19,7 @@ QUERIES = [Query("1", "who runs it"), Query("2", "where is it")]
 LEXICON = Lexicon.of([])
 
 
-class Replies:
+class Replies(LanguageModel):
     """Returns one reply for the first query and another one for the second."""
 
     def __init__(self, first, second):

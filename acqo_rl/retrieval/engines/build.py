@@ -19,7 +19,8 @@ from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.opening import connect
 from acqo_rl.retrieval.engines.rows import as_row
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.types import Document, Encoder
+from acqo_rl.roles import Encoder
+from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,8 +59,7 @@ def build_engine_index(
     """
     location = read_location(index)
     _check(documents, encoder, embeddings)
-    settings = getattr(encoder, "settings", None)
-    wanted = Note(corpus_hash(documents), len(documents), encoder.dim, settings, encoder.fingerprint)
+    wanted = Note(corpus_hash(documents), len(documents), encoder.dim, encoder.settings, encoder.fingerprint)
     calls = connect(location)
     calls.engine.check(documents)
     meanwhile = wanted

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acqo_rl.retrieval.engines.calls import Calls, reported
+from acqo_rl.roles import RemoteCorpus
 from acqo_rl.timed_cache import TimedCache
 from acqo_rl.types import Document
 
@@ -13,7 +14,7 @@ _KEPT, _SECONDS = 10_000, 60.0
 """Number of documents that are kept, and for how long."""
 
 
-class EngineDocuments(Mapping[str, Document]):
+class EngineDocuments(Mapping[str, Document], RemoteCorpus):
     """Document id -> document. Iterating reads the whole collection.
 
     The text of a document with several passages is that of all its passages, in the order of the engine.

@@ -19,7 +19,7 @@ from acqo_rl.retrieval.engines.engine import COSINE, DOT, Schema
 from acqo_rl.retrieval.engines.location import Location, read_location
 from acqo_rl.retrieval.engines.note import Note, read_note
 from acqo_rl.retrieval.engines.retriever import EngineRetriever
-from acqo_rl.types import Encoder
+from acqo_rl.roles import Encoder
 
 _NORM_TOLERANCE = 1e-2
 _SAMPLED = 100
@@ -236,7 +236,7 @@ def _fitting_encoder(opened: OpenCollection, encoder: Encoder | None, seconds: f
     if note and encoder.fingerprint != note.encoder_fingerprint:
         raise IndexMismatchError(
             f"{shown} was built with another encoder: {note.encoder or note.encoder_fingerprint}, expected"
-            f" {getattr(encoder, 'settings', encoder.fingerprint)}. Leave the option encoder out, or build it again."
+            f" {encoder.settings or encoder.fingerprint}. Leave the option encoder out, or build it again."
         )
     if encoder.dim != opened.schema.dimension:
         raise IndexMismatchError(

@@ -11,14 +11,15 @@ from acqo_rl.retrieval.encoder import encode_texts
 from acqo_rl.retrieval.engines.calls import Calls
 from acqo_rl.retrieval.engines.engine import Hits
 from acqo_rl.retrieval.engines.rows import as_numbers
+from acqo_rl.roles import Encoder, Restrictable, Retriever
 from acqo_rl.surrogates import well_formed
 from acqo_rl.text import one_line
-from acqo_rl.types import UNRESTRICTED, Condition, Encoder, Filter, Passage, Ranking, Scope, search_key
+from acqo_rl.types import UNRESTRICTED, Condition, Filter, Passage, Ranking, Scope, search_key
 
 logger = logging.getLogger(__name__)
 
 
-class EngineRetriever:
+class EngineRetriever(Retriever, Restrictable):
     """Searches a collection by vectors or by full text; one call of the engine for all texts.
 
     Documents with equal scores are ordered by their ids.
@@ -53,7 +54,7 @@ class EngineRetriever:
         self._scope = scope
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """Changes with the documents and with the part of them that is searched."""
         return self._fingerprint if self._scope == UNRESTRICTED else f"{self._fingerprint} {self._scope}"
 

@@ -1,0 +1,182 @@
+"""The protocols of the components that a query passes.
+
+All calls are batched and return results in input order. Implementations inherit from their protocol, which has defaults
+for its optional members, and do not depend on each other. A property may replace an attribute: nothing assigns them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from acqo_rl.errors import ConfigError
+from acqo_rl.types import (
+    UNRESTRICTED,
+    Completion,
+    Conversation,
+    FeedbackSpec,
+    Query,
+    Ranking,
+    Reformulation,
+    Scope,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Reformulator(Protocol):
+    """Rewrites queries into sub-queries.
+
+    Attributes:
+        name: recorded in every reformulation.
+        feedback: the results of a first search that it reads; none by default.
+    """
+
+    name: str
+    feedback: FeedbackSpec = FeedbackSpec()
+
+    def reformulate(self, queries: Sequence[Query]) -> list[Reformulation]:
+        """Returns one reformulation per query, in input order; an invalid completion falls back to the raw query."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """Generates one completion per conversation.
+
+    Attributes:
+        starts_thinking: whether completions start inside a thought block, because the chat template opens one.
+    """
+
+    starts_thinking: bool = False
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
+        """Returns one completion per conversation, in input order; a failed call is reported in ``problem``."""
+        ...
+
+
+@runtime_checkable
+class StreamingModel(LanguageModel, Protocol):
+    """A language model that can stream its output."""
+
+    def stream(self, conversation: Conversation, on_text: Callable[[str], None]) -> Completion:
+        """Returns the completion; calls ``on_text`` with each piece of text as it is generated."""
+        ...
+
+
+@runtime_checkable
+class SamplingModel(LanguageModel, Protocol):
+    """A language model with a configurable sampling temperature."""
+
+    def at_temperature(self, temperature: float) -> LanguageModel:
+        """Returns the same model at another temperature; weights and connections are shared."""
+        ...
+
+
+class Encoder(Protocol):
+    """Embeds texts.
+
+    Attributes:
+        fingerprint: identifies model, revision, prompts and precision.
+        dim: embedding dimension.
+        settings: what an index records to load an equal encoder; ``None`` if an encoder has to be given.
+    """
+
+    fingerprint: str
+    dim: int
+    settings: dict[str, Any] | None = None
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeddings, float32[texts, dim]."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeddings, float32[texts, dim]."""
+        ...
+
+
+class Retriever(Protocol):
+    """Searches documents.
+
+    Attributes:
+        name: recorded in every ranking.
+        cosine: whether the scores are cosines.
+        fingerprint: changes with the documents; empty if it is unknown.
+    """
+
+    name: str
+    cosine: bool = False
+    fingerprint: str = ""
+
+    def search(self, texts: Sequence[str], k: int) -> list[Ranking]:
+        """Returns one ranking of at most ``k`` documents per text, in input order; empty if nothing matches.
+
+        Dense retrievers embed a :class:`Passage` with the passage prompt.
+        """
+        ...
+
+
+@runtime_checkable
+class RemoteCorpus(Protocol):
+    """Documents that are looked up on a server."""
+
+    def fetch(self, doc_ids: Sequence[str]) -> None:
+        """Loads the given documents with one call and caches them; ids that do not exist are skipped."""
+        ...
+
+
+@runtime_checkable
+class Restrictable(Protocol):
+    """A retriever that can restrict searches to a part of its documents."""
+
+    def restrict(self, scope: Scope) -> Retriever:
+        """Returns a retriever for the documents in the scope; connections are shared."""
+        ...
+
+
+@runtime_checkable
+class Composite(Protocol):
+    """A retriever that searches other retrievers and merges their rankings of each text."""
+
+    parts: Sequence[Retriever]
+
+    def merge(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+        """Merges the rankings of one text, from the parts that succeeded; uses at most ``k`` documents per part."""
+        ...
+
+
+def restrict(retriever: Retriever, scope: Scope) -> Retriever:
+    """Returns a retriever that searches only the documents in the scope.
+
+    Raises:
+        ConfigError: the retriever cannot search a part of its documents.
+    """
+    if scope == UNRESTRICTED:
+        return retriever
+    if not isinstance(retriever, Restrictable):
+        raise ConfigError(
+            f"The index {retriever.name!r} searches all of its documents; only a collection of a search engine can be"
+            " searched with a filter or a tenant."
+        )
+    return retriever.restrict(scope)
+
+
+class Fusion(Protocol):
+    """Merges the rankings of each query into one."""
+
+    name: str
+
+    def fuse(self, batch: Sequence[Sequence[Ranking]], k: int) -> list[Ranking]:
+        """Returns one fused ranking of at most ``k`` documents per query, in input order."""
+        ...
+
+
+class Reranker(Protocol):
+    """Scores how well passages answer queries."""
+
+    name: str
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Returns one score per pair of query and passage, in input order; comparable within one query."""
+        ...
