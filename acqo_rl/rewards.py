@@ -22,7 +22,8 @@ from acqo_rl.reformulation.pass_through import pass_through
 from acqo_rl.reformulation.policy import as_searched
 from acqo_rl.reformulation.word_statistics import WordStatistics
 from acqo_rl.roles import Fusion, Retriever
-from acqo_rl.searching.sub_queries import DEPTH, search_reformulations
+from acqo_rl.searching.path import search
+from acqo_rl.searching.sub_queries import DEPTH
 from acqo_rl.text import word_key
 from acqo_rl.types import Query, Ranking, Reformulation
 
@@ -156,11 +157,12 @@ class Reward:
             n for n, i in enumerate(valid) if self.per_sub_query_credit and _searches_its_lines(searched[n], texts[i])
         ]
         raw = [pass_through(searched[n].query, "") for n in credited]
-        found = search_reformulations([*searched, *raw], self.retriever, DEPTH)
-        rankings, raw_rankings = found[: len(searched)], found[len(searched) :]
+        found = search([*searched, *raw], self.retriever, self.fusion, DEPTH)
+        rankings = [result.rankings for result in found]
+        raw_rankings = rankings[len(searched) :]
+        fused_full = [result.fused for result in found[: len(searched)]]
         rewards = [self.invalid_reward] * len(texts)
-        fused_full = self.fusion.fuse(rankings, DEPTH)
-        scores = self._scores(rankings, fused_full, [gold[i] for i in valid])
+        scores = self._scores(rankings[: len(searched)], fused_full, [gold[i] for i in valid])
         for i, score in zip(valid, scores, strict=True):
             searches = len(written[i].sub_queries)
             rewards[i] = score - self.cost * (searches - 1) - self.word_cost * _new_words(written[i])

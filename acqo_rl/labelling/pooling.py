@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from acqo_rl.roles import Fusion, Reformulator, Retriever
-from acqo_rl.searching.path import SearchPath
-from acqo_rl.searching.sub_queries import search_reformulations
+from acqo_rl.searching.path import SearchPath, search
 from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Query, Ranking, Reformulation
 
@@ -65,10 +64,9 @@ def _search_candidates(
         for query in queries
         for candidate in candidates.get(query.id, ())
     ]
-    fused = fusion.fuse(search_reformulations(made, retriever, depth), depth) if made and depth else []
     rankings: dict[str, list[Ranking]] = {query.id: [] for query in queries}
-    for reformulation, ranking in zip(made if depth else (), fused, strict=True):
-        rankings[reformulation.query.id].append(ranking)
+    for found in search(made, retriever, fusion, depth, depth) if depth else ():
+        rankings[found.reformulation.query.id].append(found.fused)
     return rankings
 
 

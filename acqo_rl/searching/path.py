@@ -155,11 +155,8 @@ class SearchPath:
             rerank: calls ``reranking``; not called if there is none.
         """
         first, reformulations = self.reformulate(queries, searches, reformulate, trace)
-        with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
-            rankings = searches.search(reformulations)
-        with trace.step("fusion", self.fusion.name):
-            depth = max(k, self.reranking.depth) if self.reranking else k
-            fused = fuse_similar(self.fusion, rankings, depth, score_threshold)
+        depth = max(k, self.reranking.depth) if self.reranking else k
+        rankings, fused = _search(reformulations, searches, self.fusion, depth, score_threshold, trace)
         not_reranked: tuple[Failure, ...] = ()
         if self.reranking:
             with trace.step("reranking", self.reranking.reranker.name):
@@ -272,9 +269,24 @@ def search(
     asked, originals = split_retrievers(retriever)
     check_cosine("score_threshold", score_threshold, (*asked, *originals))
     reformulations = normalise_sub_queries(reformulations, asked)
-    rankings = search_reformulations(reformulations, retriever, max(k, depth))
-    fused = fuse_similar(fusion, rankings, k, score_threshold)
+    searches = _DirectSearch(retriever, max(k, depth))
+    rankings, fused = _search(reformulations, searches, fusion, k, score_threshold, Trace())
     return [SearchResult(*parts) for parts in zip(reformulations, rankings, fused, strict=True)]
+
+
+def _search(
+    reformulations: Sequence[Reformulation],
+    searches: SubQuerySearch,
+    fusion: Fusion,
+    k: int,
+    score_threshold: float | None,
+    trace: Trace,
+) -> tuple[list[tuple[Ranking, ...]], list[Ranking]]:
+    """The rankings and the fused ranking of each reformulation."""
+    with trace.step("retrieval", f"{sum(len(r.sub_queries) for r in reformulations)} sub-queries"):
+        rankings = searches.search(reformulations)
+    with trace.step("fusion", fusion.name):
+        return rankings, fuse_similar(fusion, rankings, k, score_threshold)
 
 
 def add_feedback(
