@@ -169,8 +169,8 @@ class RewardSettings:
     gold_decay: float = field(
         default=0.6,
         metadata={
-            "help": "Eta in the paper. If a query has several gold documents, the value of the i-th one, by rank, is "
-            "multiplied by this factor i times."
+            "help": "Eta in the paper. If a query has several gold documents, the value of the i-th one by rank, "
+            "counted from 0, is multiplied by this factor i times."
         },
     )
     bonus_ranks: int = field(
