@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acqo_rl.pipeline.pipeline import Pipeline
     from acqo_rl.reformulation.heuristic import Heuristic
     from acqo_rl.reformulation.policy import Policy
-    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.load import load_retriever
     from acqo_rl.rewards import Reward
     from acqo_rl.searching.path import SearchPath
     from acqo_rl.searching.searcher import AdaptiveSearcher, Timeouts
@@ -42,7 +42,7 @@ _MODULES = {
     "SearchPath": "searching.path",
     "Timeouts": "searching.searcher",
     "evaluate": "evaluation.run",
-    "load_retriever": "retrieval.build",
+    "load_retriever": "retrieval.load",
     "read_corpus": "data.beir",
 }
 

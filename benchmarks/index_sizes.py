@@ -150,7 +150,7 @@ def lists(size: int) -> int:
 
 def search(place: str, queries: NDArray[np.float32]) -> tuple[int, float, float, list[tuple[str, ...]]]:
     """Bytes that the process grows by, seconds of one text and of a batch, and the ids that are found."""
-    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.load import load_retriever
 
     encoder = Vectors(queries)
     load_libraries(place)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from acqo_rl.data.beir import read_corpus, read_queries, write_beir
 from acqo_rl.reformulation.heuristic import Heuristic
-from acqo_rl.retrieval.build import build_bm25_index, load_retriever
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.surrogates import well_formed
 from acqo_rl.types import Document, Query
 

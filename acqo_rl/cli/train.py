@@ -15,109 +15,16 @@ folder and the folders of later stages.
 
 from __future__ import annotations
 
-import argparse
-import json
-import shlex
 import subprocess
-import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from acqo_rl.cli import command, parser_of
+from acqo_rl.cli import command
+from acqo_rl.cli.recipe import RecipeConfig, check, launcher_of, mapping_of, plan, processes_of, unfinished
 from acqo_rl.errors import AcqoError, ConfigError
-from acqo_rl.retrieval.settings import IndexSettings
-from acqo_rl.training.settings import PromptSettings, RewardSettings, policy_settings, trainer_settings
-
-Settings = dict[str, Any]
-_FINISHED = {"warm_start": "model", "stage1": "model", "difficulty": "report.md", "stage2": "model"}
-"""Stage -> file or folder that exists when the stage is finished."""
-
-
-@dataclass
-class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
-    """Settings of the recipe."""
-
-    data: str = field(default="embedded", metadata={"help": "BEIR folder, or 'embedded' for the generated data set."})
-    output_dir: str = field(default="outputs/acqo", metadata={"help": "Output folder of all stages."})
-    model: str = field(default="embedded:smollm2", metadata={"help": "Base model: Hub id, folder or embedded:smollm2."})
-    encoder: str = field(
-        default="embedded:minilm", metadata={"help": "Dense encoder: Hub id, folder or embedded:minilm."}
-    )
-    index: str | None = field(
-        default=None,
-        metadata={"help": "Index of the data to search, as in acqo search; by default the recipe builds one."},
-    )
-    index_kind: Literal["dense", "bm25", "hybrid"] = field(
-        default="dense", metadata={"help": "Kind of the index; hybrid is dense and BM25 together."}
-    )
-    index_factory: str = field(default="Flat", metadata={"help": "FAISS index: Flat, HNSW64, IVF256,Flat ..."})
-    index_build_parameters: str = field(
-        default="", metadata={"help": "FAISS build parameters, such as efConstruction=2000."}
-    )
-    flat_evaluation: bool = field(
-        default=False,
-        metadata={
-            "help": "Evaluate with an exact (Flat) index instead of the one for training, which may be approximate. "
-            "The corpus is encoded a second time."
-        },
-    )
-    stage1_hardest_fraction: float = field(
-        default=1.0,
-        metadata={
-            "help": "Train Stage I only on this share of the training queries, the hardest ones for the warm-started "
-            "policy."
-        },
-    )
-    dev_split: str = field(
-        default="dev", metadata={"help": "Dev queries, which choose the checkpoints: qrels/SPLIT.tsv."}
-    )
-    test_split: str = field(default="test", metadata={"help": "Split of the final evaluation."})
-    seed: int = field(default=0, metadata={"help": "Seed of all stages."})
-    launcher: str = field(
-        default="", metadata={"help": "Launcher of the training stages, such as 'accelerate launch'."}
-    )
-    prompted_baseline: bool = field(default=True, metadata={"help": "Also evaluate the prompted base model."})
-    warm_start: dict = field(default_factory=dict, metadata={"help": "Settings of acqo warm-start."})
-    stage1: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage I."})
-    difficulty: dict = field(default_factory=dict, metadata={"help": "Settings of acqo difficulty."})
-    stage2: dict = field(default_factory=dict, metadata={"help": "Settings of acqo grpo in Stage II."})
-    plan: bool = field(default=False, metadata={"help": "Print memory, steps and hours without running anything."})
-    passages: int = field(default=0, metadata={"help": "--plan without data: number of passages."})
-    queries: int = field(default=0, metadata={"help": "--plan without data: number of training queries."})
-    minutes: dict = field(
-        default_factory=dict,
-        metadata={
-            "help": "Mapping of each stage to its minutes in an earlier run. It is used only to estimate the "
-            "remaining time."
-        },
-    )
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One command of the recipe."""
-
-    name: str
-    command: str
-    settings: Settings
-    launcher: Sequence[str] = ()
-
-    def argv(self) -> list[str]:
-        """The command as arguments of a subprocess."""
-        return [*(self.launcher or [sys.executable]), "-m", "acqo_rl.cli", self.command, *self.arguments()]
-
-    def shown(self) -> str:
-        """The command as a user would type it."""
-        typed = [*self.launcher, "-m", "acqo_rl.cli"] if self.launcher else ["acqo"]
-        return shlex.join([*typed, self.command, *self.arguments()])
-
-    def arguments(self) -> list[str]:
-        """The settings as command-line arguments; an empty list is the default of every list of the stages."""
-        given = {key: value for key, value in self.settings.items() if value not in (None, [])}
-        return [text for key, value in given.items() for text in (f"--{key}", *_words(value))]
+from acqo_rl.training.settings import policy_settings, trainer_settings
 
 
 def make_parser() -> Any:
@@ -137,7 +44,7 @@ def main(config: RecipeConfig) -> None:
         check(stage)
         check_tracking(stage.settings.get("trainer", stage.settings).get("report_to", "none"))
     open_run(config.output_dir, asdict(config), unfinished(Path(config.output_dir)))
-    begin, measured = time.monotonic(), _mapping(config, "minutes")
+    begin, measured = time.monotonic(), mapping_of(config, "minutes")
     expected = [float(measured.get(stage.name, 0.0)) for stage in stages]
     for number, stage in enumerate(stages):
         minutes = (time.monotonic() - begin) / 60
@@ -152,73 +59,6 @@ def main(config: RecipeConfig) -> None:
                 f"Earlier stages are kept; fix the cause and run the same command again."
             )
     print(f"\nAll stages finished after {(time.monotonic() - begin) / 60:.1f} minutes: {config.output_dir}")
-
-
-def plan(config: RecipeConfig) -> list[Stage]:
-    """Returns the stages with their settings.
-
-    Raises:
-        ConfigError: the settings of a stage are not a mapping.
-    """
-    out = Path(config.output_dir).resolve()
-    embedded = config.data == "embedded"
-    data = out / "data" if embedded else Path(config.data).resolve()
-    index = config.index or out / "index"
-    device = _pick(config, IndexSettings)
-    paths = {"data": data, "index": index, "dev_split": config.dev_split, "seed": config.seed, **device}
-    reward = _pick(config, RewardSettings)
-    prompt = _pick(config, PromptSettings)
-    shared = {**paths, **reward}
-    warm, one, two = (out / name / "model" for name in ("warm_start", "stage1", "stage2"))
-    launch = launcher_of(config)
-    difficulty = {**paths, **reward, "model": one, **_mapping(config, "difficulty")}
-    build = {"data": data, "kind": config.index_kind, "encoder": config.encoder}
-    exact = out / "flat_index" if config.flat_evaluation else index
-    hardest: Settings = {}
-    if config.stage1_hardest_fraction < 1:
-        hardest = {
-            "difficulty": out / "warm_start_difficulty" / "difficulty.jsonl",
-            "hardest_fraction": config.stage1_hardest_fraction,
-            "min_mean_reward": -1.0,
-            "max_mean_reward": 10.0,
-        }  # all rewards
-    export = {"model": two, "repo_id": f"me/{out.name}", "run": out, "output": out / "policy", "dry_run": True}
-    stages = [
-        Stage("index", "index",
-              {**build, "output": index, "factory": config.index_factory,
-               "build_parameters": config.index_build_parameters or None}),
-        Stage("warm start", "warm-start",
-              {**shared, **prompt, "model": config.model, "output_dir": warm.parent, **_mapping(config, "warm_start")},
-              launch),
-        Stage("Stage I: explore", "grpo",
-              {**shared, "stage": "explore", "model": warm, "output_dir": one.parent, **hardest,
-               **_mapping(config, "stage1")}, launch),
-        Stage("difficulty", "difficulty", {**difficulty, "output_dir": out / "difficulty"}),
-        Stage("Stage II: converge", "grpo",
-              {**shared, "stage": "converge", "model": one, "output_dir": two.parent,
-               "difficulty": out / "difficulty" / "difficulty.jsonl", **_mapping(config, "stage2")}, launch),
-        Stage("export", "push", export),
-        Stage("evaluation", "evaluate",
-              {"data": data, "split": config.test_split, "index": exact, **device, "output": out / "evaluation",
-               "reformulator": [
-                   "raw", "rules", *([f"prompted={config.model}"] if config.prompted_baseline else []),
-                   f"warm_start={warm}", f"stage1={one}", f"policy={out / 'policy'}"]}),
-        Stage("model card", "push", {**export, "evaluation": out / "evaluation"}),
-    ]  # fmt: skip
-    if config.index:
-        del stages[0]
-    names = [stage.name for stage in stages]
-    if config.flat_evaluation:
-        flat = Stage("flat index", "index", {**build, "output": exact, "factory": "Flat"})
-        stages.insert(names.index("evaluation"), flat)
-    if hardest:
-        settings = {**difficulty, "model": warm, "output_dir": out / "warm_start_difficulty"}
-        scoring = Stage("difficulty for the warm start", "difficulty", settings)
-        stages.insert(names.index("Stage I: explore"), scoring)
-    if embedded:
-        made = {"dataset": "embedded", "output": data, "seed": config.seed}
-        stages.insert(0, Stage("data", "data", made))
-    return stages
 
 
 def show_plan(config: RecipeConfig) -> None:
@@ -336,69 +176,6 @@ def sizes_of(config: RecipeConfig) -> tuple[int, int]:
             " without the data, set both to at least 1."
         )
     return config.passages, config.queries
-
-
-def launcher_of(config: RecipeConfig) -> list[str]:
-    """The words of the launcher; paths in ``configs/`` that do not exist here are replaced by the shipped files."""
-    words = shlex.split(config.launcher)
-    shipped = command.configs_folder().parent
-    return [str(shipped / word) if word.startswith("configs/") and not Path(word).exists() else word for word in words]
-
-
-def processes_of(launcher: Sequence[str]) -> tuple[int, str]:
-    """The number of processes and the sharding of a launcher, from its ``--num_processes`` and ``--config_file``."""
-    import yaml
-
-    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
-    parser.add_argument("--config_file", type=Path)
-    parser.add_argument("--num_processes", type=int)
-    given = parser.parse_known_args(launcher)[0]
-    settings = yaml.safe_load(given.config_file.read_text(encoding="utf-8")) if given.config_file else {}
-    sharding = {"FSDP": "fsdp2", "DEEPSPEED": "zero2"}.get(str(settings.get("distributed_type")), "")
-    return given.num_processes or settings.get("num_processes", 1), sharding
-
-
-def check(stage: Stage) -> Any:
-    """Parses the settings of a stage with the parser of its command.
-
-    Raises:
-        ConfigError: a setting is unknown or out of range; the message names the stage.
-    """
-    try:
-        given = command.parse(parser_of(stage.command), stage.arguments())[0]
-        if stage.command == "grpo":
-            from acqo_rl.training.grpo import check_trainer
-
-            check_trainer(trainer_settings(given))
-        return given
-    except ConfigError as error:
-        raise ConfigError(f"The stage '{stage.name}' cannot run: {error}") from error
-
-
-def unfinished(out: Path) -> list[str]:
-    """The configurable stages after the last finished one."""
-    done = {name for name, mark in _FINISHED.items() if (out / name / mark).exists()}
-    names = list(_FINISHED)
-    return names[max((names.index(name) + 1 for name in done), default=0) :]
-
-
-def _words(value: Any) -> list[str]:
-    """A value as command-line arguments."""
-    if isinstance(value, list):
-        return list(map(str, value))
-    return [json.dumps(value) if isinstance(value, dict) else str(value)]
-
-
-def _pick(config: RecipeConfig, settings: type) -> Settings:
-    values = asdict(config)
-    return {f.name: values[f.name] for f in fields(settings)}
-
-
-def _mapping(config: RecipeConfig, name: str) -> Settings:
-    value = getattr(config, name)
-    if not isinstance(value, dict):
-        raise ConfigError(f"{name} is {value!r}; it must be a mapping of settings, in YAML or JSON.")
-    return value
 
 
 def _clock(minutes: float, expected: list[float], number: int) -> str:

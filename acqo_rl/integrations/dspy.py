@@ -7,7 +7,7 @@
     from acqo_rl.integrations.dspy import make_search
     from acqo_rl.searching.searcher import AdaptiveSearcher
     from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.load import load_retriever
 
     searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
     agent = dspy.ReAct("question -> answer", tools=[make_search(searcher, read_corpus("outputs/demo/data"))])

@@ -5,7 +5,7 @@
     from acqo_rl.integrations.llama_index import AdaptiveRetriever
     from acqo_rl.searching.searcher import AdaptiveSearcher
     from acqo_rl.reformulation.heuristic import Heuristic
-    from acqo_rl.retrieval.build import load_retriever
+    from acqo_rl.retrieval.load import load_retriever
 
     searcher = AdaptiveSearcher(Heuristic(), load_retriever("outputs/demo/index"), RankScoreFusion())
     retriever = AdaptiveRetriever(searcher, read_corpus("outputs/demo/data"), similarity_top_k=3)

@@ -1,4 +1,4 @@
-"""Builds index folders and loads them.
+"""Builds index folders.
 
     manifest.json  doc_ids.json  and  index.faiss (dense)  or  bm25/ (sparse);  shards/ only while a build runs
 
@@ -12,32 +12,26 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from acqo_rl.data.beir import corpus_hash
-from acqo_rl.errors import ConfigError, DataError, IndexMismatchError
-from acqo_rl.fusion import RankScoreFusion
+from acqo_rl.errors import DataError, IndexMismatchError
 from acqo_rl.retrieval import faiss_index
 from acqo_rl.retrieval.bm25 import Bm25Retriever
 from acqo_rl.retrieval.encoder import normalised
-from acqo_rl.retrieval.encoders import load_encoder
-from acqo_rl.retrieval.engines.location import is_engine
-from acqo_rl.retrieval.engines.opening import open_collection, retriever_of
-from acqo_rl.retrieval.faiss_index import FaissRetriever
-from acqo_rl.retrieval.gpu import IndexDevice, to_device
-from acqo_rl.retrieval.hybrid import HybridRetriever
 from acqo_rl.retrieval.manifest import (
+    BM25_NAME,
     FILE_NAME,
+    IDS_NAME,
+    INDEX_NAME,
     Bm25Settings,
     DenseSettings,
     Manifest,
@@ -46,20 +40,14 @@ from acqo_rl.retrieval.manifest import (
     write_manifest,
 )
 from acqo_rl.retrieval.passage import passage_text
-from acqo_rl.retrieval.places import is_url, parts_of
-from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.retrieval.shards import FOLDER_NAME, Shards
 from acqo_rl.retrieval.words import version_of
-from acqo_rl.roles import Encoder, Retriever
+from acqo_rl.roles import Encoder
 from acqo_rl.types import Document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_INDEX = "index.faiss"
-_IDS = "doc_ids.json"
-_BM25 = "bm25"
-_PATIENT_ATTEMPTS = 30  # calls of a retriever server, about a minute: the pauses grow to a mean of 2.5 s
 _ROWS = 65_536  # precomputed embeddings per block
 
 
@@ -236,7 +224,7 @@ def build_bm25_index(
     texts = [passage_text(document) for document in documents]
     retriever = Bm25Retriever.build(texts, doc_ids, language=language, k1=k1, b=b)
     folder.mkdir(parents=True, exist_ok=True)
-    retriever.save(folder / _BM25)
+    retriever.save(folder / BM25_NAME)
     return _finish(folder, wanted, doc_ids)
 
 
@@ -259,118 +247,6 @@ def is_finished(folder: Path, wanted: Manifest) -> bool:
     return True
 
 
-def load_retriever(
-    folder: str | Path,
-    *,
-    encoder: Encoder | None = None,
-    device: IndexDevice = "auto",
-    float16: bool = False,
-    mmap: bool = False,
-    threads: int | None = None,
-    search_parameters: str = "",
-    expected_corpus_hash: str | None = None,
-    remote_timeout: float | None = None,
-) -> Retriever:
-    """Loads an index, or several indexes as one hybrid.
-
-    Args:
-        folder: an index folder, the URL of a retriever server, a collection of a search engine, or several of these
-            joined by ``+``. Several indexes are merged by RSF, with 100 documents of each per text. The settings below
-            do not apply to the index of a server, except ``expected_corpus_hash`` and ``remote_timeout``.
-        encoder: the index's encoder, if it is already loaded; by default it is loaded from the manifest's settings.
-        device: device of a dense index, see ``acqo_rl.retrieval.gpu.to_device``.
-        float16: use half precision on the GPU, see ``acqo_rl.retrieval.gpu.to_device``.
-        mmap: map the index from disk instead of reading it; the device ``auto`` then means ``cpu``.
-        threads: number of threads per search.
-        search_parameters: FAISS parameters that replace those of the manifest.
-        expected_corpus_hash: ``acqo_rl.data.beir.corpus_hash`` of the corpus to search.
-        remote_timeout: time limit of a search on a server over all attempts, and of a call of an encoder on a server.
-            By default both are retried for about a minute, so that a training run survives a restart of the server.
-
-    Raises:
-        ConfigError: a setting is unknown, the device cannot hold the index, or two joined indexes have the same kind.
-        IndexMismatchError: the index is incomplete, damaged, or built from another corpus or with another encoder.
-        SearchError: a server does not answer.
-    """
-    place, *others = parts_of(folder)
-    if others:
-        describe(str(folder))  # raises an error if the parts have different corpora
-        load = partial(
-            load_retriever,
-            encoder=encoder,
-            device=device,
-            float16=float16,
-            mmap=mmap,
-            threads=threads,
-            search_parameters=search_parameters,
-            expected_corpus_hash=expected_corpus_hash,
-            remote_timeout=remote_timeout,
-        )
-        return _joined(folder, [load(part) for part in (place, *others)])
-    if is_engine(place):
-        opened = open_collection(place, remote_timeout)
-        _check_corpus(opened.location.shown, opened.note.corpus_hash if opened.note else None, expected_corpus_hash)
-        return retriever_of(opened, encoder, remote_timeout)
-    if is_url(place):
-        return _connect(place, expected_corpus_hash, remote_timeout)
-    folder = Path(place)
-    manifest = read_manifest(folder)
-    _check_corpus(folder, manifest.corpus_hash, expected_corpus_hash)
-    doc_ids = _read_ids(folder, manifest)
-    settings = manifest.settings
-    if isinstance(settings, Bm25Settings):
-        return Bm25Retriever.load(
-            folder / _BM25, doc_ids, language=settings.language, mmap=mmap, fingerprint=manifest.fingerprint
-        )
-    assert isinstance(settings, DenseSettings), folder
-    index = faiss_index.read_index(folder / _INDEX, mmap=mmap)
-    faiss_index.set_parameters(index, search_parameters or settings.search_parameters)
-    index = to_device(index, "cpu" if mmap and device == "auto" else device, float16=float16)
-    encoder = _fitting_encoder(folder, settings, encoder, remote_timeout)
-    return FaissRetriever(index, doc_ids, encoder, threads=threads, fingerprint=manifest.fingerprint)
-
-
-def _joined(index: str | Path, parts: Sequence[Retriever]) -> HybridRetriever:
-    kinds = [part.name for part in parts]
-    if len(set(kinds)) < len(kinds):
-        raise ConfigError(
-            f"{index} joins indexes of the same kind ({', '.join(kinds)}); join one dense and one BM25 index."
-        )
-    return HybridRetriever(parts, RankScoreFusion())
-
-
-def _connect(url: str, expected_corpus_hash: str | None, seconds: float | None) -> RemoteRetriever:
-    """Creates a client whose rankings have the same ``retriever`` name as the index loaded in this process."""
-    info = describe(url)
-    _check_corpus(url, info.corpus_hash, expected_corpus_hash)
-    known: dict[str, Any] = {"name": info.kind, "fingerprint": info.fingerprint, "cosine": info.kind == "dense"}
-    if seconds is not None:
-        return RemoteRetriever(url, seconds=seconds, **known)
-    return RemoteRetriever(url, attempts=_PATIENT_ATTEMPTS, breaker=CircuitBreaker(failures=sys.maxsize), **known)
-
-
-def _check_corpus(index: str | Path, seen: str | None, wanted: str | None) -> None:
-    if seen is not None and wanted is not None and seen != wanted:
-        raise IndexMismatchError(
-            f"{index} was built from another corpus or another version of it (its corpus hash is {seen[:8]}, expected"
-            f" {wanted[:8]}); build an index from this corpus."
-        )
-
-
-def _fitting_encoder(folder: Path, settings: DenseSettings, encoder: Encoder | None, seconds: float | None) -> Encoder:
-    if encoder is None:
-        if settings.encoder is None:
-            raise IndexMismatchError(f"{folder} has no settings to load its encoder; give the argument encoder.")
-        encoder = load_encoder(settings.encoder, seconds)
-    if encoder.fingerprint != settings.encoder_fingerprint:
-        raise IndexMismatchError(
-            f"{folder} was built with another encoder: {settings.encoder or settings.encoder_fingerprint}, expected"
-            f" {encoder.settings or encoder.fingerprint}. If model, revision, prompts, dtype and max_length"
-            " are equal, the files of the model have changed. Build an index with this encoder."
-        )
-    return encoder
-
-
 def _write_dense(
     folder: Path,
     wanted: Manifest,
@@ -383,32 +259,19 @@ def _write_dense(
     index = faiss_index.make_index(settings.dimension, settings.factory, settings.build_parameters)
     faiss_index.fill(index, blocks, settings.factory)
     folder.mkdir(parents=True, exist_ok=True)
-    faiss_index.write_index(index, folder / _INDEX)
+    faiss_index.write_index(index, folder / INDEX_NAME)
     return _finish(folder, wanted, doc_ids)
 
 
 def _finish(folder: Path, wanted: Manifest, doc_ids: Sequence[str]) -> Manifest:
-    unfinished = folder / f"{_IDS}.tmp"
+    unfinished = folder / f"{IDS_NAME}.tmp"
     unfinished.write_text(json.dumps(list(doc_ids)), encoding="utf-8")
-    os.replace(unfinished, folder / _IDS)
-    paths = [folder / _IDS, *(folder.glob(_INDEX)), *sorted(folder.glob(f"{_BM25}/*"))]
+    os.replace(unfinished, folder / IDS_NAME)
+    paths = [folder / IDS_NAME, *(folder.glob(INDEX_NAME)), *sorted(folder.glob(f"{BM25_NAME}/*"))]
     files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
     manifest = replace(wanted, files=files, packages=package_versions())
     write_manifest(folder, manifest)
     return manifest
-
-
-def _read_ids(folder: Path, manifest: Manifest) -> list[str]:
-    try:
-        doc_ids: list[str] = json.loads((folder / _IDS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise IndexMismatchError(f"{folder / _IDS} cannot be read ({error}); build the index again.") from error
-    count = len(_without_repetition(doc_ids))
-    if count != manifest.document_count:
-        raise IndexMismatchError(
-            f"{folder / _IDS} contains {count} ids, expected {manifest.document_count}; build the index again."
-        )
-    return doc_ids
 
 
 def _without_repetition(doc_ids: Sequence[str]) -> list[str]:

@@ -16,6 +16,9 @@ from acqo_rl.retrieval import words
 
 FORMAT_VERSION = 1
 FILE_NAME = "manifest.json"
+IDS_NAME = "doc_ids.json"
+INDEX_NAME = "index.faiss"
+BM25_NAME = "bm25"
 
 _HASH = re.compile("[0-9a-f]{64}")
 _PACKAGES = (

@@ -40,7 +40,7 @@ class IndexSettings:
 
     def open_index(self, index: str, **options: Any) -> Retriever:
         """Loads the retriever of an index with these settings; ``options`` as in ``load_retriever``."""
-        from acqo_rl.retrieval.build import load_retriever
+        from acqo_rl.retrieval.load import load_retriever
 
         return load_retriever(index, device=self.index_device, float16=self.index_float16, **options)
 

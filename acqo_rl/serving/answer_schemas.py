@@ -1,4 +1,4 @@
-"""Schemas of answers; see :mod:`acqo_rl.serving.schemas`."""
+"""Schemas of answers; see :mod:`acqo_rl.serving.requests` and :mod:`acqo_rl.serving.responses`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from acqo_rl.pipeline.modes import AnyMode
 from acqo_rl.pipeline.pipeline import PipelineResult
 from acqo_rl.pipeline.state import Chunk, Hop, Iteration, RetrievalStep, SubQuestion
 from acqo_rl.retrieval.federated import split_id
-from acqo_rl.serving.schemas import Metadata, Notes, QueryRewriteInfo, StrategyRequest, request_config
+from acqo_rl.serving.requests import StrategyRequest, request_config
+from acqo_rl.serving.responses import Metadata, Notes, QueryRewriteInfo
 
 PASSAGES = 8
 

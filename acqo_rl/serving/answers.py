@@ -16,7 +16,7 @@ from acqo_rl.searching.trace import Step
 from acqo_rl.serving.answer_schemas import AnswerResponse
 from acqo_rl.serving.http import Threads
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import Problem, TraceStep
+from acqo_rl.serving.responses import Problem, TraceStep
 from acqo_rl.types import Query
 
 logger = logging.getLogger(__name__)

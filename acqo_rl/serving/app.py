@@ -22,7 +22,8 @@ from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
 from acqo_rl.serving.page import add_page
-from acqo_rl.serving.schemas import (
+from acqo_rl.serving.requests import ReformulateRequest, SearchRequest
+from acqo_rl.serving.responses import (
     Cluster,
     CollectionInfo,
     CollectionsResponse,
@@ -30,10 +31,8 @@ from acqo_rl.serving.schemas import (
     FailureInfo,
     QueryRewriteInfo,
     RankingBeforeFusion,
-    ReformulateRequest,
     ReformulateResponse,
     Result,
-    SearchRequest,
     SearchResponse,
     StrategiesResponse,
     TraceStep,

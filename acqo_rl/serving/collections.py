@@ -98,14 +98,14 @@ def open_collection(
             In ``NAME=DATA,DENSE,BM25@original`` the second index searches only the raw query. Paths may contain commas.
         remote_timeout: time limit of a search on a server, so that a stalled search does not block a thread.
         batcher: combines concurrent searches of a local index into one call; without it, they are separate calls.
-        open_index: replaces :func:`acqo_rl.retrieval.build.load_retriever`; called with the same arguments.
+        open_index: replaces :func:`acqo_rl.retrieval.load.load_retriever`; called with the same arguments.
 
     Raises:
         ConfigError: the setting does not have this form, or two indexes have the same kind.
         IndexMismatchError: an index was built from other documents.
     """
-    from acqo_rl.retrieval.build import load_retriever
     from acqo_rl.retrieval.engines.location import is_engine, read_location
+    from acqo_rl.retrieval.load import load_retriever
     from acqo_rl.retrieval.places import is_url, parts_of
     from acqo_rl.retrieval.remote import describe
     from acqo_rl.searching.names import ORIGINAL, check_name

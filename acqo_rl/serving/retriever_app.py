@@ -15,7 +15,8 @@ from acqo_rl.roles import Retriever
 from acqo_rl.serving.http import REFUSALS, Threads, finish_app
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics
-from acqo_rl.serving.schemas import Body, Notes, Position, Whole
+from acqo_rl.serving.requests import Body, Position, Whole
+from acqo_rl.serving.responses import Notes
 from acqo_rl.serving.web import AT_ROOT, Web
 from acqo_rl.surrogates import REPLACEMENT
 from acqo_rl.types import Passage, Ranking

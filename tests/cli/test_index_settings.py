@@ -56,7 +56,7 @@ def test_the_device_reaches_the_index(script, world, tmp_path, monkeypatch):
         given.update(options, index=index)
         raise Opened
 
-    monkeypatch.setattr("acqo_rl.retrieval.build.load_retriever", load)
+    monkeypatch.setattr("acqo_rl.retrieval.load.load_retriever", load)
     monkeypatch.setattr("acqo_rl.serving.logs.configure_logs", lambda level: None)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     words = COMMANDS[script]

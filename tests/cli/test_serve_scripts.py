@@ -18,7 +18,8 @@ from tiny_policy import full_model
 
 from acqo_rl.cli import command, module_of
 from acqo_rl.data.beir import write_beir
-from acqo_rl.retrieval.build import build_bm25_index, load_retriever
+from acqo_rl.retrieval.build import build_bm25_index
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.types import Document
 
 KEY, QUERY = "a-very-secret-key", "the capital of Peru and of Chad"

@@ -38,7 +38,8 @@ from acqo_rl.reformulation.load import (
     load_reformulator,
 )
 from acqo_rl.reformulation.policy import Policy, PolicySettings, prompt_of
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.settings import IndexSettings
 from acqo_rl.roles import Encoder, LanguageModel
 from acqo_rl.searching.searcher import AdaptiveSearcher

@@ -16,8 +16,8 @@ from engine_cases import CORPUS, UnitEncoder
 from shared import in_thread
 
 from acqo_rl.errors import SearchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
+from acqo_rl.retrieval.load import load_retriever
 
 OTHERS = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
 

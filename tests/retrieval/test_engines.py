@@ -12,12 +12,12 @@ from engine_cases import CORPUS, ENGINES, UnitEncoder
 from acqo_rl import RankScoreFusion, Reward
 from acqo_rl.data.beir import corpus_hash
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import build
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import describe
 from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope

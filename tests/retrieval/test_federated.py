@@ -12,8 +12,9 @@ from acqo_rl.fusion import RankScoreFusion, ReciprocalRankFusion
 from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.retrieval import HybridRetriever
 from acqo_rl.retrieval.bm25 import Bm25Retriever
-from acqo_rl.retrieval.build import build_dense_index, load_retriever
+from acqo_rl.retrieval.build import build_dense_index
 from acqo_rl.retrieval.federated import FederatedFusion, FederatedRetriever, InCollection
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import Retriever
 from acqo_rl.searching.path import search
 from acqo_rl.searching.searcher import AdaptiveSearcher

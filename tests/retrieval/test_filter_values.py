@@ -10,9 +10,9 @@ import httpx
 import pytest
 from engine_cases import ENGINES, UnitEncoder
 
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
 

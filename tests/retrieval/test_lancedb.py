@@ -13,9 +13,9 @@ from engine_cases import UnitEncoder, nearest
 from lancedb.index import FTS, HnswSq, IvfFlat, IvfPq
 
 from acqo_rl.errors import IndexMismatchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
 from acqo_rl.types import Scope
 

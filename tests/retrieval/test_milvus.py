@@ -12,10 +12,10 @@ from milvus_lite.db import MilvusLite
 from pymilvus import DataType, MilvusClient
 
 from acqo_rl.errors import IndexMismatchError, SearchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import milvus_clients
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
 

@@ -12,10 +12,10 @@ from engine_cases import CORPUS, UnitEncoder
 from shared import in_thread
 
 from acqo_rl.errors import SearchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.encoders import load_encoder
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.rerankers import load_reranker
 
 ANSWERS = {

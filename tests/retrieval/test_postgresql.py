@@ -11,13 +11,13 @@ from engine_cases import UnitEncoder, nearest
 from pgvector import Vector
 
 from acqo_rl.errors import ConfigError, DataError, IndexMismatchError, SearchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.calls import reported
 from acqo_rl.retrieval.engines.location import read_location
 from acqo_rl.retrieval.engines.opening import documents_of, open_collection
 from acqo_rl.retrieval.engines.postgresql import PostgresqlEngine
 from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
 

@@ -7,11 +7,11 @@ from engine_cases import UnitEncoder
 from qdrant_client import models
 
 from acqo_rl.errors import ConfigError, IndexMismatchError, SearchError
-from acqo_rl.retrieval.build import load_retriever
 from acqo_rl.retrieval.engines import qdrant
 from acqo_rl.retrieval.engines.build import build_engine_index
 from acqo_rl.retrieval.engines.opening import documents_of
 from acqo_rl.retrieval.filters import read_filter
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.roles import restrict
 from acqo_rl.types import Document, Scope
 

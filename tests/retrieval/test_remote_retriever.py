@@ -18,9 +18,10 @@ from stand_ins import ScriptedRetriever
 from acqo_rl.data.beir import corpus_hash, write_beir
 from acqo_rl.errors import IndexMismatchError, SearchError
 from acqo_rl.fusion import RankScoreFusion
-from acqo_rl.retrieval.build import build_bm25_index, build_dense_index, load_retriever
+from acqo_rl.retrieval.build import build_bm25_index, build_dense_index
 from acqo_rl.retrieval.encoder import SentenceTransformerEncoder
 from acqo_rl.retrieval.http_calls import retrying
+from acqo_rl.retrieval.load import load_retriever
 from acqo_rl.retrieval.remote import CircuitBreaker, RemoteRetriever, describe
 from acqo_rl.serving.limits import Limits
 from acqo_rl.serving.metrics import Metrics

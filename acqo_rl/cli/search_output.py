@@ -1,0 +1,164 @@
+"""The results of ``acqo search`` as lines for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from acqo_rl.pipeline.context import excerpt
+from acqo_rl.searching.feedback import document_of
+from acqo_rl.searching.result import SearchResult
+from acqo_rl.text import one_line
+from acqo_rl.types import Document, Query, Ranking, SubQuery
+
+if TYPE_CHECKING:
+    from acqo_rl.pipeline.pipeline import PipelineResult
+
+SHOWN_OF_EACH = 5
+CELL = 40
+EXCERPT = 120
+
+
+def answer_lines(result: PipelineResult, k: int) -> Iterator[str]:
+    """The steps, the passages and the answer as lines for a terminal."""
+    yield f"steps: {', '.join(result.strategies) or 'one search'}; {result.model_calls} model calls"
+    for step in result.trace:
+        yield f"   {one_line(step.name)}: {one_line(step.detail)}"
+    yield ""
+    rows = [
+        (str(rank), f"{chunk.similarity:.3f}", chunk.document.id, chunk.query, chunk.document.title)
+        for rank, chunk in enumerate(result.chunks[:k], start=1)
+    ]
+    yield from table(("rank", "best", "id", "found by", "title"), rows)
+    yield ""
+    yield f"answer: {one_line(result.answer) or 'none; ' + one_line('; '.join(result.skipped + result.failures))}"
+    if result.answer:
+        yield f"confidence: {result.confidence.label} ({result.confidence.score:.2f})"
+
+
+def answer_as_json(query: Query, result: PipelineResult, k: int) -> dict[str, Any]:
+    """The result with full texts, for ``--json``."""
+    return {
+        "query": query.text,
+        "history": [*map(str, query.history)],
+        "strategies": result.strategies,
+        "answer": result.answer,
+        "confidence": asdict(result.confidence),
+        "model_calls": result.model_calls,
+        "hops": [asdict(hop) for hop in result.hops],
+        "iterations": [asdict(iteration) for iteration in result.iterations],
+        "sub_questions": [asdict(part) for part in result.sub_questions],
+        "path": [asdict(step) for step in result.path],
+        "documents": [
+            {
+                "id": chunk.document.id,
+                "similarity": chunk.similarity,
+                "found_by": chunk.query,
+                "title": chunk.document.title,
+                "text": chunk.document.text,
+                "metadata": chunk.document.metadata,
+            }
+            for chunk in result.chunks[:k]
+        ],
+        "skipped": result.skipped,
+        "failures": result.failures,
+    }
+
+
+def lines(answer: SearchResult, corpus: Mapping[str, Document], score_name: str) -> Iterator[str]:
+    """The result as lines for a terminal, without control characters."""
+    reformulation, fused = answer.reformulation, answer.fused
+    about = " ".join([reformulation.query.text, *(sub_query.text for sub_query in reformulation.sub_queries)])
+    yield f"route: {reformulation.route}, by {reformulation.made_by}"
+    if reformulation.reasoning:
+        yield one_line(reformulation.reasoning)
+    if reformulation.problem:
+        yield f"problem: {one_line(reformulation.problem)}"
+    for number, (sub_query, ranking) in enumerate(searches(answer), start=1):
+        yield ""
+        yield f"{number}. [{sub_query.kind}] {one_line(sub_query.text)}"
+        if sub_query.min_margin is not None and not ranking.doc_ids:
+            yield f"   not used: its best score does not exceed the others by {sub_query.min_margin:g}"
+            continue
+        top = list(zip(ranking.doc_ids, ranking.scores, strict=True))[:SHOWN_OF_EACH]
+        top_rows = [
+            (str(rank), f"{score:.3f}", d, document_of(corpus, d).title) for rank, (d, score) in enumerate(top, start=1)
+        ]
+        yield from table(("rank", "score", "id", "title"), top_rows)
+    yield ""
+    yield "fused"
+    scored = zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+    rows = [
+        (str(rank), f"{score:.3f}", f"{best:.3f}", d, found.title, excerpt(one_line(found.text), about, EXCERPT))
+        for rank, (d, score, best) in enumerate(scored, start=1)
+        for found in [document_of(corpus, d)]
+    ]
+    yield from table(("rank", score_name, "best", "id", "title", "text"), rows)
+    yield ""
+    yield ", ".join(f"{step.name} {step.ms:.1f} ms" for step in answer.trace)
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Aligned lines; the columns before ``id`` contain numbers."""
+    if not rows:
+        yield "   no documents"
+        return
+    cells = [[one_line(cell) for cell in row] for row in (header, *rows)]
+    cells = [[*(cut(cell, CELL) for cell in row[:-1]), row[-1]] for row in cells]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numbers = header.index("id")
+    for row in cells:
+        aligned = [c.rjust(w) if i < numbers else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        yield f"   {'  '.join(aligned)}".rstrip()
+
+
+def searches(found: SearchResult) -> list[tuple[SubQuery, Ranking]]:
+    """Each sub-query and its list."""
+    return list(zip(found.reformulation.sub_queries, found.rankings, strict=True))
+
+
+def as_json(answer: SearchResult, corpus: Mapping[str, Document]) -> dict[str, Any]:
+    """The result with full texts, for ``--json``."""
+    reformulation, fused = answer.reformulation, answer.fused
+    return {
+        "query": reformulation.query.text,
+        "history": [*map(str, reformulation.query.history)],
+        "route": reformulation.route,
+        "made_by": reformulation.made_by,
+        "query_type": reformulation.query_type,
+        "reasoning": reformulation.reasoning,
+        "problem": reformulation.problem,
+        "completion": reformulation.completion,
+        "model_calls": reformulation.calls,
+        "sub_queries": [
+            {
+                "text": sub_query.text,
+                "kind": sub_query.kind,
+                "weight": sub_query.weight,
+                "min_margin": sub_query.min_margin,
+                "documents": [
+                    {"id": doc_id, "score": score}
+                    for doc_id, score in zip(ranking.doc_ids, ranking.scores, strict=True)
+                ],
+            }
+            for sub_query, ranking in searches(answer)
+        ],
+        "documents": [
+            {
+                "id": d,
+                "score": score,
+                "similarity": best,
+                "title": document_of(corpus, d).title,
+                "text": document_of(corpus, d).text,
+                "metadata": document_of(corpus, d).metadata,
+            }
+            for d, score, best in zip(fused.doc_ids, fused.scores, fused.similarities, strict=True)
+        ],
+        "ms": {step.name: step.ms for step in answer.trace},
+    }
+
+
+def cut(text: str, width: int) -> str:
+    """Shortens a text to ``width`` characters."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
