@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -89,7 +89,6 @@ from acqo_rl.types import Query
 if TYPE_CHECKING:
     from acqo_rl.data.beir import Beir
     from acqo_rl.evaluation.study import Study
-    from acqo_rl.evaluation.summary import NonInferiorityResult
     from acqo_rl.evaluation.systems import StudyComponents
     from acqo_rl.evaluation.tables import Table
 
@@ -190,9 +189,10 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
     from acqo_rl.cli.open_systems import open_components
     from acqo_rl.data.beir import read_beir
     from acqo_rl.evaluation.cache import Cache
+    from acqo_rl.evaluation.labelled import judge_everyday
     from acqo_rl.evaluation.report import write_report
     from acqo_rl.evaluation.summary import failed_queries
-    from acqo_rl.evaluation.tables import aligned
+    from acqo_rl.evaluation.tables import Table, aligned
 
     check(config)
     claims = read_claims(config)
@@ -204,13 +204,16 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
             config, strategies, cache, data.corpus, data.qrels[config.split], metadata_of(queries, data)
         )
         study = run(config, strategies, components, queries)
-        further, content = rewrite_everyday(components) if config.everyday else ([], dict[str, Any]())
+        further, content = list[Table](), dict[str, Any]()
+        if config.everyday:
+            table, content["everyday"] = judge_everyday(components.reformulators)
+            further = [table]
     print("Comparing and writing the report ...", flush=True)
     if claims:
         tables, checked = check_published(study, claims)
         further, content = [*further, *tables], content | checked
     margin = config.non_inferiority_margin
-    non_inferiority = [] if margin is None else check_non_inferiority(study, margin)
+    non_inferiority = [] if margin is None else study.non_inferiority(margin)
     content["non_inferiority"] = [{**asdict(one), "sentence": str(one)} for one in non_inferiority]
     settings = settings_of(config, strategies, components, data, len(queries))
     answer, tables = write_report(Path(config.output), study, settings, further, **content)
@@ -221,7 +224,7 @@ def main(config: EvaluateConfig, strategies: StrategySettings) -> None:
                 f"{study.name(system)}: a model call failed for {failed} of {len(evaluation.results)} queries; "
                 "the same command repeats them."
             )
-    for name, share in failing(study).items():
+    for name, share in study.failing().items():
         print(f"Warning: {share:.0%} of {name}'s completions could not be used; those queries were searched raw.")
     print(f"\nReport: {Path(config.output, 'report.html')} (and report.md, summary.json, CSV and run files)")
 
@@ -346,41 +349,15 @@ def read_claims(config: EvaluateConfig) -> list[Any]:
     return read_claims(CLAIMS if config.claims == _PUBLISHED else config.claims)
 
 
-def check_non_inferiority(study: Study, margin: float) -> list[NonInferiorityResult]:
-    """Tests of non-inferiority: each system against the baseline with the same index and fusion."""
-    from acqo_rl.evaluation.summary import non_inferiority_of
-
-    pairs = [(gain.system, gain.against) for gain in study.comparisons(measures=study.measures[:1])]
-    named = {s: replace(e, name=study.name(s)) for s, e in study.evaluations.items()}
-    return [non_inferiority_of(named[system], named[against], study.measures[0], margin) for system, against in pairs]
-
-
-def rewrite_everyday(components: StudyComponents) -> tuple[list[Table], dict[str, Any]]:
-    """The table of everyday questions, and its entry in ``summary.json``: name -> number of right rewrites."""
-    from acqo_rl.evaluation.everyday import everyday_questions, everyday_table, well_rewritten
-
-    questions = everyday_questions()
-    found = {name: well_rewritten(reformulator, questions) for name, reformulator in components.reformulators.items()}
-    return [everyday_table(questions, found)], {"everyday": {name: sum(right) for name, right in found.items()}}
-
-
 def check_published(study: Study, claims: Sequence[Any]) -> tuple[list[Table], dict[str, Any]]:
     """The tables of claims and of the rules on labelled questions, and their entries in ``summary.json``."""
     from acqo_rl.evaluation.claims import check_claims, claims_table
-    from acqo_rl.evaluation.classifier import classifier_content, classifier_tables, judge_rules
+    from acqo_rl.evaluation.labelled import classifier_content, classifier_tables, judge_rules
 
     findings, rules = check_claims(claims, study), judge_rules()
     tables = [claims_table(findings, study), *classifier_tables(rules, study.with_same_retrieval(), study.measures[0])]
     checked = [{**asdict(finding), "claim": finding.claim.claim, "verdict": finding.verdict} for finding in findings]
     return tables, {"claims": checked, "classifier": classifier_content(rules)}
-
-
-def failing(study: Study) -> dict[str, float]:
-    """Reformulators for which most completions could not be used, with the share."""
-    from acqo_rl.evaluation.summary import cost_of
-
-    shares = {system.reformulator: cost_of(evaluation).problems for system, evaluation in study.evaluations.items()}
-    return {name: share for name, share in shares.items() if share > 0.5}
 
 
 def settings_of(

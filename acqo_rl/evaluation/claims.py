@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from acqo_rl.errors import ConfigError
-from acqo_rl.evaluation.classifier import judge_rules
+from acqo_rl.evaluation.labelled import judge_rules
 from acqo_rl.evaluation.significance import FEWEST, Difference, paired_bootstrap
 from acqo_rl.evaluation.study import Study, routing_of
 from acqo_rl.evaluation.summary import Cost, cost_of

@@ -9,7 +9,7 @@ from typing import Literal
 
 from acqo_rl.evaluation.run import Evaluation, QueryResult
 from acqo_rl.evaluation.significance import holm
-from acqo_rl.evaluation.summary import Comparison, compare
+from acqo_rl.evaluation.summary import Comparison, NonInferiorityResult, compare, cost_of, non_inferiority_of
 from acqo_rl.evaluation.systems import Evaluations, System
 from acqo_rl.types import Route
 
@@ -74,6 +74,17 @@ class Study:
         """Compares every other system with the reference in the first measure, corrected over all of them."""
         pairs = [(system, self.reference) for system in self.evaluations if system != self.reference]
         return self._comparisons(pairs, self.measures[:1])
+
+    def non_inferiority(self, margin: float) -> list[NonInferiorityResult]:
+        """Tests whether each system loses at most ``margin`` of the first measure to the baseline."""
+        named = {system: replace(one, name=self.name(system)) for system, one in self.evaluations.items()}
+        pairs = [(gain.system, gain.against) for gain in self.comparisons(measures=self.measures[:1])]
+        return [non_inferiority_of(named[system], named[to], self.measures[0], margin) for system, to in pairs]
+
+    def failing(self) -> dict[str, float]:
+        """Reformulators for which most completions could not be used, with the share."""
+        shares = {system.reformulator: cost_of(one).problems for system, one in self.evaluations.items()}
+        return {name: share for name, share in shares.items() if share > 0.5}
 
     def _comparisons(self, pairs: Sequence[tuple[System, System]], measures: Sequence[str]) -> list[PairedComparison]:
         comparisons = [compare(self.evaluations[s], self.evaluations[against], measures) for s, against in pairs]

@@ -1,11 +1,10 @@
-"""Everyday questions: what counts as a good rewrite, and the table of it."""
+"""Everyday questions: what counts as a good rewrite."""
 
 from __future__ import annotations
 
 import pytest
 
-from acqo_rl.evaluation.everyday import EverydayQuestion, everyday_questions, everyday_table, is_right, well_rewritten
-from acqo_rl.reformulation.pass_through import PassThrough
+from acqo_rl.reformulation.everyday import EverydayQuestion, everyday_questions, is_right
 from acqo_rl.types import Query, Reformulation, SubQuery
 
 TWO = EverydayQuestion(Query("1", "rent in Porto and Lund"), "list", "decompose", (("rent", "Porto"), ("rent", "Lund")))
@@ -42,23 +41,6 @@ def test_two_equal_needs_want_two_sub_queries():
     twice = EverydayQuestion(TWO.query, "list", "decompose", (("rent",), ("rent",)))
     assert not is_right(twice, answer(twice, "decompose", "rent in Porto"))
     assert is_right(twice, answer(twice, "decompose", "rent in Porto", "rent in Lund"))
-
-
-def test_the_table_by_hand():
-    questions = [TWO, READINGS, PASSED]
-    right = well_rewritten(PassThrough(), questions)
-    assert right == [False, False, True]
-    table = everyday_table(questions, {"raw": right, "all": [True] * 3})
-    assert table.header == ("kind", "questions", "raw", "all")
-    assert {row[0]: row[1:] for row in table.rows} == {
-        "decompose": ("1", "0", "1"),
-        "decompose: list": ("1", "0", "1"),
-        "disambiguate": ("1", "0", "1"),
-        "disambiguate: bare": ("1", "0", "1"),
-        "pass": ("1", "1", "1"),
-        "pass: simple": ("1", "1", "1"),
-        "all": ("3", "1", "3"),
-    }
 
 
 def test_the_questions_are_a_hundred_of_every_route():

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 from by_hand import evaluation
 
-from acqo_rl.evaluation.classifier import classifier_content, classifier_tables, judge, judge_rules
+from acqo_rl.evaluation.labelled import classifier_content, classifier_tables, everyday_table, judge, judge_rules
+from acqo_rl.reformulation.everyday import EverydayQuestion, well_rewritten
 from acqo_rl.reformulation.labelled import LabelledQuestion
+from acqo_rl.reformulation.pass_through import PassThrough
 from acqo_rl.types import Query
 
 
@@ -97,3 +99,25 @@ def named(given, texts):
         return replace(result, reformulation=replace(made, query=replace(made.query, text=text)))
 
     return replace(given, results=tuple(map(renamed, given.results, texts)))
+
+
+def test_the_table_of_everyday_questions_by_hand():
+    rows = [
+        ("rent in Porto and Lund", "list", "decompose", (("rent", "Porto"), ("rent", "Lund"))),
+        ("nebra", "bare", "disambiguate", (("town",), ("disc", "sky"))),
+        ("rent in Porto", "simple", "pass", ()),
+    ]
+    questions = [EverydayQuestion(Query(text, text), *labels) for text, *labels in rows]
+    right = well_rewritten(PassThrough(), questions)
+    assert right == [False, False, True]
+    table = everyday_table(questions, {"raw": right, "all": [True] * 3})
+    assert table.header == ("kind", "questions", "raw", "all")
+    assert {row[0]: row[1:] for row in table.rows} == {
+        "decompose": ("1", "0", "1"),
+        "decompose: list": ("1", "0", "1"),
+        "disambiguate": ("1", "0", "1"),
+        "disambiguate: bare": ("1", "0", "1"),
+        "pass": ("1", "1", "1"),
+        "pass: simple": ("1", "1", "1"),
+        "all": ("3", "1", "3"),
+    }

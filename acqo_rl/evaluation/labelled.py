@@ -1,4 +1,4 @@
-"""How well the rules classify labelled questions, and what a wrong class costs."""
+"""Labelled questions of the package: how well the rules classify them, and how well reformulators rewrite them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from acqo_rl.evaluation.significance import wilson
 from acqo_rl.evaluation.tables import Table
 from acqo_rl.reformulation.adaptive import BY_TYPE
 from acqo_rl.reformulation.classify import Classification, classify, is_unsure
+from acqo_rl.reformulation.everyday import EverydayQuestion, everyday_questions, well_rewritten
 from acqo_rl.reformulation.heuristic import rewrite
 from acqo_rl.reformulation.labelled import (
     Agreement,
@@ -24,6 +25,7 @@ from acqo_rl.reformulation.labelled import (
 )
 from acqo_rl.reformulation.load import StrategySettings, max_calls
 from acqo_rl.reformulation.query_types import query_type_of
+from acqo_rl.roles import Reformulator
 from acqo_rl.text import one_line
 from acqo_rl.types import QueryType
 
@@ -110,6 +112,34 @@ def classifier_content(judged: Sequence[Judged]) -> dict[str, Any]:
         }
         for one in judged
     }
+
+
+def judge_everyday(reformulators: Mapping[str, Reformulator]) -> tuple[Table, dict[str, int]]:
+    """The table of everyday questions, and the number of right rewrites of each reformulator."""
+    questions = everyday_questions()
+    found = {name: well_rewritten(reformulator, questions) for name, reformulator in reformulators.items()}
+    return everyday_table(questions, found), {name: sum(right) for name, right in found.items()}
+
+
+def everyday_table(questions: Sequence[EverydayQuestion], found: Mapping[str, Sequence[bool]]) -> Table:
+    """One row per route and kind, one column per reformulator.
+
+    Args:
+        questions: all of them.
+        found: name of a reformulator -> whether each question is rewritten well.
+    """
+    groups: dict[str, list[int]] = {}
+    for i, question in enumerate(questions):
+        for group in (question.route, f"{question.route}: {question.kind}"):
+            groups.setdefault(group, []).append(i)
+    rows = [
+        (group, str(len(places)), *(str(sum(right[i] for i in places)) for right in found.values()))
+        for group, places in [*sorted(groups.items()), ("all", list(range(len(questions))))]
+    ]
+    note = (
+        "A hundred questions of the package; nothing is searched. Number of questions with right route and sub-queries."
+    )
+    return Table("Everyday questions", note, ("kind", "questions", *found), tuple(rows))
 
 
 def _content(judged: Judged, what: str) -> dict[str, Any]:

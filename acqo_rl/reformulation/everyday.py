@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import permutations
 
-from acqo_rl.evaluation.tables import Table
 from acqo_rl.roles import Reformulator
 from acqo_rl.types import Query, Reformulation, Route
 
@@ -36,7 +35,7 @@ class EverydayQuestion:
 
 def everyday_questions() -> list[EverydayQuestion]:
     """The questions. Their author had not seen the rules, and no rule may be changed to suit one of them."""
-    lines = files("acqo_rl.evaluation").joinpath("everyday_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = files("acqo_rl.reformulation").joinpath("everyday_questions.jsonl").read_text(encoding="utf-8").splitlines()
     return [
         EverydayQuestion(
             Query(str(number), row["text"]), row["kind"], row["route"], tuple(map(tuple, row.get("needs", ())))
@@ -67,27 +66,6 @@ def well_rewritten(reformulator: Reformulator, questions: Sequence[EverydayQuest
     """Whether each question is rewritten well, in input order."""
     answers = reformulator.reformulate([question.query for question in questions])
     return [is_right(question, answer) for question, answer in zip(questions, answers, strict=True)]
-
-
-def everyday_table(questions: Sequence[EverydayQuestion], found: Mapping[str, Sequence[bool]]) -> Table:
-    """One row per route and kind, one column per reformulator.
-
-    Args:
-        questions: all of them.
-        found: name of a reformulator -> whether each question is rewritten well.
-    """
-    groups: dict[str, list[int]] = {}
-    for i, question in enumerate(questions):
-        for group in (question.route, f"{question.route}: {question.kind}"):
-            groups.setdefault(group, []).append(i)
-    rows = [
-        (group, str(len(places)), *(str(sum(right[i] for i in places)) for right in found.values()))
-        for group, places in [*sorted(groups.items()), ("all", list(range(len(questions))))]
-    ]
-    note = (
-        "A hundred questions of the package; nothing is searched. Number of questions with right route and sub-queries."
-    )
-    return Table("Everyday questions", note, ("kind", "questions", *found), tuple(rows))
 
 
 def _suits(text: str, need: Iterable[str], needs: Iterable[tuple[str, ...]]) -> bool:
