@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from cachetools import LRUCache
 
 from acqo_rl.errors import ConfigError
 from acqo_rl.language_models.chat import end_tokens, opens_thoughts, prepare_template
 from acqo_rl.language_models.drafts import Drafts
 from acqo_rl.language_models.guided import GuidedDecoding
+from acqo_rl.language_models.prompt_cache import PromptCache
 from acqo_rl.language_models.words_once import WordsOnce
 from acqo_rl.roles import SamplingModel
 from acqo_rl.types import Completion, Conversation
@@ -24,12 +24,7 @@ from acqo_rl.types import Completion, Conversation
 if TYPE_CHECKING:
     import torch
 
-    from acqo_rl.language_models.decoding import Forbidden, Prefix
-
-_PREFIXES = 8
-"""Number of system messages whose prefix is kept."""
-_PROBES = ("Who?", "U: Yes", "- 1")
-"""Beginnings of user messages with nothing in common."""
+    from acqo_rl.language_models.decoder import Decoder, Forbidden
 
 
 def native_dtype(device: str = "cpu") -> torch.dtype:
@@ -154,8 +149,8 @@ class TransformersModel(SamplingModel):
             :class:`~acqo_rl.language_models.guided.GuidedDecoding`), or ``None``.
         ends: ids of the tokens that end a completion.
         starts_thinking: whether the chat template opens a thought block, so that completions start inside it.
-        fixed_weights: whether the weights never change, so that the beginning that prompts with the same system message
-            share is read only once.
+        fixed_weights: whether the weights never change, so that the beginnings of earlier prompts are not read again,
+            and concurrent calls can share a batch.
         drafts: guesses that save passes of greedy decoding; ``None`` writes one token per pass.
     """
 
@@ -189,7 +184,8 @@ class TransformersModel(SamplingModel):
         self.forbidden = _all_of(constraints) if constraints else None
         self.starts_thinking = opens_thoughts(tokenizer)
         self.fixed_weights = fixed_weights
-        self._prefixes: LRUCache[str, Prefix | None] = LRUCache(_PREFIXES)
+        self._prompt_cache = PromptCache() if fixed_weights else None
+        self._decoder: Decoder | None = None
         self.drafts: Drafts | None = Drafts()
 
     @classmethod
@@ -255,6 +251,7 @@ class TransformersModel(SamplingModel):
         """Returns the same model at another temperature; weights and lock are shared, so calls do not overlap."""
         other = copy.copy(self)
         other.temperature = temperature
+        other._decoder = None
         return other
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
@@ -262,41 +259,51 @@ class TransformersModel(SamplingModel):
         from acqo_rl.language_models.decoding import complete
 
         prompts = [self._ids(conversation) for conversation in conversations]
+        if decoder := self._shared_decoder():
+            return [self._completion(ids) for ids in decoder.complete(prompts)]
         with self._turn, _seeded(self.seed):
-            completions = complete(
-                self.model,
-                prompts,
-                ends=self.ends,
-                pad=self.tokenizer.pad_token_id,
-                max_new_tokens=self.max_new_tokens,
-                temperature=self.temperature,
-                top_p=self.top_p,
-                batch_size=self.batch_size,
-                forbidden=self.forbidden,
-                known=self._known_prefix(conversations),
-                drafts=self.drafts,
-            )
+            completions = complete(self.model, prompts, **self._decoding())
         return [self._completion(ids) for ids in completions]
+
+    def shares_batches(self) -> bool:
+        """Whether the completions of concurrent calls are written in one batch, which each of them can join and leave.
+
+        If not, calls wait for each other.
+        """
+        from acqo_rl.language_models.decoding import keeps_every_token
+
+        return self.fixed_weights and self.temperature == 0 and keeps_every_token(self.model)
+
+    def _shared_decoder(self) -> Decoder | None:
+        from acqo_rl.language_models.decoder import Decoder
+
+        if not self.shares_batches():
+            return None
+        with self._turn:
+            if self._decoder is None:
+                one_by_one = self.model.device.type == "cpu"
+                self._decoder = Decoder(self.model, **self._decoding(), turn=self._turn, one_by_one=one_by_one)
+        return self._decoder
+
+    def _decoding(self) -> dict[str, Any]:
+        """Arguments of :func:`acqo_rl.language_models.decoding.complete`."""
+        return {
+            "ends": self.ends,
+            "pad": self.tokenizer.pad_token_id,
+            "max_new_tokens": self.max_new_tokens,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "batch_size": self.batch_size,
+            "forbidden": self.forbidden,
+            "prompt_cache": self._prompt_cache,
+            "drafts": self.drafts,
+        }
 
     def _ids(self, conversation: Conversation) -> list[int]:
         """Token ids of a conversation as a prompt."""
         options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
         ids: list[int] = self.tokenizer.apply_chat_template(conversation, **options)["input_ids"]
         return ids
-
-    def _known_prefix(self, conversations: Sequence[Conversation]) -> Prefix | None:
-        """The beginning of all prompts with this system message; ``None`` if the conversations have several or none."""
-        from acqo_rl.language_models.decoding import read_prefix
-
-        first = [message for conversation in conversations for message in conversation[:1]]
-        systems = {message["content"] if message["role"] == "system" else "" for message in first}
-        if not self.fixed_weights or len(systems) != 1 or not (system := systems.pop()):
-            return None
-        if system not in self._prefixes:
-            message = {"role": "system", "content": system}
-            probes = [self._ids([message, {"role": "user", "content": content}]) for content in _PROBES]
-            self._prefixes[system] = read_prefix(self.model, probes)
-        return self._prefixes[system]
 
     def _completion(self, ids: list[int]) -> Completion:
         from acqo_rl.language_models.decoding import first_end

@@ -25,7 +25,7 @@ Weights in int8 take half the memory of bfloat16, but they are slower and change
 
 GRAPH_FILE = "openvino_model.xml"
 _WEIGHTS_FILE = "openvino_model.bin"
-_VERSION = "5"
+_VERSION = "6"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
 _OUT_OF_SIGHT = -1e9
@@ -59,7 +59,7 @@ class OpenVinoCausalLM:
         import torch
         from transformers import AutoConfig, GenerationConfig
 
-        from acqo_rl.language_models.openvino_graph import precision_of
+        from acqo_rl.language_models.openvino_graph import cache_dtype, precision_of
 
         self.config = AutoConfig.from_pretrained(folder)
         self.generation_config = GenerationConfig.from_pretrained(folder)
@@ -72,6 +72,7 @@ class OpenVinoCausalLM:
         precision = {"INFERENCE_PRECISION_HINT": precision_of(graph), "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0}
         compiled = core.compile_model(graph, "CPU", {**settings, **precision})
         self._request = compiled.create_infer_request()
+        self._cache_dtype = cache_dtype(graph)
         self._tensor = openvino.Tensor
 
     def __call__(
@@ -119,7 +120,7 @@ class OpenVinoCausalLM:
 
         if layer.get_seq_length():
             return layer.room  # type: ignore[no-any-return]
-        none = torch.zeros(rows, self.config.num_key_value_heads, 1, self._head_size)
+        none = torch.zeros(rows, self.config.num_key_value_heads, 1, self._head_size, dtype=self._cache_dtype)
         return none, none
 
     @property

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import openvino as ov
+import torch
 from numpy.typing import NDArray
 from openvino import opset13 as ops
 
@@ -23,6 +24,7 @@ GROUP = 32
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Values of ``model_type`` in a model's config: attention over all tokens, RMSNorm and a gated feed-forward layer."""
 
+_FIRST_CACHE_INPUT = 4
 _PRECISION = ["acqo_rl", "precision"]
 _PROJECTION = ".weight"
 """End of the names of the weights of projections, in a graph."""
@@ -33,6 +35,11 @@ def precision_of(graph: ov.Model) -> str:
     return str(graph.get_rt_info(_PRECISION).value)
 
 
+def cache_dtype(graph: ov.Model) -> torch.dtype:
+    """Type of the keys and values of a graph."""
+    return torch.float16 if graph.inputs[_FIRST_CACHE_INPUT].element_type == ov.Type.f16 else torch.float32
+
+
 def build_graph(model: Any, weights: Weights) -> ov.Model:
     """Builds the graph of a causal language model.
 
@@ -41,7 +48,8 @@ def build_graph(model: Any, weights: Weights) -> ov.Model:
     - ``input_ids`` and ``position_ids``: int32[rows, tokens].
     - ``mask``: float32[rows, 1, tokens, columns + tokens], added to the attention scores.
     - ``first_kept``: int64[1], the first of the tokens that get logits; negative numbers count from the end.
-    - ``keys.N`` and ``values.N`` of layer N: float32[rows, key_value_heads, columns, size].
+    - ``keys.N`` and ``values.N`` of layer N: [rows, key_value_heads, columns, size], in float32 if the weights are,
+      else in float16, which takes half the memory.
 
     Outputs: ``logits``, float32[rows, kept tokens, vocabulary], then the keys and values of the new tokens.
 
@@ -101,17 +109,18 @@ class _Builder:
         outputs: list[Any] = []
         vocabulary = self._stored(self.tensors["model.embed_tokens.weight"])
         x = ops.gather(vocabulary, ids, _ints(0))
+        kept = np.float32 if self.weights == "float32" else np.float16
         for number in range(self.layers):
             before = [
-                ops.parameter([-1, self.groups, -1, self.size], np.float32, f"{name}.{number}")
-                for name in ("keys", "values")
+                ops.parameter([-1, self.groups, -1, self.size], kept, f"{name}.{number}") for name in ("keys", "values")
             ]
             layer = f"model.layers.{number}."
-            attended, new = self._attention(self._norm(x, f"{layer}input_layernorm"), f"{layer}self_attn.", *before)
+            read = [ops.convert(tensor, np.float32) for tensor in before]
+            attended, new = self._attention(self._norm(x, f"{layer}input_layernorm"), f"{layer}self_attn.", *read)
             x = ops.add(x, attended)
             x = ops.add(x, self._feed_forward(self._norm(x, f"{layer}post_attention_layernorm"), f"{layer}mlp."))
             inputs += before
-            outputs += new
+            outputs += [ops.convert(tensor, kept) for tensor in new]
         last = ops.slice(x, first_kept, _ints(np.iinfo(np.int64).max), _ints(1), _ints(1))
         x = self._norm(last, "model.norm")
         head = self.tensors.get("lm_head.weight")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.nn.functional import pad as extend
 from transformers import DynamicCache
 from transformers.cache_utils import Cache, DynamicLayer
+
+from acqo_rl.language_models.prompt_cache import Layers
 
 _ROOM = 32
 """Number of columns by which a cache grows."""
@@ -26,6 +28,14 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typ
     def room(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values with the preallocated columns behind those in use, contiguous."""
         return self._room or (self.keys.contiguous(), self.values.contiguous())
+
+    @classmethod
+    def of(cls, keys: torch.Tensor, values: torch.Tensor) -> RoomyLayer:
+        """A layer with the given keys and values, which are never changed in place."""
+        layer = cls()
+        layer.lazy_initialization(keys, values)
+        layer.put(keys, values)
+        return layer
 
     def put(self, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Replaces keys and values."""
@@ -51,19 +61,40 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typ
         return self.keys, self.values
 
 
+@dataclass(eq=False)
+class Row:
+    """A completion that is being generated.
+
+    Attributes:
+        prompt: token ids of the prompt.
+        written: token ids of the completion so far.
+        done: whether the completion is finished.
+        error: what ended it early.
+    """
+
+    prompt: list[int]
+    written: list[int] = field(default_factory=list)
+    done: bool = False
+    error: BaseException | None = None
+
+
 @dataclass
 class Batch:
     """The rows that are currently generated.
 
     Attributes:
-        rows: prompt number of each row.
+        rows: the completions.
         cache: keys and values of every layer, float[rows, heads, columns, size].
         mask: int[rows, columns]; 0 where a row does not use a column. The column of a token is not its position.
     """
 
-    rows: list[int]
+    rows: list[Row]
     cache: Cache
     mask: torch.Tensor
+
+    def first_columns(self, number: int) -> Layers:
+        """Keys and values of the first columns of each layer; they do not change when columns are appended."""
+        return [(layer.keys[:, :, :number], layer.values[:, :, :number]) for layer in self.cache.layers]
 
     def select(self, kept: list[int]) -> None:
         """Keeps the given rows, and the columns that at least one of them uses."""
@@ -102,6 +133,11 @@ class Batch:
         if unused:
             self.mask = self.mask[:, :-unused]
             self.cache.crop(-unused)
+
+
+def repeated(layers: Layers, rows: int) -> Cache:
+    """A cache in which each row has the same keys and values."""
+    return Cache(layers=[RoomyLayer.of(*(tensor.expand(rows, -1, -1, -1) for tensor in layer)) for layer in layers])
 
 
 def empty_cache(model: Any) -> Cache:

@@ -23,8 +23,12 @@ from acqo_rl.reformulation.load import (
     prompts_model,
 )
 from acqo_rl.reformulation.logged import Logged
+from acqo_rl.reformulation.policy import Policy
 from acqo_rl.reformulation.with_rules import with_rules
 from acqo_rl.roles import LanguageModel, Reformulator
+
+_CALLS = 8
+"""Concurrent calls of a policy whose model answers each call as soon as it is finished."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,8 @@ class Strategies:
         language_model = self._language_model(name, model) if asks else None
         logged = load_reformulator(name, model, settings, language_model=language_model, lexicon=self._lexicon)
         if model and not asks:  # a policy: the batch includes the creation of its prompts
-            logged = Logged(BatchedReformulator(logged.reformulator, self._batcher))
+            batcher = partial(self._batcher, threads=_concurrent_calls(logged.reformulator))
+            logged = Logged(BatchedReformulator(logged.reformulator, batcher))
         if name == REWRITE_RETRIEVE_READ:  # logged by the service, together with its first search
             return ServedStrategy(logged.reformulator, calls=1, threshold=settings.similarity_threshold)
         return ServedStrategy(logged, max_calls(name, settings))
@@ -165,6 +170,11 @@ def load_answer_model(
         concurrency=settings.concurrency,
     )
     return _batched(model, partial(Batcher, size=batch_size, wait=batch_wait, on_batch=on_batch))
+
+
+def _concurrent_calls(policy: Reformulator) -> int:
+    model = policy.model if isinstance(policy, Policy) else None
+    return _CALLS if isinstance(model, TransformersModel) and model.shares_batches() else 1
 
 
 def _batched(model: LanguageModel, batcher: Callable[..., Batcher[Any, Any]]) -> LanguageModel:

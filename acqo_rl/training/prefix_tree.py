@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from acqo_rl.language_models.decoding import common_length
+from acqo_rl.language_models.prompt_cache import common_length
 
 _NODES = {"cpu": 512, "cuda": 2048}
 """Tokens per forward pass. Attention is quadratic in this number; 512 was the fastest value on two CPU cores."""

@@ -6,8 +6,10 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
 from acqo_rl.language_models.attention import NAME, read_groups_in_place
+from acqo_rl.language_models.decoder import Decoder
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.drafts import Drafts
+from acqo_rl.language_models.prompt_cache import PromptCache
 
 SIZE = {
     "vocab_size": 12, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -53,15 +55,53 @@ def test_any_of_several_tokens_ends_a_completion(model):
     assert complete(model, PROMPTS, ends=[END, other], pad=0, max_new_tokens=12) == cut != alone
 
 
-def test_equal_prompts_are_read_once(model, monkeypatch):
-    read = []
+READING = pytest.mark.parametrize("one_by_one", [False, True])
+
+
+def written(model, prompts, **settings):
+    return Decoder(model, ends=[END], pad=0, **settings).complete(prompts)
+
+
+@pytest.fixture
+def passes(model, monkeypatch):
+    """The shapes of what the model reads: rows and tokens of each pass."""
+    shapes = []
     forward = model.forward
-    monkeypatch.setattr(model, "forward", lambda *a, **k: (read.append(k["input_ids"].shape), forward(*a, **k))[1])
+    monkeypatch.setattr(
+        model, "forward", lambda *a, **k: (shapes.append((*k["input_ids"].shape,)), forward(*a, **k))[1]
+    )
+    return shapes
+
+
+@READING
+@pytest.mark.parametrize("batch_size", [1, 3, 8, 64])
+def test_prompts_are_read_together_or_one_by_one(model, one_by_one, batch_size):
+    completions = written(model, PROMPTS, max_new_tokens=12, batch_size=batch_size, one_by_one=one_by_one)
+    assert completions == [by_transformers(model, prompt, 12) for prompt in PROMPTS]
+
+
+@READING
+def test_equal_prompts_and_common_beginnings_are_read_once(model, one_by_one, passes):
     prompts = [PROMPTS[0]] * 4 + [PROMPTS[3]] * 4
-    complete(model, prompts, ends=[END], pad=0, max_new_tokens=2, temperature=1.0, batch_size=64)
-    shared, own = read[:2]
-    assert shared[0] == 1 and own[0] == 2
-    assert shared[1] + own[1] == max(map(len, prompts))
+    written(model, prompts, max_new_tokens=2, temperature=1.0, batch_size=64, one_by_one=one_by_one)
+    shorter, longer = sorted({len(prompt) for prompt in prompts})
+    shared = next(n for n, (a, b) in enumerate(zip(PROMPTS[0], PROMPTS[3], strict=False)) if a != b)
+    together = [(1, shared), (2, longer - shared)]
+    read = [shape for shape in passes if shape[1] > 1]
+    assert read == ([(1, shorter), (1, longer - shared)] if one_by_one else together)
+
+
+@READING
+def test_what_was_read_in_an_earlier_call_is_not_read_again(model, one_by_one, passes):
+    """The next turn of a conversation continues its prompt; an equal prompt needs its last token for the logits."""
+    cache, first = PromptCache(), PROMPTS[7]
+    second = [*first, 8, 4, 9]
+    for prompt in (first, second, second):
+        [completion] = written(model, [prompt], max_new_tokens=1, prompt_cache=cache, one_by_one=one_by_one)
+        assert completion == by_transformers(model, prompt, 1)
+    ours = [shape for shape in passes if shape[1] in (3, 1)]
+    assert passes[0] == (1, len(first))
+    assert ours[:2] == [(1, 3), (1, 1)]
 
 
 def test_samples_of_one_prompt_differ_and_follow_the_seed(model):
