@@ -155,7 +155,7 @@ class Decoder:
         return self._go_on(self._batch) if self._batch else []
 
     def _take(self, room: int) -> list[Row]:
-        """Takes the waiting rows that start together, at most a quarter of a batch; none if there is no room for all."""
+        """Takes the waiting rows that start together, at most a quarter of a batch; none if they do not fit in."""
         with self._changed:
             rows = list(islice(self._waiting, max(self._batch_size // 4, 1)))
             if self._one_by_one:
