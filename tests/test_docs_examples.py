@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from acqo_rl.cli import main
+from acqo_rl.cli import COMMANDS, main, parser_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -73,6 +73,16 @@ def test_the_site_lists_every_page():
     docs = ROOT / "docs"
     pages = [page.relative_to(docs) for page in docs.rglob("*.md") if docs / "example" not in page.parents]
     assert sorted(listed) == sorted(map(str, pages))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_setting_is_on_a_page_or_in_a_config(command):
+    """A setting that nobody sets or explains is not needed."""
+    parser = parser_of(command)
+    files = [page for page in (*PAGES, *(ROOT / "configs").rglob("*.yaml")) if page.name != "commands.md"]
+    text = "\n".join([parser.description or "", *(file.read_text(encoding="utf-8") for file in files)])
+    words = set(re.findall(r"\w+", text))
+    assert {action.dest for action in parser._actions} - words <= {"help"}
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse lays out help in another way since Python 3.13")

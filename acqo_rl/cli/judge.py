@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 CROSS_ENCODER = "cross-encoder:"
 _RANGES = {
     **dict.fromkeys(("depth", "most", "timeout", "concurrency", "generation_batch", "max_new_tokens"), (1, FINITE)),
-    **dict.fromkeys(("limit", "candidate_depth"), (0, FINITE)),
+    "limit": (0, FINITE),
 }
 
 
@@ -68,9 +68,6 @@ class JudgeConfig(IndexSettings):
         metadata={"help": "Reformulators whose results are pooled, NAME or NAME=MODEL as in acqo evaluate."},
     )
     depth: int = field(default=10, metadata={"help": "Number of results of each reformulator in the pool."})
-    candidate_depth: int = field(
-        default=3, metadata={"help": "Number of results of each candidate of the warm start in the pool; 0 for none."}
-    )
     most: int = field(
         default=40, metadata={"help": "Maximum number of documents judged per query; the best ranks are kept."}
     )
@@ -166,7 +163,7 @@ def pool_of(
     reformulators = [load_reformulator(name, model, lexicon=lexicon) for name, model in models.items()]
     return pool(
         queries, reformulators, candidates, retriever, fusion,
-        depth=config.depth, candidate_depth=config.candidate_depth, most=config.most,
+        depth=config.depth, most=config.most,
     )  # fmt: skip
 
 
@@ -218,6 +215,6 @@ def command_of(config: JudgeConfig) -> str:
     """The command that makes the data set, without paths."""
     return (
         f"acqo judge --judge {config.judge.partition('@')[0]} --reformulator {' '.join(config.reformulator)} --depth"
-        f" {config.depth} --candidate_depth {config.candidate_depth} --most {config.most} --limit {config.limit}"
+        f" {config.depth} --most {config.most} --limit {config.limit}"
         f" --seed {config.seed}"
     )

@@ -31,10 +31,6 @@ class PlotTrainingConfig:
         default_factory=list, metadata={"help": "Output folders of acqo difficulty, drawn from left to right."}
     )
     evaluation: str | None = field(default=None, metadata={"help": "Output folder of acqo evaluate."})
-    window: int = field(
-        default=5,
-        metadata={"help": "Curves are smoothed: each point is the mean of this many logged steps. 1 disables this."},
-    )
 
 
 def make_parser() -> Any:
@@ -49,12 +45,10 @@ def main(config: PlotTrainingConfig) -> None:
     from acqo_rl.evaluation.files import read_results
     from acqo_rl.training.curves import draw_difficulty, draw_kinds, draw_training, name_folders, read_log
 
-    if config.window < 1:
-        raise ConfigError(f"window is {config.window}; it must be at least 1.")
     if not (config.run or config.difficulty or config.evaluation):
         raise ConfigError("Nothing to draw: give --run, --difficulty or --evaluation.")
     logs = [read_log(folder, name) for name, folder in name_folders(config.run).items()]
-    drawings = draw_training(logs, config.window)
+    drawings = draw_training(logs)
     if config.difficulty:
         folders = name_folders(config.difficulty)
         drawings["difficulty"] = draw_difficulty(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from acqo_rl.reformulation.policy import PolicySettings
     from acqo_rl.training.candidates import Candidate
     from acqo_rl.training.materials import Materials
-    from acqo_rl.training.warm_start import Example, ScoredQuery
+    from acqo_rl.training.warm_start import Example
     from acqo_rl.types import Query, Reformulation
 
 _RATE = 5e-4
@@ -81,13 +81,6 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     )
     teacher_queries: int = field(
         default=0, metadata={"help": "Number of training queries that each teacher reformulates; 0 means all."}
-    )
-    reuse_scores: str | None = field(
-        default=None,
-        metadata={
-            "help": "scored.jsonl of an earlier run with the same data, index, prompt and reward settings; its scores "
-            "are reused, for another seed or another choice of targets."
-        },
     )
     rollouts_per_query: int = field(
         default=0,
@@ -220,8 +213,6 @@ def collect(config: WarmStartConfig, materials: Materials, file: Path) -> Sequen
     settings = policy_settings(config, config.model)
     reward = materials.reward("converge", config, settings)
     scored_file = file.with_name("scored.jsonl")
-    if config.reuse_scores and not scored_file.exists():
-        write_scored(scored_by(config.reuse_scores, asked), scored_file)
     options = read_scored(scored_file) if scored_file.exists() else []
     left = asked[len(options) :]
     found = candidates_for(config, settings, asked, materials, file.with_name("teacher.sqlite")) if left else {}
@@ -278,29 +269,6 @@ def candidates_for(
                 written = tuple(s for s in answer.sub_queries if s.min_margin is None)
                 found[answer.query.id].insert(0, Candidate(answer.route, written, "policy"))
     return found
-
-
-def scored_by(place: str, queries: Sequence[Query]) -> list[ScoredQuery]:
-    """Reads the scores of an earlier run.
-
-    Raises:
-        ConfigError: the file does not exist, or contains other queries.
-    """
-    from pathlib import Path
-
-    from acqo_rl.training.warm_start import read_scored
-
-    if not Path(place).is_file():
-        raise ConfigError(
-            f"reuse_scores is {place}, but there is no such file; give the scored.jsonl of an earlier run."
-        )
-    options = read_scored(Path(place))
-    if [one.query_id for one in options] != [query.id for query in queries[: len(options)]]:
-        raise ConfigError(
-            f"{place} contains {len(options)} queries, which are not the first {len(options)} of this run's "
-            f"{len(queries)} queries. Give the file of a run with the same data, limit, seed and preserve_kinds."
-        )
-    return options
 
 
 def rollouts(

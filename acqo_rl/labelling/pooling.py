@@ -10,6 +10,7 @@ from acqo_rl.training.candidates import Candidate
 from acqo_rl.types import Query, Ranking, Reformulation
 
 _BATCH = 64
+_CANDIDATE_DEPTH = 3  # documents of each candidate of the warm start
 
 
 def pool(
@@ -20,7 +21,6 @@ def pool(
     fusion: Fusion,
     *,
     depth: int,
-    candidate_depth: int,
     most: int,
 ) -> dict[str, list[str]]:
     """Query id -> document ids, in the order in which they should be judged.
@@ -36,7 +36,6 @@ def pool(
         retriever: searched.
         fusion: of sub-queries.
         depth: documents of each reformulator.
-        candidate_depth: documents of each candidate.
         most: maximum number of documents per query.
     """
     from tqdm import tqdm
@@ -45,7 +44,7 @@ def pool(
     for start in tqdm(range(0, len(queries), _BATCH), desc="pool", unit="batch"):
         batch = queries[start : start + _BATCH]
         found = [SearchPath(made, retriever, fusion).search(batch, depth) for made in reformulators]
-        of_candidates = _search_candidates(batch, candidates, retriever, fusion, candidate_depth)
+        of_candidates = _search_candidates(batch, candidates, retriever, fusion)
         for query, *results in zip(batch, *found, strict=True):
             rankings = [*(result.fused for result in results), *of_candidates[query.id]]
             pooled[query.id] = _alternate(rankings)[:most]
@@ -57,7 +56,6 @@ def _search_candidates(
     candidates: Mapping[str, Sequence[Candidate]],
     retriever: Retriever,
     fusion: Fusion,
-    depth: int,
 ) -> dict[str, list[Ranking]]:
     made = [
         Reformulation(query, candidate.route, candidate.sub_queries, candidate.form)
@@ -65,7 +63,7 @@ def _search_candidates(
         for candidate in candidates.get(query.id, ())
     ]
     rankings: dict[str, list[Ranking]] = {query.id: [] for query in queries}
-    for found in search(made, retriever, fusion, depth, depth) if depth else ():
+    for found in search(made, retriever, fusion, _CANDIDATE_DEPTH, _CANDIDATE_DEPTH):
         rankings[found.reformulation.query.id].append(found.fused)
     return rankings
 

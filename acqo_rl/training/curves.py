@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LOG = "log.json"
 _BINS = 24
 _DEV = "eval_"
+WINDOW = 5
+"""Number of logged steps over which a curve is smoothed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,10 @@ def moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]
     return np.array([values[max(0, i - before) : i + after + 1].mean() for i in range(len(values))])
 
 
-def draw_training(logs: Sequence[Log], window: int) -> dict[str, Drawing]:
+def draw_training(logs: Sequence[Log]) -> dict[str, Drawing]:
     """Draws every figure that has at least one logged quantity; returns figure -> drawing."""
     figures = {"learning_curve": _dev_panels(logs), **FIGURES}
-    return {name: drawing for name, panels in figures.items() if (drawing := _draw(logs, panels, window))}
+    return {name: drawing for name, panels in figures.items() if (drawing := _draw(logs, panels))}
 
 
 def _dev_panels(logs: Sequence[Log]) -> tuple[Panel, ...]:
@@ -158,7 +160,7 @@ def _dev_panels(logs: Sequence[Log]) -> tuple[Panel, ...]:
     return (*(Panel(key, f"dev: {key.removeprefix(_DEV)}") for key in measures), *effort)
 
 
-def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing | None:
+def _draw(logs: Sequence[Log], panels: Sequence[Panel]) -> Drawing | None:
     """Draws the panels that at least one log has a quantity for; ``None`` if there are none."""
     panels = [panel for panel in panels if any(len(log.points(panel.key)[0]) for log in logs)]
     if not panels:
@@ -171,7 +173,7 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
         grid = figure.subplots(lines, columns, squeeze=False).flat
         for axes, panel in zip(grid, panels, strict=False):
             for log in logs:
-                _curve(axes, log, panel, styles[log.name], window)
+                _curve(axes, log, panel, styles[log.name])
             _label(axes, panel)
         shown = [log.name for log in logs if any(len(log.points(panel.key)[0]) for panel in panels)]
         figure.legend(
@@ -181,8 +183,8 @@ def _draw(logs: Sequence[Log], panels: Sequence[Panel], window: int) -> Drawing 
             ncols=min(len(shown), 4),
             frameon=False,
         )
-        smoothed = window > 1 and not panels[0].key.startswith(_DEV)
-        figure.supxlabel(f"step (line: moving mean over {window} points)" if smoothed else "step", fontsize=10)
+        smoothed = not panels[0].key.startswith(_DEV)
+        figure.supxlabel(f"step (line: moving mean over {WINDOW} points)" if smoothed else "step", fontsize=10)
 
     keys = [panel.key for panel in panels]
     picture = render(draw, size=(4.2 * columns if columns > 1 else 6, 2.9 * lines + 0.5))
@@ -195,13 +197,13 @@ def _style(position: int) -> dict[str, str]:
     return {"color": COLOURS[colour], "linestyle": ("-", "--", ":")[lap % 3]}
 
 
-def _curve(axes: Axes, log: Log, panel: Panel, style: Mapping[str, Any], window: int) -> None:
+def _curve(axes: Axes, log: Log, panel: Panel, style: Mapping[str, Any]) -> None:
     steps, values = log.points(panel.key)
     if panel.key.startswith(_DEV):
         axes.plot(steps, values, **style, marker="o", markersize=4)
         return
     axes.plot(steps, values, ".", color=style["color"], alpha=0.35, markersize=4)
-    axes.plot(steps, moving_mean(values, window), **style)
+    axes.plot(steps, moving_mean(values, WINDOW), **style)
 
 
 def _label(axes: Axes, panel: Panel) -> None:

@@ -31,7 +31,7 @@ def test_figures_and_tables_are_written(runs, tmp_path, capsys):
         save_difficulties([Difficulty("1", 1.0, 0.5, 2.0)], tmp_path / name / "difficulty.jsonl")
     scored = (tmp_path / "before", tmp_path / "after")
     output = tmp_path / "figures"
-    plot("--run", *runs, "--difficulty", *scored, "--output", output, "--window", 2)
+    plot("--run", *runs, "--difficulty", *scored, "--output", output)
     names = {"loss", "reward", "difficulty"}
     assert {path.name for path in output.iterdir()} == {f"{n}.{end}" for n in names for end in ("png", "csv")}
     assert capsys.readouterr().out.split() == [str(output / f"{n}.png") for n in ("loss", "reward", "difficulty")]
@@ -43,7 +43,6 @@ def test_figures_and_tables_are_written(runs, tmp_path, capsys):
 def test_invalid_inputs_are_rejected(runs, tmp_path):
     for arguments, message in (
         ((), "Nothing to draw"),
-        (("--run", runs[0], "--window", 0), "window is 0"),
         (("--run", tmp_path), r"log\.json"),
         (("--evaluation", tmp_path), "has no results"),
         (("--difficulty", tmp_path), r"difficulty\.jsonl"),

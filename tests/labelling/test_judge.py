@@ -158,11 +158,10 @@ class TestPool:
         query = Query("q", "raw")
         retriever = ScriptedRetriever({"raw": ["a", "b", "c"], "other": ["d", "a", "e"]})
         candidates = {"q": [Candidate("disambiguate", (SubQuery("other", "reading"),))]}
-        settings = {"depth": 3, "candidate_depth": 2}
         make = [PassThrough()], candidates, retriever, RankScoreFusion()
-        assert pool([query], *make, **settings, most=9) == {"q": ["a", "d", "b", "c"]}
-        assert pool([query], *make, **settings, most=2) == {"q": ["a", "d"]}
-        assert pool([query], *make, depth=2, candidate_depth=0, most=9) == {"q": ["a", "b"]}
+        assert pool([query], *make, depth=3, most=9) == {"q": ["a", "d", "b", "c", "e"]}
+        assert pool([query], *make, depth=3, most=2) == {"q": ["a", "d"]}
+        assert pool([query], [PassThrough()], {}, retriever, RankScoreFusion(), depth=2, most=9) == {"q": ["a", "b"]}
 
 
 class TestAgreement:

@@ -49,7 +49,7 @@ def test_the_fusion_is_rsf_by_default(load, settings, name):
 
 def test_defaults():
     settings, strategies = ServiceSettings(["a=b,c"]), StrategySettings()
-    assert (settings.fusion, settings.rrf_k, settings.result_cache_seconds) == ("rsf", 60.0, 3600.0)
+    assert (settings.fusion, settings.rrf_k) == ("rsf", 60.0)
     assert (strategies.num_variants, strategies.temperature, strategies.cache_ttl) == (3, 0.7, 3600.0)
     assert (strategies.hyde_include_original, strategies.step_back_combine) == (True, "both")
     assert strategies.similarity_threshold == 0.7

@@ -102,7 +102,7 @@ def test_the_log_contains_every_quantity_of_the_figures(whole):
     log = read_log(whole, "whole")
     keys = {panel.key for panels in FIGURES.values() for panel in panels} - {"cross_entropy"}
     assert {key for key in keys if len(log.points(key)[0]) != 4} == set()
-    assert draw_training([log], window=2).keys() == {"learning_curve", *FIGURES}
+    assert draw_training([log]).keys() == {"learning_curve", *FIGURES}
 
 
 def test_a_killed_grpo_run_resumes_with_the_same_rewards(whole, shared, tmp_path):
@@ -285,20 +285,6 @@ def test_scoring_resumes_after_the_last_batch(warm_start, data, index, passing, 
     assert warm_start.collect(config, materials, tmp_path / "examples.jsonl") == whole
     assert [len(ids) for ids in asked[:3]] == [3, 3, 3]
     assert asked[2] == asked[1]
-
-
-def test_scores_of_another_run_are_reused(warm_start, data, index, passing, tmp_path, monkeypatch):
-    config = warm_start.WarmStartConfig(data=str(data), index=str(index), model=str(passing), output_dir=str(tmp_path))
-    materials = open_materials(config, FeedbackSpec(config.feedback_results or 0))
-    first = warm_start.collect(config, materials, tmp_path / "first" / "examples.jsonl")
-    again = replace(config, reuse_scores=str(tmp_path / "first" / "scored.jsonl"))
-    fewer = replace(materials, train=materials.train[1:])
-    with pytest.raises(ConfigError, match="first"):
-        warm_start.collect(again, fewer, tmp_path / "fewer" / "examples.jsonl")
-    with pytest.raises(ConfigError, match="nowhere"):
-        warm_start.collect(replace(config, reuse_scores="nowhere"), materials, tmp_path / "none" / "examples.jsonl")
-    monkeypatch.setattr(Reward, "__call__", None)
-    assert warm_start.collect(again, materials, tmp_path / "again" / "examples.jsonl") == first
 
 
 def test_rollouts_of_the_policy_are_candidates(warm_start, data, index, passing, tmp_path, monkeypatch):
