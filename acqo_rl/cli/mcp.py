@@ -10,6 +10,7 @@ MCP clients start the command themselves. Example of a client's configuration:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from acqo_rl.cli import command
@@ -23,10 +24,10 @@ def make_parser() -> Any:
 
 
 def main(settings: ServiceSettings, strategies: StrategySettings) -> None:
-    """Loads the service, then serves until stdin is closed."""
+    """Loads the service without its answer model, then serves until stdin is closed."""
     from acqo_rl.integrations.mcp import make_server, run
 
-    service = load_service(settings, strategies)
+    service = load_service(replace(settings, answer_model=None), strategies)
     try:
         run(make_server(service))
     finally:

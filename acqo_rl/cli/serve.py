@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
 from acqo_rl.reformulation.load import StrategySettings
-from acqo_rl.serving.load import AnswerSettings, ServiceSettings, load_service
+from acqo_rl.serving.load import ServiceSettings, load_service
 
 if TYPE_CHECKING:
     from acqo_rl.serving.limits import Limits
@@ -60,10 +60,10 @@ class ServeConfig:
 
 def make_parser() -> Any:
     """The parser of this command."""
-    return command.make_parser(ServiceSettings, AnswerSettings, StrategySettings, ServeConfig, description=__doc__)
+    return command.make_parser(ServiceSettings, StrategySettings, ServeConfig, description=__doc__)
 
 
-def main(settings: ServiceSettings, answers: AnswerSettings, strategies: StrategySettings, config: ServeConfig) -> None:
+def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeConfig) -> None:
     """Loads the service, then serves until SIGTERM or SIGINT."""
     from acqo_rl.serving.app import make_app
     from acqo_rl.serving.http import serve
@@ -74,7 +74,7 @@ def main(settings: ServiceSettings, answers: AnswerSettings, strategies: Strateg
     configure_logs(config.log_level)
     metrics = Metrics()
     limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))
-    app = make_app(load_service(settings, strategies, answers, metrics.batch), metrics, limits, web)
+    app = make_app(load_service(settings, strategies, metrics.batch), metrics, limits, web)
     serve(app, config.host, config.port, config.shutdown_timeout)
 
 

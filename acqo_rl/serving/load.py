@@ -37,6 +37,11 @@ class ServiceSettings(IndexSettings):
     )
     model: str | None = field(default=None, metadata={"help": "Model of the strategies that are given without one."})
     engine: Engine = field(default="auto", metadata={"help": ENGINE_HELP})
+    answer_model: str | None = field(
+        default=None, metadata={"help": "Model that writes answers; without it, only passages are returned."}
+    )
+    answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
+    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
     fusion: FusionName = field(default="rsf", metadata={"help": "Fusion of the rankings."})
     rrf_k: float = field(default=60.0, metadata={"help": "Rank constant of rrf."})
     score_threshold: float | None = field(
@@ -60,6 +65,9 @@ class ServiceSettings(IndexSettings):
     reranking_timeout: float = field(
         default=3.0, metadata={"help": "Time limit of the reranker, in seconds; afterwards the fused order is kept."}
     )
+    answer_timeout: float = field(
+        default=60.0, metadata={"help": "After this many seconds, an answer starts no further model call."}
+    )
     result_cache_size: int = field(
         default=1024, metadata={"help": "Number of results that are cached for an hour; 0 disables the cache."}
     )
@@ -74,32 +82,14 @@ class ServiceSettings(IndexSettings):
     )
 
 
-@dataclass
-class AnswerSettings:
-    """Settings of the answers of a service."""
-
-    answer_model: str | None = field(
-        default=None, metadata={"help": "Model that writes answers; without it, only passages are returned."}
-    )
-    answer_tokens: int = field(default=256, metadata={"help": "Maximum tokens of each completion of answer_model."})
-    max_model_calls: int = field(default=20, metadata={"help": "Maximum number of model calls per answer."})
-    answer_timeout: float = field(
-        default=60.0, metadata={"help": "After this many seconds, an answer starts no further model call."}
-    )
-
-
 def load_service(
-    settings: ServiceSettings,
-    strategies: StrategySettings,
-    answers: AnswerSettings | None = None,
-    on_batch: Callable[[int], None] = lambda _: None,
+    settings: ServiceSettings, strategies: StrategySettings, on_batch: Callable[[int], None] = lambda _: None
 ) -> Service:
     """Opens collections and models, and calls each once, because the first call in a process is slow.
 
     Args:
         settings: settings of the service.
         strategies: settings of the reformulators.
-        answers: settings of the answers; by default passages without an answer.
         on_batch: called with the size of each batch of a model.
 
     Raises:
@@ -116,7 +106,6 @@ def load_service(
     from acqo_rl.serving.collections import open_collection
     from acqo_rl.serving.strategies import Strategies, load_answer_model, offered_names
 
-    answers = answers or AnswerSettings()
     wait = settings.max_batch_delay_ms / 1000
     limits: dict[str, Any] = {"size": settings.batch_size, "wait": wait, "timeout": settings.sub_query_timeout}
     batcher = partial(Batcher, threads=_INDEX_THREADS, **limits) if settings.batch_size > 1 else None
@@ -146,12 +135,12 @@ def load_service(
             settings.sub_query_timeout,
             settings.reranking_timeout,
         ),
-        answer_model=load_answer_model(answers.answer_model, answers.answer_tokens, strategies, **batches)
-        if answers.answer_model
+        answer_model=load_answer_model(settings.answer_model, settings.answer_tokens, strategies, **batches)
+        if settings.answer_model
         else None,
         num_variants=strategies.num_variants,
-        max_model_calls=answers.max_model_calls,
-        answer_timeout=answers.answer_timeout,
+        max_model_calls=settings.max_model_calls,
+        answer_timeout=settings.answer_timeout,
         cache_size=settings.result_cache_size,
         threads=settings.threads,
         score_threshold=settings.score_threshold,
