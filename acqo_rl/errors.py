@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class AcqoError(Exception):
     """Base class. Scripts print the message without a traceback and exit with status 2."""
@@ -41,3 +44,10 @@ class SearchError(AcqoError):
 
 class NotFoundError(AcqoError):
     """A request names an unknown strategy or collection."""
+
+
+def did_you_mean(unknown: Iterable[str], known: Iterable[str]) -> str:
+    """The known names that resemble unknown ones, as a question in parentheses after a space; empty without any."""
+    names = list(known)
+    alike = dict.fromkeys(name for wrong in unknown for name in get_close_matches(wrong, names, n=1, cutoff=0.75))
+    return f" (did you mean {' or '.join(alike)}?)" if alike else ""

@@ -125,6 +125,11 @@ def test_an_unknown_argument_is_named_with_the_one_that_is_meant(parse, word, hi
     assert (hint in str(error.value)) if hint else ("did you mean" not in str(error.value))
 
 
+def test_an_unknown_key_of_a_file_is_named_with_the_one_that_is_meant(parse):
+    with pytest.raises(ConfigError, match=r"stagee \(did you mean stage\?\)"):
+        parse("stagee: converge", "--data", "x")
+
+
 def test_an_output_path_that_cannot_be_written_has_no_traceback(capsys, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as ended:

@@ -14,12 +14,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
 from acqo_rl.cli.fields import add_fields
-from acqo_rl.errors import AcqoError, ConfigError
+from acqo_rl.errors import AcqoError, ConfigError, did_you_mean
 
 _OF_EXTRA = re.compile(r"""(?P<name>[\w.-]+).*\bextra == ['"](?P<extra>[\w-]+)""")
 _NOT_WRITABLE = {
@@ -83,8 +82,8 @@ class Parser(argparse.ArgumentParser):
         return (*configs, values) if given else tuple(configs)
 
     def _unknown(self, word: str) -> str:
-        alike = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.75) if word.startswith("-") else []
-        return f"unknown argument {word!r}{f'; did you mean {alike[0]}?' if alike else ''}"
+        hint = did_you_mean([word], self._option_string_actions) if word.startswith("-") else ""
+        return f"unknown argument {word!r}{hint}"
 
     def _read(self, name: str) -> None:
         import yaml
@@ -95,7 +94,8 @@ class Parser(argparse.ArgumentParser):
             raise ValueError(f"{name} must contain a YAML mapping, not {settings!r}")
         actions = {action.dest: action for action in self._actions}
         if unknown := settings.keys() - actions.keys():
-            raise ValueError(f"{name} has unknown settings: {', '.join(sorted(map(str, unknown)))}")
+            wrong = sorted(map(str, unknown))
+            raise ValueError(f"{name} has unknown settings: {', '.join(wrong)}{did_you_mean(wrong, actions)}")
         for key, value in settings.items():
             action = actions[key]
             plain = value is None or (_is_mapping(action) and isinstance(value, dict))
@@ -204,7 +204,7 @@ def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:
     try:
         return parser.parse_with_config(args)
     except (ValueError, OSError, YAMLError, argparse.ArgumentError) as error:
-        raise ConfigError(f"Invalid configuration: {error} (--help lists all settings).") from error
+        raise ConfigError(f"Invalid configuration: {error}; --help lists all settings.") from error
 
 
 def run(main: Callable[..., Any], parser: Parser, args: Sequence[str]) -> None:

@@ -21,12 +21,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from acqo_rl.cli import command
-from acqo_rl.errors import AcqoError, ConfigError, DataError
+from acqo_rl.errors import AcqoError, ConfigError, DataError, did_you_mean
 
 ALL = "all"
 
@@ -171,9 +170,8 @@ def order(names: Sequence[str], results: dict[str, Result]) -> list[str]:
         raise ConfigError(f"No result is named; give names or {ALL}. --list shows the {len(results)} results.")
     wanted = set(results) if list(names) == [ALL] else set(names)
     if unknown := sorted(wanted - results.keys()):
-        alike = sorted({name for wrong in unknown for name in get_close_matches(wrong, results)})
-        similar = f" Similar: {', '.join(alike)}." if alike else ""
-        raise ConfigError(f"Unknown results: {', '.join(unknown)}.{similar} --list shows all results.")
+        hint = did_you_mean(unknown, results)
+        raise ConfigError(f"Unknown results: {', '.join(unknown)}{hint}. --list shows all results.")
     for name in reversed(results):
         if name in wanted:
             wanted.update(results[name].needs)

@@ -18,8 +18,7 @@ folder, a Hub id, embedded:smollm2, or (except for a policy) a server: openai:NA
 --answer_mode answers the question with the pipeline. The mode pipeline chooses the steps by the question. The other
 modes fix them: recursive splits the question and follows references in passages, multi_hop searches for missing
 information, self_query lists the missing information and searches for each item, simple searches once, and auto chooses
-one of these four by rules. Only pipeline and recursive work without --answer_model: they search, but do not write an
-answer.
+one of these four by rules. Without --answer_model, the steps that need a model are skipped, and no answer is written.
 
 Without --query, the command reads queries interactively as turns of one conversation; :new starts a new conversation,
 :quit ends. The output shows the route, the top of each sub-query's ranking, the fused ranking with the part of each
@@ -243,8 +242,6 @@ def check(config: SearchConfig) -> None:
             f"Unknown reformulator {config.reformulator!r}; choose one of {', '.join(single + STRATEGIES)}, "
             f"or several of the last {len(STRATEGIES)}, joined by '+'."
         )
-    if config.answer_mode not in ("off", "pipeline", "recursive") and not config.answer_model:
-        raise ConfigError(f"--answer_mode {config.answer_mode} needs a language model: give --answer_model MODEL.")
     if config.reformulator not in WITHOUT_MODEL and not config.model:
         raise ConfigError(f"The reformulator {config.reformulator!r} needs a model: give --model MODEL.")
 

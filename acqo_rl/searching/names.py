@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.reformulation.load import WITHOUT_MODEL
 from acqo_rl.retrieval.places import is_place, parts_of, split_places
 
@@ -52,9 +51,8 @@ def name_reformulators(given: Sequence[str], default_model: str | None) -> dict[
         if name not in WITHOUT_MODEL:
             model = model or default_model or ""
             if not model:
-                alike = get_close_matches(name, WITHOUT_MODEL, n=1)
-                hint = f" Did you mean {alike[0]!r}, which needs none?" if alike else ""
-                raise ConfigError(f"{name!r} needs a model: give {name}=MODEL or --model MODEL.{hint}")
+                hint = did_you_mean([name], WITHOUT_MODEL)
+                raise ConfigError(f"{name!r} needs a model{hint}: give {name}=MODEL or --model MODEL.")
         models[name] = model
     if not models:
         raise ConfigError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from acqo_rl.curriculum import RewardHistory
-from acqo_rl.errors import ConfigError
+from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.language_models.chat import end_tokens
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
@@ -287,9 +286,8 @@ def check_trainer(given: Mapping[str, Any]) -> None:
     """
     known = {f.name for f in fields(GRPOConfig)}
     if unknown := sorted(given.keys() - known):
-        close = sorted({name for wrong in unknown for name in get_close_matches(wrong, known)})
-        hint = f" Similar: {', '.join(close)}." if close else ""
-        raise ConfigError(f"trainer contains settings unknown to TRL's GRPOConfig: {', '.join(unknown)}.{hint}")
+        hint = did_you_mean(unknown, known)
+        raise ConfigError(f"trainer contains settings unknown to TRL's GRPOConfig: {', '.join(unknown)}{hint}.")
 
 
 def grpo_config(given: Mapping[str, Any], **ours: Any) -> GRPOConfig:

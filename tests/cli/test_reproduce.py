@@ -44,7 +44,7 @@ class TestOrder:
     def test_unknown_names_are_rejected(self, reproduce):
         with pytest.raises(ConfigError, match="nothing"):
             self.order(reproduce, "nothing")
-        with pytest.raises(ConfigError, match=r"finel.*final, index"):
+        with pytest.raises(ConfigError, match=r"finel.*mean final\?"):
             self.order(reproduce, "finel")
         with pytest.raises(ConfigError, match=r"all.*4"):
             self.order(reproduce)

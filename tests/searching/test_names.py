@@ -47,5 +47,5 @@ def test_one_index_needs_no_name(tmp_path, monkeypatch):
 
 
 def test_a_misspelt_name_is_answered_with_the_one_that_is_meant():
-    with pytest.raises(ConfigError, match="'rules'"):
+    with pytest.raises(ConfigError, match=r"mean rules\?"):
         name_reformulators(["raw", "ruls"], None)
