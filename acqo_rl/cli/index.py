@@ -221,16 +221,21 @@ def build_in_engine(config: BuildIndexConfig) -> None:
     from acqo_rl.retrieval.splitting import long_documents
 
     documents = list(read_corpus(config.data or "").values())
-    warn_of_empty(documents)
     encoder = load_encoder(encoder_settings(config))
     embeddings = read_embeddings(config.embeddings)[0] if config.embeddings else None
-    if embeddings is None and (cost := cost_of(documents, encoder)):
-        print(cost, flush=True)
-    if embeddings is None and isinstance(encoder, SentenceTransformerEncoder):
-        long = long_documents(documents, encoder)
-        if long:
+
+    def announce() -> None:
+        warn_of_empty(documents)
+        if embeddings is not None:
+            return
+        if cost := cost_of(documents, encoder):
+            print(cost, flush=True)
+        if isinstance(encoder, SentenceTransformerEncoder) and (long := long_documents(documents, encoder)):
             print(length_note(documents, documents, long, encoder, WHOLE_DOCUMENTS), flush=True)
-    note = build_engine_index(config.output, documents, encoder, embeddings=embeddings, update=config.update)
+
+    note = build_engine_index(
+        config.output, documents, encoder, embeddings=embeddings, update=config.update, announce=announce
+    )
     shown = read_location(config.output).shown
     print(f"{shown}: {note.document_count:,} documents, fingerprint {note.fingerprint[:16]} (ready to search)")
 

@@ -41,6 +41,17 @@ def test_search_takes_the_documents_from_the_engine(folder):
     assert "is the capital of" in found["documents"][0]["text"]
 
 
+def test_a_finished_collection_is_not_measured_again(tmp_path):
+    write_beir(tmp_path / "data", [Document("long", "Peru", "word " * 400)], QUERIES[:1], {"test": {"q1": {"long": 1}}})
+    build = ("index", "--data", tmp_path / "data", "--output", f"lancedb:{tmp_path}/engine/places")
+
+    first, again = (run_command(*build).stdout for _ in range(2))
+
+    assert "longer than 256 tokens" in first
+    assert "tokens" not in again
+    assert again in first
+
+
 def test_evaluate_searches_the_engine(folder):
     arguments = (
         "--data",

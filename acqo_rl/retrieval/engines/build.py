@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ def build_engine_index(
     *,
     embeddings: NDArray[np.float32] | None = None,
     update: bool = False,
+    announce: Callable[[], None] = lambda: None,
 ) -> Note:
     """Writes a corpus into a collection, batch by batch; resumes an interrupted build.
 
@@ -50,6 +51,7 @@ def build_engine_index(
         embeddings: used instead of encoding, float32[documents, dim].
         update: if the collection holds another corpus, add and delete documents so that it holds this one. Only new
             and changed documents are encoded.
+        announce: called before anything is written; not called if the collection already holds the corpus.
 
     Raises:
         DataError: there are no documents, an id appears twice, the embeddings have another shape, or the engine cannot
@@ -62,15 +64,15 @@ def build_engine_index(
     wanted = Note(corpus_hash(documents), len(documents), encoder.dim, encoder.settings, encoder.fingerprint)
     calls = connect(location)
     calls.engine.check(documents)
-    meanwhile = wanted
-    if (schema := calls.opening(calls.engine.schema)) is None:
+    schema = calls.opening(calls.engine.schema)
+    found = _writable(location.shown, schema, wanted, update=update) if schema else None
+    if found == wanted.done() and not update:  # the hash of a corpus does not cover metadata
+        return wanted.done()
+    announce()
+    if not schema:
         calls(calls.engine.create, encoder.dim)
         calls(calls.engine.write_note, wanted.as_dict())
-    else:
-        found = _writable(location.shown, schema, wanted, update=update)
-        if found == wanted.done() and not update:  # the hash of a corpus does not cover metadata
-            return found
-        meanwhile = _between(found, wanted) if found.finished else wanted
+    meanwhile = _between(found, wanted) if found and found.finished else wanted
     _bring_up_to_date(calls, documents, encoder, embeddings, meanwhile)
     calls(calls.engine.finish)
     calls(calls.engine.write_note, wanted.done().as_dict())
