@@ -12,6 +12,10 @@ FINITE = sys.float_info.max
 ABOVE_0 = math.ulp(0.0)
 
 
+PORTS = {"port": (0, 65_535)}
+"""Range of the port of a server."""
+
+
 def check_ranges(settings: object, ranges: Mapping[str, tuple[float, float]]) -> None:
     """Rejects a number outside its range, and NaN.
 

@@ -228,4 +228,6 @@ def test_a_closed_output_pipe_causes_no_traceback():
 def test_a_folder_does_not_hide_a_shipped_config_with_the_same_name(tmp_path, monkeypatch):
     (tmp_path / "embedded").mkdir()
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"\(did you mean embedded\?\)"):
+        command.find_config("embeded", "train")
     assert command.find_config("embedded", "train") == command.configs_folder() / "train" / "embedded.yaml"

@@ -134,7 +134,7 @@ def test_the_command_lists_subcommands_also_for_an_unknown_one(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["serach"])
     assert ended.value.code == 2
-    assert "search" in capsys.readouterr().err
+    assert "(did you mean search?)" in capsys.readouterr().err
 
 
 def test_a_wrong_example_is_detected(tmp_path):

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from acqo_rl import __version__
+from acqo_rl.errors import did_you_mean
 
 if TYPE_CHECKING:
     from acqo_rl.cli.command import Parser
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif name in COMMANDS:
         launch(name, rest)
     else:
-        sys.stderr.write(f"error: Unknown command {name!r}; choose one of {', '.join(COMMANDS)}.\n")
+        hint = did_you_mean([name], COMMANDS)
+        sys.stderr.write(f"error: Unknown command {name!r}{hint}; choose one of {', '.join(COMMANDS)}.\n")
         raise SystemExit(2)
 
 

@@ -70,7 +70,9 @@ class Parser(argparse.ArgumentParser):
         for (name, *keys), value in nested:
             action = next((action for action in self._actions if action.dest == name and _is_mapping(action)), None)
             if action is None:
-                raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping")
+                mappings = [action.dest for action in self._actions if _is_mapping(action)]
+                hint = did_you_mean([name], mappings)
+                raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping{hint}")
             action.default = _with(action.default, keys, value)
         values, unknown = self.parse_known_args(rest)
         if unknown:
@@ -190,7 +192,8 @@ def find_config(name: str, command: str) -> Path:
         if file.is_file():
             return file
     there = sorted(file.stem for file in own.glob("*.yaml"))
-    raise FileNotFoundError(f"unknown config {name!r}; give a file, or one of these: {', '.join(there) or 'none'}")
+    wrong = f"unknown config {name!r}{did_you_mean([name], there)}"
+    raise FileNotFoundError(f"{wrong}; give a file, or one of these: {', '.join(there) or 'none'}")
 
 
 def parse(parser: Parser, args: Sequence[str]) -> tuple[Any, ...]:

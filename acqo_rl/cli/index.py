@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acqo_rl.cli import command
 from acqo_rl.errors import ConfigError
+from acqo_rl.ranges import FINITE, check_ranges
 from acqo_rl.retrieval.embedding_files import read_embeddings, read_ids
 from acqo_rl.retrieval.encoders import SERVER_SETTINGS, is_on_server
 from acqo_rl.retrieval.engines.location import is_engine, read_location
@@ -184,6 +185,10 @@ def check(config: BuildIndexConfig) -> None:
     check_encoder(config)
     if is_engine(config.output):
         check_engine(config)
+        return
+    check_ranges(config, {"k1": (0, FINITE), "b": (0, 1)})
+    if config.data and Path(config.output).resolve() == Path(config.data).resolve():
+        raise ConfigError(f"output is the data folder {config.data}; give a folder of its own for the index.")
 
 
 def check_encoder(config: BuildIndexConfig) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from acqo_rl.cli import command
+from acqo_rl.ranges import PORTS, check_ranges
 from acqo_rl.reformulation.load import StrategySettings
 from acqo_rl.serving.load import ServiceSettings, load_service
 
@@ -71,6 +72,7 @@ def main(settings: ServiceSettings, strategies: StrategySettings, config: ServeC
     from acqo_rl.serving.metrics import Metrics
     from acqo_rl.serving.web import Web
 
+    check_ranges(config, PORTS)
     configure_logs(config.log_level)
     metrics = Metrics()
     limits, web = make_limits(config), Web(config.root_path, tuple(config.cors_origins))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acqo_rl.cli import command
+from acqo_rl.ranges import PORTS, check_ranges
 from acqo_rl.retrieval.settings import INDEX_HELP, IndexSettings
 
 
@@ -59,6 +60,7 @@ def main(config: ServeRetrieverConfig) -> None:
     from acqo_rl.serving.retriever_app import make_retriever_app
     from acqo_rl.serving.web import Web
 
+    check_ranges(config, PORTS)
     configure_logs(config.log_level)
     web = Web(config.root_path, tuple(config.cors_origins))  # checks its settings before the index is opened
     retriever = config.open_index(config.index, mmap=config.mmap, threads=config.threads)

@@ -149,7 +149,7 @@ def _comparisons(title: str, study: Study, gains: Sequence[PairedComparison]) ->
         for gain in gains
     )
     note = (
-        f"All other components are the same. p (Holm) is corrected for the {len(gains)} rows. Helped, same, hurt: "
+        f"All other components are the same. p (Holm) is corrected for the number of rows. Helped, same, hurt: "
         f"share of queries whose {measure} is higher, equal or lower."
     )
     return Table(title, note, (*names, measure, "p", "p (Holm)", "helped", "same", "hurt"), rows, len(names))
@@ -160,7 +160,7 @@ def _differences(study: Study, gains: Sequence[PairedComparison]) -> Table:
     rows = tuple((*label(gain.system), *(_starred(gain, m) for m in study.measures)) for gain in gains)
     note = (
         f"Mean paired difference to {study.baseline}{_same(study)} with a 95 % confidence interval; a star marks "
-        f"p < {ALPHA}, corrected by Holm's method for the {len(gains)} rows of a column."
+        f"p < {ALPHA}, corrected by Holm's method for the number of rows."
     )
     return Table("Difference in each measure", note, (*names, *study.measures), rows, len(names))
 

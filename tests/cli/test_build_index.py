@@ -322,11 +322,18 @@ def test_unreadable_embeddings_are_rejected(tmp_path, build, vectors, content):
         (["--embeddings", "E.npy"], "has no ids"),
         ([], "embeddings and ids"),
         (["--colour", "red"], "colour"),
+        (["--data", "D", "--kind", "bm25", "--k1", "-1"], "k1"),
+        (["--data", "D", "--kind", "bm25", "--b", "5"], "b is 5"),
     ],
 )
 def test_contradictory_settings_are_rejected_before_anything_is_loaded(tmp_path, build, arguments, message):
     with pytest.raises((ConfigError, DataError), match=message):
         build("--output", tmp_path / "index", *arguments)
+
+
+def test_the_data_folder_is_not_the_folder_of_the_index(data, build):
+    with pytest.raises(ConfigError, match="output"):
+        build("--data", data, "--output", data / ".", "--kind", "bm25")
 
 
 def test_an_error_ends_with_status_2_and_no_traceback(tmp_path):

@@ -169,6 +169,7 @@ def test_several_clients_share_an_index(folder, monkeypatch):
         (("--collections", "world"), "NAME=DATA,INDEX"),
         (("--collections", "a=nowhere,nowhere"), "nowhere"),
         (("--collections", "a=x,y", "--strategies", "policy"), "needs a model"),
+        (("--collections", "a=x,y", "--port", "99999"), "port is 99999"),
     ],
 )
 def test_errors_name_the_setting(arguments, message):
