@@ -10,7 +10,7 @@ Instead of a list it can be one text with the whole conversation (a transcript, 
 chat template, JSON, CSV), an object with such a list (see :mod:`acqo_rl.message_lists`), or a table with a column of
 roles and a column of contents.
 
-Turns without a speaker mark alternate, starting with the user. If speakers have names of their own, the first one that
+Turns without a speaker mark alternate, starting with the user. If speakers have individual names, the first one that
 is no bot is the user, and all turns with one name have the same speaker. The reader skips empty turns, thoughts, tool
 calls and their results, and turns of the roles ``system``, ``developer``, ``tool`` and ``function``. If only ``system``
 answers the user, it counts as the assistant.
@@ -118,7 +118,7 @@ def read_turns(history: object) -> list[Turn]:
 
 
 def _by_name(items: Sequence[object]) -> list[Said]:
-    """Reads messages whose speakers have names of their own; empty if there are none or if a message has no speaker."""
+    """Reads messages whose speakers have individual names; empty if there are none or if a message has no speaker."""
     if any(map(exchange_in, items)):
         return []
     pairs = [one for one in items if isinstance(one, (list, tuple)) and len(one) == 2]

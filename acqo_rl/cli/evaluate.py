@@ -51,10 +51,11 @@ The steps of the pipeline search with each index and the first fusion, --concurr
     pipeline       analyzer, the steps that it chooses, answer and confidence, at most --max_model_calls calls; starts
                    with the search of the reformulator named policy, if one is given
 
-The output folder stores all reformulations, rankings and results of steps. The same folder with other systems, measures
-or queries computes only the new ones, and an interrupted run continues. The next run repeats failed model calls.
-If the code or a model on a server has changed, use a new folder. The report covers the systems of the last command:
-report.html (one file) and report.md; the data are in summary.json, systems.csv, queries.csv, queries.jsonl and runs/.
+The output folder stores all reformulations, rankings and results of steps. A later run in it computes only what is
+missing, such as other systems, measures or queries of the same data and split. An interrupted run thus continues. The
+next run repeats failed model calls. If the code or a model on a server has changed, use a new folder. The report covers
+the systems of the last command: report.html (one file) and report.md. The data are in summary.json, systems.csv,
+queries.csv, queries.jsonl and runs/.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class EvaluateConfig(IndexSettings):
     data: str = field(metadata={"help": "BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."})
     split: str = field(metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
     index: list[str] = field(metadata={"help": "INDEX, or one or several NAME=INDEX or NAME=ONE+OTHER; see above."})
-    output: str = field(metadata={"help": "Output folder: new, or with earlier results on the same queries."})
+    output: str = field(metadata={"help": "Output folder: new, or with earlier results for the same data and split."})
     reformulator: list[str] = field(
         default_factory=lambda: ["raw"], metadata={"help": "NAME or NAME=MODEL, one or several; see above."}
     )
@@ -143,8 +144,8 @@ class EvaluateConfig(IndexSettings):
     non_inferiority_margin: float | None = field(
         default=None,
         metadata={
-            "help": "Test the others for non-inferiority: a loss of the first measure against the baseline of at most "
-            "this, such as 0.005."
+            "help": "Largest acceptable loss against the baseline in the first measure, such as 0.005. Each other "
+            "system is tested for non-inferiority."
         },
     )
     robustness: list[str] = field(

@@ -75,8 +75,8 @@ class RecipeConfig(RewardSettings, PromptSettings, IndexSettings):
     minutes: dict = field(
         default_factory=dict,
         metadata={
-            "help": "Mapping of each stage to its minutes in an earlier run. It is used only to estimate the "
-            "remaining time."
+            "help": "Minutes that each stage took in an earlier run, by name of the stage. They serve only to estimate "
+            "the remaining time."
         },
     )
 

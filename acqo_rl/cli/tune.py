@@ -68,7 +68,7 @@ class TuneConfig(IndexSettings):
 
     data: str = field(metadata={"help": "BEIR folder with queries and qrels/SPLIT.tsv."})
     index: str = field(metadata={"help": INDEX_HELP})
-    output: str = field(metadata={"help": "Output folder: new, or with earlier results on the same queries."})
+    output: str = field(metadata={"help": "Output folder: new, or with earlier results for the same data and split."})
     split: str = field(default="dev", metadata={"help": "Judgements to use: qrels/SPLIT.tsv."})
     strategy: str = field(
         default="multi_query",

@@ -59,16 +59,16 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     tie_tolerance: float = field(
         default=0.05,
         metadata={
-            "help": "Candidates whose reward is at most this much below the best one count as equal to it. Of these, "
-            "the one with the most common form becomes the target."
+            "help": "Maximum difference to the best reward for a candidate to count as equally good. Of the equally "
+            "good ones, the one with the most common form becomes the target."
         },
     )
     min_helped_share: float = field(
         default=0.0,
         metadata={
-            "help": "A kind of queries is reformulated only if reformulation helps at least this share of its queries; "
-            "otherwise the policy learns to leave all of them unchanged. The kind is metadata.kind, or without it the "
-            "route of the rules. 0 decides for each query separately."
+            "help": "Minimum share of the queries of a kind that a reformulation must help; otherwise the target of "
+            "the whole kind is to pass. The kind is metadata.kind, or without it the route of the rules. With 0, each "
+            "query is decided separately."
         },
     )
     teacher: list[str] = field(
@@ -89,16 +89,16 @@ class WarmStartConfig(RewardSettings, PromptSettings, PathSettings):
     preserve_kinds: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "Kinds of queries (metadata.kind, otherwise the route of the rules) that the trained policy in "
-            "--model should not forget: its own greedy reformulations are their targets. They count towards "
-            "--examples."
+            "help": "Kinds of queries (metadata.kind, or without it the route of the rules) whose targets are the "
+            "greedy reformulations of the trained policy in --model, so that it does not forget them. They count "
+            "towards --examples."
         },
     )
     preserve_min_gain: float | None = field(
         default=None,
         metadata={
-            "help": "A candidate whose reward is higher by this than that of the policy's own reformulation becomes "
-            "the target of a preserved query. Without it, preserved queries have no candidates."
+            "help": "Minimum gain of a candidate over the policy's reformulation. The best such candidate replaces the "
+            "target of a query of --preserve_kinds. Without this setting, these targets are never replaced."
         },
     )
     lora_rank: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})

@@ -28,9 +28,9 @@ class IndexSettings:
     index_device: IndexDevice = field(
         default="auto",
         metadata={
-            "help": "Device on which FAISS indexes are searched: cpu; gpu (one GPU per process, with a full copy of "
-            "the index); shards (split over all visible GPUs); auto (gpu if FAISS has one and supports the index type "
-            "there, else cpu). A retriever server has its own setting."
+            "help": "Device that searches FAISS indexes. gpu: each process copies the index to its GPU. shards: the "
+            "index is split over all visible GPUs. auto: gpu if FAISS has a GPU and supports the index type there, "
+            "else cpu. A retriever server has its own setting."
         },
     )
     index_float16: bool = field(

@@ -23,16 +23,16 @@ class ServiceSettings(IndexSettings):
 
     collections: list[str] = field(
         metadata={
-            "help": "NAME=DATA,INDEX: a BEIR folder and its index. DENSE+BM25 searches both indexes, and "
-            "NAME=DATA,DENSE,BM25@original searches only the raw query in the BM25 index. Paths may contain commas. "
-            "A collection of a search engine needs no DATA: NAME=qdrant://HOST:PORT/COLLECTION."
+            "help": "NAME=DATA,INDEX: a BEIR folder and its index. NAME=DATA,DENSE+BM25: a hybrid index. "
+            "NAME=DATA,DENSE,BM25@original: the BM25 index is searched only with the raw query. "
+            "NAME=qdrant://HOST:PORT/COLLECTION: a collection of a search engine. Paths may contain commas."
         }
     )
     strategies: list[str] = field(
         default_factory=lambda: ["rules"],
         metadata={
-            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first strategy is the default; a policy as "
-            "default is combined with the rules. The policy alone and raw are always offered."
+            "help": "NAME, NAME=MODEL or a policy such as trained:demo. The first one is the default. If it is a "
+            "policy, it is combined with the rules, and the policy alone is offered too. raw is always offered."
         },
     )
     model: str | None = field(default=None, metadata={"help": "Model of the strategies that are given without one."})
@@ -75,7 +75,7 @@ class ServiceSettings(IndexSettings):
         default=32, metadata={"help": "Maximum number of queries, or texts, per call of a local model or index."}
     )
     max_batch_delay_ms: float = field(
-        default=2.0, metadata={"help": "Milliseconds that the first query of a batch waits for others, at most."}
+        default=2.0, metadata={"help": "Maximum milliseconds that a query waits for others to fill its batch."}
     )
     threads: int = field(
         default=64, metadata={"help": "Maximum number of concurrent calls of each strategy and each remote index."}

@@ -196,8 +196,8 @@ class GrpoSettings:
     per_sub_query_credit: bool = field(
         default=False,
         metadata={
-            "help": "Adjust the advantage of each sub-query's tokens by its Shapley value; the mean over the "
-            "sub-queries is unchanged. Requires stage converge and scale_rewards none."
+            "help": "Give the tokens of each sub-query an advantage according to its Shapley value, with the same mean "
+            "over the sub-queries. Requires stage converge and scale_rewards none."
         },
     )
     prioritised_sampling: bool = field(
@@ -205,7 +205,7 @@ class GrpoSettings:
     )
     shared_prefix: Literal["auto", "always", "never"] = field(
         default="auto",
-        metadata={"help": "Process the common prompt of a group only once. auto: on a CPU."},
+        metadata={"help": "Process the prompt once per group, not once per completion. auto: only on a CPU."},
     )
     difficulty: str | None = field(
         default=None,

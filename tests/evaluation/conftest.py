@@ -1,4 +1,4 @@
-"""A small world to evaluate in: a retriever by shared words, and a reformulator that says what it is told."""
+"""Fixtures for evaluation: a retriever that counts shared words, and a reformulator with given replies."""
 
 from __future__ import annotations
 

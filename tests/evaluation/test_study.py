@@ -140,7 +140,7 @@ def test_costs_by_hand():
 
 
 def test_commonest_problems_by_hand():
-    """What a model wrote differs from query to query; what a server said is told whole."""
+    """A model's reply is dropped, as it differs between queries; a server's message is reported in full."""
     said = 'hyde: InternalServerError: {"error": "down"}'
     problems = [
         None,

@@ -69,7 +69,7 @@ def _without_actions(rows: Rows) -> Rows:
 
 
 def _lifted(row: Row, paths: Sequence[str]) -> Row:
-    """The row with nested fields as fields of their own."""
+    """The row with nested fields moved to the top level."""
     for path in paths:
         if path not in row and (found := _taken(row, path.split("."))) is not None:
             value, rest = found
