@@ -279,10 +279,11 @@ class TransformersModel(SamplingModel):
 
         if not self.shares_batches():
             return None
-        with self._turn:
-            if self._decoder is None:
-                one_by_one = self.model.device.type == "cpu"
-                self._decoder = Decoder(self.model, **self._decoding(), turn=self._turn, one_by_one=one_by_one)
+        if self._decoder is None:  # another thread may hold the lock as long as it generates
+            with self._turn:
+                if self._decoder is None:
+                    one_by_one = self.model.device.type == "cpu"
+                    self._decoder = Decoder(self.model, **self._decoding(), turn=self._turn, one_by_one=one_by_one)
         return self._decoder
 
     def _decoding(self) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 import torch
@@ -28,6 +31,39 @@ def test_a_batch_equals_one_by_one(model):
     together = model.generate(CONVERSATIONS)
     assert together == [model.generate([c])[0] for c in CONVERSATIONS]
     assert len({c.text for c in together}) > 1
+
+
+def test_a_call_joins_the_batch_of_a_running_one(tiny_model, monkeypatch):
+    """The first call waits in its third pass until both calls have generated in one batch, or gives up."""
+    model = TransformersModel.from_pretrained(tiny_model, max_new_tokens=8)
+    expected = model.generate(CONVERSATIONS[:2])
+    assert model.shares_batches()
+    rows, waits, third_pass = [], [], Event()
+    forward = model.model.forward
+
+    def watched(*args, **settings):
+        rows.append(settings["input_ids"].shape[0])
+        if len(rows) == 3:
+            third_pass.set()
+            waits.append(wait_for(lambda: model._decoder._waiting))
+        return forward(*args, **settings)
+
+    monkeypatch.setattr(model.model, "forward", watched)
+    model.drafts = model._decoder._drafts = None
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(model.generate, CONVERSATIONS[:1])
+        assert third_pass.wait(30)
+        second = threads.submit(model.generate, CONVERSATIONS[1:2])
+        assert [*first.result(60), *second.result(60)] == expected
+    assert (waits, max(rows)) == ([True], 2)
+
+
+def wait_for(condition):
+    """Whether a condition becomes true within ten seconds."""
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(condition())
 
 
 def test_is_what_transformers_generates(model):
