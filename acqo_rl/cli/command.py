@@ -67,13 +67,12 @@ class Parser(argparse.ArgumentParser):
                 raise ValueError("--config needs a file")
             self._read(rest[place + 1])
             del rest[place : place + 2]
+        mappings = {action.dest: action for action in self._actions if _is_mapping(action)}
         for (name, *keys), value in nested:
-            action = next((action for action in self._actions if action.dest == name and _is_mapping(action)), None)
-            if action is None:
-                mappings = [action.dest for action in self._actions if _is_mapping(action)]
+            if name not in mappings:
                 hint = did_you_mean([name], mappings)
                 raise ValueError(f"--{'.'.join([name, *keys])}: {name} is not a mapping{hint}")
-            action.default = _with(action.default, keys, value)
+            mappings[name].default = _with(mappings[name].default, keys, value)
         values, unknown = self.parse_known_args(rest)
         if unknown:
             raise ValueError(self._unknown(unknown[0].partition("=")[0]))
