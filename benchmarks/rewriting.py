@@ -115,6 +115,7 @@ def write_short(policy: Policy, queries: list[Query], size: int) -> int:
 
 def reason(policy: Policy, queries: list[Query], size: int, tokens: int) -> int:
     """The number of tokens that the same model writes when prompted to reason; end tokens are ignored."""
+    from acqo_rl.language_models.decoder import Decoding
     from acqo_rl.language_models.decoding import complete
 
     model: Any = policy.model
@@ -125,7 +126,7 @@ def reason(policy: Policy, queries: list[Query], size: int, tokens: int) -> int:
         read = model.tokenizer.apply_chat_template(talk, add_generation_prompt=True, tokenize=True, return_dict=True)
         prompts.append(read["input_ids"])
     pad = model.tokenizer.pad_token_id
-    written = complete(model.model, prompts, ends=(), pad=pad, max_new_tokens=tokens, temperature=0.0, batch_size=size)
+    written = complete(model.model, prompts, Decoding(ends=(), pad=pad, max_new_tokens=tokens, batch_size=size))
     return sum(map(len, written))
 
 

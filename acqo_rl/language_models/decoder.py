@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from threading import Condition
 from typing import TYPE_CHECKING, Any
@@ -32,43 +33,58 @@ Forbidden = Callable[[Sequence[int], Sequence[int]], npt.NDArray[np.int64]]
 """Constraint on decoding: (prompt ids, ids generated so far) -> ids of the tokens that are forbidden next."""
 
 
-class Decoder:
-    """Writes completions in one running batch, which the prompts of other threads can join at any step.
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """How completions are generated.
 
-    The arguments are those of :func:`acqo_rl.language_models.decoding.complete`, and:
-
-    Args:
-        turn: held while the model is used.
-        one_by_one: reads one prompt per pass. This delays the other rows least, and no time is lost with the tokens
-            that pad shorter prompts; on a CPU, one prompt is enough work.
+    Attributes:
+        ends: ids of the tokens that end a completion.
+        pad: id of the token that pads short prompts on the left.
+        max_new_tokens: maximum number of tokens per completion.
+        temperature: 0 is greedy; above 0, tokens are sampled with torch's global generator.
+        top_p: nucleus sampling threshold.
+        batch_size: maximum number of rows per batch.
+        forbidden: constraint on decoding.
+        prompt_cache: prompts that were read with the same weights, whose beginnings are not read again; by default,
+            only those of one :class:`Decoder`.
+        drafts: guesses that save passes of greedy decoding; completions are remembered there.
     """
+
+    ends: Sequence[int]
+    pad: int
+    max_new_tokens: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    batch_size: int = 32
+    forbidden: Forbidden | None = None
+    prompt_cache: PromptCache | None = None
+    drafts: Drafts | None = None
+
+
+class Decoder:
+    """Writes completions in one running batch, which the prompts of other threads can join at any step."""
 
     def __init__(
         self,
         model: Any,
+        decoding: Decoding,
         *,
-        ends: Sequence[int],
-        pad: int,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        batch_size: int = 32,
-        forbidden: Forbidden | None = None,
-        prompt_cache: PromptCache | None = None,
-        drafts: Drafts | None = None,
         turn: AbstractContextManager[Any] | None = None,
         one_by_one: bool = False,
     ) -> None:
+        """Creates a decoder without rows.
+
+        Args:
+            model: a causal language model whose cache keeps every token.
+            decoding: how it generates.
+            turn: held while the model is used.
+            one_by_one: reads one prompt per pass. This delays the other rows least, and no time is lost with the tokens
+                that pad shorter prompts; on a CPU, one prompt is enough work.
+        """
         self._model = model
-        self._ends = ends
-        self._pad = pad
-        self._max_new_tokens = max_new_tokens
-        self._temperature = temperature
-        self._top_p = top_p
-        self._batch_size = batch_size
-        self._forbidden = forbidden
-        self._prompt_cache = PromptCache() if prompt_cache is None else prompt_cache
-        self._drafts = drafts if temperature == 0 else None
+        self._decoding = decoding
+        self._prompt_cache = PromptCache() if decoding.prompt_cache is None else decoding.prompt_cache
+        self._drafts = decoding.drafts if decoding.temperature == 0 else None
         self._turn = turn or nullcontext()
         self._one_by_one = one_by_one
         self._waiting: deque[Row] = deque()
@@ -148,7 +164,7 @@ class Decoder:
             The rows that this step has finished.
         """
         running = len(self._batch.rows) if self._batch else 0
-        starting = [] if running and self._has_started else self._take(self._batch_size - running)
+        starting = [] if running and self._has_started else self._take(self._decoding.batch_size - running)
         self._has_started = bool(starting)
         if starting:
             return self._start(starting)
@@ -157,7 +173,7 @@ class Decoder:
     def _take(self, room: int) -> list[Row]:
         """Takes the waiting rows that start together, at most a quarter of a batch; none if they do not fit in."""
         with self._changed:
-            rows = list(islice(self._waiting, max(self._batch_size // 4, 1)))
+            rows = list(islice(self._waiting, max(self._decoding.batch_size // 4, 1)))
             if self._one_by_one:
                 rows = list(takewhile(lambda row: row.prompt == rows[0].prompt, rows))
             if len(rows) > room:
@@ -198,7 +214,7 @@ class Decoder:
         for i, rest in enumerate(rests):
             batch.mask[i, start : start + longest - len(rest)] = 0
         guesses = self._guesses(rows)
-        logits = self._read(batch, [[self._pad] * (longest - len(rest)) + rest for rest in rests], guesses)
+        logits = self._read(batch, [[self._decoding.pad] * (longest - len(rest)) + rest for rest in rests], guesses)
         if len(rows) == 1:
             self._prompt_cache.add(prompts[0], batch.first_columns(len(prompts[0])))
         return batch, logits, guesses
@@ -228,7 +244,9 @@ class Decoder:
             vocabulary].
         """
         longest = max(map(len, guesses))
-        read = [own + guess + [self._pad] * (longest - len(guess)) for own, guess in zip(ids, guesses, strict=True)]
+        read = [
+            own + guess + [self._decoding.pad] * (longest - len(guess)) for own, guess in zip(ids, guesses, strict=True)
+        ]
         batch.mask = extend(batch.mask, (0, longest), value=1)
         positions = (batch.mask.cumsum(dim=1) - 1).clamp(min=0)[:, -len(read[0]) :]
         output = self._model(
@@ -253,11 +271,11 @@ class Decoder:
         before = [len(row.written) for row in batch.rows]
         active = list(range(len(batch.rows)))
         for place in range(logits.shape[1]):
-            if self._forbidden is not None:
+            if self._decoding.forbidden is not None:
                 for i in active:
-                    forbidden = self._forbidden(batch.rows[i].prompt, batch.rows[i].written)
+                    forbidden = self._decoding.forbidden(batch.rows[i].prompt, batch.rows[i].written)
                     logits[i, place, torch.from_numpy(forbidden)] = -torch.inf
-            tokens = _next_tokens(logits[:, place], self._temperature, self._top_p).tolist()
+            tokens = _next_tokens(logits[:, place], self._decoding.temperature, self._decoding.top_p).tolist()
             for i in active:
                 self._append(batch.rows[i], tokens[i])
             active = [i for i in active if guesses[i][place : place + 1] == [tokens[i]] and not batch.rows[i].done]
@@ -281,7 +299,7 @@ class Decoder:
 
     def _append(self, row: Row, token: int) -> None:
         row.written.append(token)
-        row.done = token in self._ends or len(row.written) >= self._max_new_tokens
+        row.done = token in self._decoding.ends or len(row.written) >= self._decoding.max_new_tokens
 
 
 def _next_tokens(logits: torch.Tensor, temperature: float, top_p: float) -> torch.Tensor:

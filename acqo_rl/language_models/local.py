@@ -24,7 +24,7 @@ from acqo_rl.types import Completion, Conversation
 if TYPE_CHECKING:
     import torch
 
-    from acqo_rl.language_models.decoder import Decoder, Forbidden
+    from acqo_rl.language_models.decoder import Decoder, Decoding, Forbidden
 
 
 def native_dtype(device: str = "cpu") -> torch.dtype:
@@ -262,7 +262,7 @@ class TransformersModel(SamplingModel):
         if decoder := self._shared_decoder():
             return [self._completion(ids) for ids in decoder.complete(prompts)]
         with self._turn, _seeded(self.seed):
-            completions = complete(self.model, prompts, **self._decoding())
+            completions = complete(self.model, prompts, self._decoding())
         return [self._completion(ids) for ids in completions]
 
     def shares_batches(self) -> bool:
@@ -283,22 +283,23 @@ class TransformersModel(SamplingModel):
             with self._turn:
                 if self._decoder is None:
                     one_by_one = self.model.device.type == "cpu"
-                    self._decoder = Decoder(self.model, **self._decoding(), turn=self._turn, one_by_one=one_by_one)
+                    self._decoder = Decoder(self.model, self._decoding(), turn=self._turn, one_by_one=one_by_one)
         return self._decoder
 
-    def _decoding(self) -> dict[str, Any]:
-        """Arguments of :func:`acqo_rl.language_models.decoding.complete`."""
-        return {
-            "ends": self.ends,
-            "pad": self.tokenizer.pad_token_id,
-            "max_new_tokens": self.max_new_tokens,
-            "temperature": self.temperature,
-            "top_p": self.top_p,
-            "batch_size": self.batch_size,
-            "forbidden": self.forbidden,
-            "prompt_cache": self._prompt_cache,
-            "drafts": self.drafts,
-        }
+    def _decoding(self) -> Decoding:
+        from acqo_rl.language_models.decoder import Decoding
+
+        return Decoding(
+            ends=self.ends,
+            pad=self.tokenizer.pad_token_id,
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            batch_size=self.batch_size,
+            forbidden=self.forbidden,
+            prompt_cache=self._prompt_cache,
+            drafts=self.drafts,
+        )
 
     def _ids(self, conversation: Conversation) -> list[int]:
         """Token ids of a conversation as a prompt."""

@@ -20,6 +20,7 @@ from trl.models import unwrap_model_for_generation
 from acqo_rl.curriculum import RewardHistory
 from acqo_rl.errors import ConfigError, did_you_mean
 from acqo_rl.language_models.chat import end_tokens
+from acqo_rl.language_models.decoder import Decoding
 from acqo_rl.language_models.decoding import complete, keeps_every_token
 from acqo_rl.language_models.local import TransformersModel
 from acqo_rl.language_models.words_once import WordsOnce
@@ -184,9 +185,7 @@ class AcqoTrainer(GRPOTrainer):
             ) as model,
             self.accelerator.autocast(),
         ):
-            completions = complete(
-                model,
-                prompt_ids,
+            decoding = Decoding(
                 ends=self.eos_token_ids,
                 pad=self.processing_class.pad_token_id,
                 max_new_tokens=self.max_completion_length,
@@ -195,6 +194,7 @@ class AcqoTrainer(GRPOTrainer):
                 batch_size=max(len(prompt_ids), 1),
                 forbidden=self._words_once,
             )
+            completions = complete(model, prompt_ids, decoding)
         return completions, None
 
     def _get_per_token_logps_and_entropies(

@@ -5,9 +5,10 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
+from acqo_rl.language_models import decoding
 from acqo_rl.language_models.attention import NAME, read_groups_in_place
-from acqo_rl.language_models.decoder import Decoder
-from acqo_rl.language_models.decoding import complete, keeps_every_token
+from acqo_rl.language_models.decoder import Decoder, Decoding
+from acqo_rl.language_models.decoding import keeps_every_token
 from acqo_rl.language_models.drafts import Drafts
 from acqo_rl.language_models.prompt_cache import PromptCache
 
@@ -18,6 +19,10 @@ SIZE = {
 END = 3
 SHARED = [5, 6, 7]
 PROMPTS = [SHARED + [4 + (i * j) % 8 for j in range(1, 2 + (i * 5) % 17)] for i in range(1, 12)]
+
+
+def complete(model, prompts, **settings):
+    return decoding.complete(model, prompts, Decoding(**settings))
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +63,8 @@ def test_any_of_several_tokens_ends_a_completion(model):
 READING = pytest.mark.parametrize("one_by_one", [False, True])
 
 
-def written(model, prompts, **settings):
-    return Decoder(model, ends=[END], pad=0, **settings).complete(prompts)
+def written(model, prompts, *, one_by_one, **settings):
+    return Decoder(model, Decoding(ends=[END], pad=0, **settings), one_by_one=one_by_one).complete(prompts)
 
 
 @pytest.fixture

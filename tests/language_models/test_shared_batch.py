@@ -1,13 +1,14 @@
 """Calls of several threads that share one running batch."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier, Event
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from acqo_rl.language_models.decoder import Decoder
+from acqo_rl.language_models.decoder import Decoder, Decoding
 from acqo_rl.language_models.decoding import complete
 
 END = 3
@@ -24,14 +25,13 @@ def model():
     return LlamaForCausalLM(config).eval()
 
 
-def decoder_of(model, **settings):
-    return Decoder(model, ends=[END], pad=0, max_new_tokens=20, **settings)
+DECODING = Decoding(ends=[END], pad=0, max_new_tokens=20)
 
 
 @pytest.mark.parametrize("batch_size", [2, 8, 64])
 def test_each_caller_gets_the_completions_of_its_prompts(model, batch_size):
-    decoder = decoder_of(model, batch_size=batch_size)
-    alone = [complete(model, [prompt], ends=[END], pad=0, max_new_tokens=20)[0] for prompt in PROMPTS]
+    decoder = Decoder(model, replace(DECODING, batch_size=batch_size))
+    alone = [complete(model, [prompt], DECODING)[0] for prompt in PROMPTS]
     ready = Barrier(8)
 
     def call(number):
@@ -57,9 +57,9 @@ def test_a_prompt_joins_the_batch_of_another_call(model, monkeypatch):
             assert added.wait(10)
         return forward(*args, **settings)
 
-    longest = max(PROMPTS, key=lambda p: len(complete(model, [p], ends=[END], pad=0, max_new_tokens=20)[0]))
+    longest = max(PROMPTS, key=lambda p: len(complete(model, [p], DECODING)[0]))
     monkeypatch.setattr(model, "forward", watched)
-    decoder = decoder_of(model)
+    decoder = Decoder(model, DECODING)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(decoder.complete, [longest])
         assert third_pass.wait(10)
@@ -72,7 +72,7 @@ def test_a_prompt_joins_the_batch_of_another_call(model, monkeypatch):
 
 
 def test_an_error_ends_the_calls_that_share_the_batch_and_no_later_one(model, monkeypatch):
-    decoder = decoder_of(model)
+    decoder = Decoder(model, DECODING)
     expected = decoder.complete(PROMPTS)
     forward = model.forward
     monkeypatch.setattr(model, "forward", lambda *_, **__: 1 / 0)

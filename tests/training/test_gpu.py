@@ -7,6 +7,7 @@ import torch
 from tiny_policy import full_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from acqo_rl.language_models.decoder import Decoding
 from acqo_rl.language_models.decoding import complete
 from acqo_rl.reformulation.policy import PolicySettings, prompt_of
 from acqo_rl.training.data import grpo_dataset
@@ -21,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU"),
 ]
 
+GREEDY = Decoding(ends=[2], pad=0, max_new_tokens=12, batch_size=4)
 PROMPTS = [[5, 6, 7, 8], [5, 6, 9], [5, 6, 7, 8], [5, 6, 11, 12, 13, 14]]
 
 
@@ -37,7 +39,7 @@ def models():
 
 
 def test_greedy_completions_equal_those_of_the_cpu(models):
-    on_cpu, on_gpu = (complete(m, PROMPTS, ends=[2], pad=0, max_new_tokens=12, batch_size=4) for m in models)
+    on_cpu, on_gpu = (complete(m, PROMPTS, GREEDY) for m in models)
     assert on_gpu == on_cpu
 
 
