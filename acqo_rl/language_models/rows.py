@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +42,12 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typ
         """Replaces keys and values."""
         self.keys, self.values, self._room = keys, values, None
 
+    def join(self, other: RoomyLayer, columns: int) -> None:
+        """Adds the rows of another layer, with columns of zeros before those of shorter rows."""
+        keys, values = _stacked((self.keys, other.keys), columns), _stacked((self.values, other.values), columns)
+        self._room = keys, values
+        self.keys, self.values = keys[:, :, :columns], values[:, :, :columns]
+
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -59,6 +66,17 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typ
         values[:, :, start:end] = value_states
         self.keys, self.values = keys[:, :, :end], values[:, :, :end]
         return self.keys, self.values
+
+
+def _stacked(tensors: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
+    """The rows of all tensors, at the end of the given columns, with preallocated columns behind them."""
+    first = tensors[0]
+    stacked = first.new_zeros(sum(map(len, tensors)), first.shape[1], columns + _ROOM, first.shape[3])
+    start = 0
+    for tensor in tensors:
+        stacked[start : start + len(tensor), :, columns - tensor.shape[2] : columns] = tensor
+        start += len(tensor)
+    return stacked
 
 
 @dataclass(eq=False)
@@ -112,10 +130,7 @@ class Batch:
         self.rows = self.rows + other.rows
         self.mask = torch.cat([extend(m, (width - m.shape[1], 0)) for m in (self.mask, other.mask)])
         for mine, its in zip(self.cache.layers, other.cache.layers, strict=True):
-            mine.put(
-                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.keys, its.keys)]),
-                torch.cat([extend(t, (0, 0, width - t.shape[2], 0)) for t in (mine.values, its.values)]),
-            )
+            mine.join(its, width)
 
     def forget(self, read: int, used: list[int]) -> None:
         """Removes the columns of tokens that turned out to be wrong.
