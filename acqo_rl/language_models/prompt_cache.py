@@ -44,11 +44,13 @@ class PromptCache:
         return length, [(keys[:, :, :length], values[:, :, :length]) for keys, values in self._read[ids].layers]
 
     def add(self, prompt: Sequence[int], layers: Layers) -> None:
-        """Keeps a prompt, which replaces those that it continues."""
-        for ids in [ids for ids in self._read if common_length(ids, prompt) == len(ids)]:
+        """Keeps a prompt, or as much of its beginning as there is room for; it replaces those that it continues."""
+        kept = tuple(prompt[: int(self._read.maxsize)])
+        for ids in [ids for ids in self._read if common_length(ids, kept) == len(ids)]:
             del self._read[ids]
-        if len(prompt) <= self._read.maxsize:
-            self._read[tuple(prompt)] = _Read(tuple(prompt), layers)
+        self._read[kept] = _Read(
+            kept, [(keys[:, :, : len(kept)], values[:, :, : len(kept)]) for keys, values in layers]
+        )
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:

@@ -109,6 +109,14 @@ def test_what_was_read_in_an_earlier_call_is_not_read_again(model, one_by_one, p
     assert ours[:2] == [(1, 3), (1, 1)]
 
 
+def test_the_beginning_of_a_long_prompt_is_kept(model, passes):
+    cache, prompt = PromptCache(max_tokens=6), [*PROMPTS[7], 9]
+    for _ in range(2):
+        [completion] = written(model, [prompt], max_new_tokens=1, prompt_cache=cache, one_by_one=True)
+        assert completion == by_transformers(model, prompt, 1)
+    assert [tokens for _, tokens in passes if tokens > 1][::2] == [len(prompt), len(prompt) - 6]
+
+
 def test_samples_of_one_prompt_differ_and_follow_the_seed(model):
     draws = []
     for seed in (1, 1, 2):
