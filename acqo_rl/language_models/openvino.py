@@ -25,7 +25,7 @@ Weights in int8 take half the memory of bfloat16, but they are slower and change
 
 GRAPH_FILE = "openvino_model.xml"
 _WEIGHTS_FILE = "openvino_model.bin"
-_VERSION = "6"
+_VERSION = "7"
 """Must be increased whenever the graph changes, so that cached graphs are written again."""
 
 _OUT_OF_SIGHT = -1e9

@@ -143,10 +143,14 @@ class _Builder:
         The query heads of a group are rows of one product with its keys, so that keys need not be repeated. Scores of
         earlier and new tokens are computed separately, so that the cache need not be copied.
         """
-        q = self._heads(x, f"{name}q_proj", self.heads, f"{name}q_norm")
-        k = self._heads(x, f"{name}k_proj", self.groups, f"{name}k_norm")
-        v = self._heads(x, f"{name}v_proj", self.groups)
-        q, k = ops.multiply(self._rotated(q), _floats(self.size**-0.5)), self._rotated(k)
+        projected = self._linear(x, *(f"{name}{part}_proj" for part in "qkv"))
+        heads = ops.transpose(ops.reshape(projected, _ints(0, 0, -1, self.size), True), _ints(0, 2, 1, 3))
+        rotated, v = _split(heads, 1, self.heads + self.groups, self.groups)
+        if f"{name}q_norm.weight" in self.tensors:
+            norms = [self.tensors[f"{name}{part}_norm.weight"] for part in "qk"]
+            rotated = self._normed(rotated, np.repeat(norms, (self.heads, self.groups), axis=0)[:, None])
+        q, k = _split(self._rotated(rotated), 1, self.heads, self.groups)
+        q = ops.multiply(q, _floats(self.size**-0.5))
         grouped = ops.reshape(q, _ints(0, self.groups, -1, self.size), True)
         scores = ops.concat([ops.matmul(grouped, keys, False, True), ops.matmul(grouped, k, False, True)], -1)
         by_head = ops.concat([_lengths(q, 0, 1, 2), _ints(-1)], 0)
@@ -159,33 +163,31 @@ class _Builder:
         read = ops.reshape(read, _ints(0, 0, self.heads * self.size), True)
         return self._linear(read, f"{name}o_proj"), (k, v)
 
-    def _heads(self, x: Any, name: str, heads: int, norm: str = "") -> Any:
-        """A projection as float32[rows, heads, tokens, size]."""
-        projected = ops.reshape(self._linear(x, name), _ints(0, 0, heads, self.size), True)
-        if f"{norm}.weight" in self.tensors:
-            projected = self._norm(projected, norm)
-        return ops.transpose(projected, _ints(0, 2, 1, 3))
-
     def _rotated(self, x: Any) -> Any:
         first, second = ops.split(x, ops.constant(np.int64(-1)), 2).outputs()
         turned = ops.concat([ops.multiply(second, _floats(-1.0)), first], -1)
         return ops.add(ops.multiply(x, self.cos), ops.multiply(turned, self.sin))
 
     def _feed_forward(self, x: Any, name: str) -> Any:
-        gate = ops.swish(self._linear(x, f"{name}gate_proj"))
-        return self._linear(ops.multiply(gate, self._linear(x, f"{name}up_proj")), f"{name}down_proj")
+        both = self._linear(x, f"{name}gate_proj", f"{name}up_proj")
+        gate, up = ops.split(both, ops.constant(np.int64(-1)), 2).outputs()
+        return self._linear(ops.multiply(ops.swish(gate), up), f"{name}down_proj")
 
     def _norm(self, x: Any, name: str) -> Any:
+        return self._normed(x, self.tensors[f"{name}.weight"])
+
+    def _normed(self, x: Any, weights: NDArray[np.float32]) -> Any:
         squares = ops.reduce_mean(ops.power(x, _floats(2.0)), _ints(-1), True)
         inverse = ops.divide(_floats(1.0), ops.sqrt(ops.add(squares, _floats(self.epsilon))))
-        return ops.multiply(ops.multiply(x, inverse), _floats(self.tensors[f"{name}.weight"]))
+        return ops.multiply(ops.multiply(x, inverse), _floats(weights))
 
-    def _linear(self, x: Any, name: str) -> Any:
-        weights = self._stored(self.tensors[f"{name}.weight"])
-        weights.set_friendly_name(f"{name}{_PROJECTION}")
+    def _linear(self, x: Any, *names: str) -> Any:
+        """The outputs of one or several projections of the same input, one behind the other."""
+        weights = self._stored(np.concatenate([self.tensors[f"{name}.weight"] for name in names]))
+        weights.set_friendly_name(f"{names[0]}{_PROJECTION}")
         product = ops.matmul(x, weights, False, True)
-        bias = self.tensors.get(f"{name}.bias")
-        return product if bias is None else ops.add(product, _floats(bias))
+        biases = [self.tensors[f"{name}.bias"] for name in names if f"{name}.bias" in self.tensors]
+        return ops.add(product, _floats(np.concatenate(biases))) if biases else product
 
     def _stored(self, weights: NDArray[np.float32]) -> Any:
         """A matrix as it is stored, and its conversion to float32, which OpenVINO merges into the product."""
@@ -199,6 +201,10 @@ class _Builder:
         stored = ops.constant(np.rint(groups / scales).astype(np.int8))
         restored = ops.multiply(ops.convert(stored, np.float32), ops.constant(scales))
         return ops.reshape(restored, _ints(rows, columns), False)
+
+
+def _split(x: Any, axis: int, *sizes: int) -> Any:
+    return ops.variadic_split(x, ops.constant(np.int64(axis)), _ints(*sizes)).outputs()
 
 
 def _lengths(x: Any, *axes: int) -> Any:
