@@ -181,7 +181,7 @@ def _plot(band: Band, file: Path) -> None:
         axes.axvline(bound, color="black", linestyle="--", linewidth=1)
     axes.set_xlabel("mean reward over the rollouts")
     axes.set_ylabel("queries")
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     figure.savefig(file, dpi=120)
 
 

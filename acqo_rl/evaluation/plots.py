@@ -160,7 +160,7 @@ def draw_reliability(answers: Mapping[str, Answers], *, dark: bool = False) -> b
         axes.set_xlabel("mean confidence of a label")
         axes.set_ylabel("share of answers that hold a gold answer")
         axes.set_title("Confidence against right answers")
-        axes.legend(frameon=False)
+        _legend(axes)
 
     return render(draw, size=(6, 4.5), dark=dark)
 
