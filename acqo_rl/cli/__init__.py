@@ -26,6 +26,7 @@ COMMANDS = {
     "train": "run the whole recipe: warm start, both stages of GRPO, export, evaluation",
     "warm-start": "fine-tune a base model on examples selected by the reward",
     "grpo": "run one stage of GRPO",
+    "distill": "make a copy of a policy with fewer layers, which is faster",
     "difficulty": "score how difficult the training queries are for a policy",
     "plot": "plot the curves of training runs",
     "push": "export a trained policy, write its model card, push it to the Hub",

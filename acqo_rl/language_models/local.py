@@ -256,14 +256,19 @@ class TransformersModel(SamplingModel):
 
     def generate(self, conversations: Sequence[Conversation]) -> list[Completion]:
         """Returns one completion per conversation, in input order."""
+        return [self._completion(completion) for _, completion in self.token_ids(conversations)]
+
+    def token_ids(self, conversations: Sequence[Conversation]) -> list[tuple[list[int], list[int]]]:
+        """Like :meth:`generate`, but returns the token ids of each prompt and of its completion."""
         from acqo_rl.language_models.decoding import complete
 
         prompts = [self._ids(conversation) for conversation in conversations]
         if decoder := self._shared_decoder():
-            return [self._completion(ids) for ids in decoder.complete(prompts)]
-        with self._turn, _seeded(self.seed):
-            completions = complete(self.model, prompts, self._decoding())
-        return [self._completion(ids) for ids in completions]
+            completions = decoder.complete(prompts)
+        else:
+            with self._turn, _seeded(self.seed):
+                completions = complete(self.model, prompts, self._decoding())
+        return list(zip(prompts, completions, strict=True))
 
     def shares_batches(self) -> bool:
         """Whether the completions of concurrent calls are written in one batch, which each of them can join and leave.

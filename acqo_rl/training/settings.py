@@ -14,12 +14,15 @@ from acqo_rl.types import FusionName
 
 _RANGES = {
     **RANGES,
-    **dict.fromkeys(("limit", "lora_rank", "alarm_patience", "teacher_queries", "rollouts_per_query"), (0, FINITE)),
+    **dict.fromkeys(
+        ("limit", "lora_rank", "alarm_patience", "teacher_queries", "rollouts_per_query", "layers", "state_weight"),
+        (0, FINITE),
+    ),
     **dict.fromkeys(
         ("cost", "word_cost", "bonus_ranks", "top_rank_bonus", "learning_rate", "min_gain", "tie_tolerance"),
         (0, FINITE),
     ),
-    **dict.fromkeys(("eval_limit", "save_steps", "examples"), (1, FINITE)),
+    **dict.fromkeys(("eval_limit", "save_steps", "examples", "results"), (1, FINITE)),
     **dict.fromkeys(("batch_size", "micro_batch_size", "rollouts"), (1, FINITE)),
     **dict.fromkeys(("epochs", "temperature"), (ABOVE_0, FINITE)),
     **dict.fromkeys(("top_p", "gold_decay", "hardest_fraction"), (ABOVE_0, 1)),

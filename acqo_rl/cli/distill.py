@@ -1,0 +1,163 @@
+r"""Distill: make a copy of a policy with fewer layers, which takes less time for each query.
+
+    acqo distill --model RUN/model --data BEIR_DIR --index INDEX_DIR --layers 20 --output_dir outputs/smaller
+    acqo distill --model trained:demo --data data/embedded --index indexes/embedded --layers 24 --results 4 \
+        --output_dir outputs/smaller
+
+The policy completes one prompt for each training query; with --results, one for each of the first results. The layers
+that these completions need least are removed. Then the copy is trained on the completions. Judgements are used only to
+compare both on dev queries at the end. OUTPUT_DIR/model is a complete model, which all commands accept. On a CPU,
+training takes long: use a GPU, or try it with a small --limit. The same command resumes an interrupted run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from acqo_rl.cli import command
+from acqo_rl.errors import ConfigError
+from acqo_rl.training.settings import PathSettings
+
+if TYPE_CHECKING:
+    from acqo_rl.reformulation.policy import PolicySettings
+    from acqo_rl.training.materials import Materials
+    from acqo_rl.types import Query
+
+
+@dataclass
+class DistillConfig(PathSettings):
+    """Settings of a distillation."""
+
+    layers: int = field(default=0, metadata={"help": "Number of layers that stay; by default two thirds of them."})
+    results: int = field(
+        default=1,
+        metadata={"help": "Prompts per query, each with another one of the first results, for policies that read one."},
+    )
+    state_weight: float = field(
+        default=1.0, metadata={"help": "Weight of the difference between the last hidden states in the loss."}
+    )
+    lora_rank: int = field(
+        default=32, metadata={"help": "Rank of the adapter that is trained and merged; 0 trains all weights."}
+    )
+    learning_rate: float = field(default=1.5e-3, metadata={"help": "Peak learning rate."})
+    epochs: float = field(default=3.0, metadata={"help": "Passes over the completions."})
+    batch_size: int = field(default=96, metadata={"help": "Completions per device and optimizer step."})
+    micro_batch_size: int = field(
+        default=8, metadata={"help": "Completions per forward pass; batch_size must be a multiple of it."}
+    )
+    eval_limit: int = field(default=200, metadata={"help": "Number of dev queries, a fixed sample."})
+    eval_measure: str = field(default="nDCG@10", metadata={"help": "Measure on the dev queries."})
+    save_steps: int = field(default=100, metadata={"help": "Steps between checkpoints."})
+    report_to: Literal["wandb", "tensorboard", "none"] = field(default="none", metadata={"help": "Experiment tracker."})
+
+    def __post_init__(self) -> None:
+        """Checks the settings.
+
+        Raises:
+            ConfigError: a setting is out of range, or batch_size is not a multiple of micro_batch_size.
+        """
+        super().__post_init__()
+        if self.batch_size % self.micro_batch_size:
+            raise ConfigError(
+                f"batch_size is {self.batch_size}; it must be a multiple of micro_batch_size {self.micro_batch_size}."
+            )
+
+
+def make_parser() -> Any:
+    """The parser of this command."""
+    return command.make_parser(DistillConfig, description=__doc__)
+
+
+def main(config: DistillConfig) -> None:
+    """Writes the completions and chooses the layers, unless an earlier run has done so; then trains or resumes."""
+    import json
+    from pathlib import Path
+
+    from accelerate import PartialState
+
+    from acqo_rl.language_models.local import TransformersModel, default_device
+    from acqo_rl.reformulation.policy import Policy, prompt_of, read_settings
+    from acqo_rl.training.distillation import distill, needed_layers, write_completions
+    from acqo_rl.training.materials import open_materials
+    from acqo_rl.training.run_folder import check_tracking, open_run, write_json
+
+    check_tracking(config.report_to)
+    settings = read_settings(config.model)
+    model = TransformersModel.from_pretrained(config.model, max_new_tokens=settings.max_new_tokens)
+    layers = number_of_layers(config, model.model.config.get_text_config().num_hidden_layers)
+    folder = Path(config.output_dir)
+    state = PartialState(cpu=default_device() == "cpu")
+    with state.main_process_first():
+        status = open_run(folder, asdict(config))
+    if status == "finished":
+        state.print(f"{folder} is finished: {folder / 'model'}")
+        return
+    materials = open_materials(config, settings.feedback)
+    prompt = prompt_of(settings, model.count_tokens)
+    with state.main_process_first():
+        conversations = [prompt.render(query) for query in variants(config, settings, materials)]
+        written = write_completions(model, conversations, folder / "completions.jsonl")
+        chosen = folder / "layers.json"
+        if not chosen.exists():
+            write_json(chosen, needed_layers(model.model, written, layers, model.tokenizer.pad_token_id, config.seed))
+    kept = json.loads(chosen.read_text(encoding="utf-8"))
+    state.print(f"Layers that stay: {', '.join(map(str, kept))}.")
+    distill(
+        model,
+        settings,
+        written,
+        folder,
+        kept=kept,
+        state_weight=config.state_weight,
+        lora_rank=config.lora_rank,
+        learning_rate=config.learning_rate,
+        epochs=config.epochs,
+        batch_size=config.batch_size,
+        micro_batch_size=config.micro_batch_size,
+        save_steps=config.save_steps,
+        seed=config.seed,
+        report_to=config.report_to,
+    )
+    if state.is_main_process:
+        before, after = (
+            materials.dev_measures(Policy.from_pretrained(name), config.eval_limit, config.eval_measure)
+            for name in (config.model, str(folder / "model"))
+        )
+        measure = config.eval_measure
+        print(f"Dev queries: {measure} {before[measure]:.3f} with the policy, {after[measure]:.3f} with the copy.")
+        print(f"The copy with {layers} layers is in {folder / 'model'}.")
+
+
+def number_of_layers(config: DistillConfig, available: int) -> int:
+    """The number of layers that stay.
+
+    Raises:
+        ConfigError: the policy does not have more layers than that.
+    """
+    layers = config.layers or max(1, 2 * available // 3)
+    if layers >= available:
+        raise ConfigError(f"layers is {layers}, but {config.model} has {available}; give a smaller number.")
+    return layers
+
+
+def variants(config: DistillConfig, settings: PolicySettings, materials: Materials) -> list[Query]:
+    """The training queries, if the policy reads results once for each of the first ``config.results`` results."""
+    from dataclasses import replace
+
+    from acqo_rl.reformulation.turns import first_searches
+    from acqo_rl.searching.feedback import with_feedback
+    from acqo_rl.searching.path import search
+
+    queries = list(materials.train)
+    more = config.results - 1
+    if not settings.feedback_results or more < 1:
+        return queries
+    found = search(first_searches(queries), materials.retriever, materials.fusion, settings.feedback_results + more)
+    for skipped in range(1, config.results):
+        tops = [
+            replace(result.fused, doc_ids=result.fused.doc_ids[skipped:], scores=result.fused.scores[skipped:])
+            for result in found
+        ]
+        queries += with_feedback(materials.train, tops, materials.corpus, settings.feedback)
+    return queries
